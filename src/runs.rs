@@ -1,8 +1,10 @@
 //! The commands that run: what they may replace, what they begin from, how they end.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use kolmo::comm::{self, Communicator};
 use kolmo::config::{self, Base, Config};
@@ -214,9 +216,26 @@ fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Confi
     config::load_on(Path::new(input), set, base)
 }
 
+/// A log without half lines: one for which there is no room on the disk is left out.
+struct WholeLines(File);
+
+impl Write for WholeLines {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let before = self.0.metadata()?.len();
+        let written = self.0.write_all(line).inspect_err(|_| drop(self.0.set_len(before)));
+        written.map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
 fn log_to(path: &Path) -> Result<()> {
-    let file = append_to(path)?;
-    let subscriber = tracing_subscriber::fmt().json().with_writer(file).finish();
+    let log = Mutex::new(WholeLines(append_to(path)?));
+    let lines = tracing_subscriber::fmt().json().with_writer(log);
+    // What could not be written is told by the warning itself.
+    let subscriber = lines.log_internal_errors(false).finish();
     // Fails only where a subscriber is set already, and there is none before this one.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())

@@ -283,6 +283,7 @@ fn sweeps_over_blocks_are_right_and_of_the_sizes_of_the_paper() {
         ("--nb 0", "from 1 to 512"),
         ("--nb 4-2", "from 1 to 512"),
         ("--precision f32", "unknowns of blocks are f64"),
+        ("--kernels split --backend cpu", "the CPU solves blocks without kernels"),
     ] {
         let (code, _, err) = bench(&format!("blocks --points 7 {wrong}"));
         assert!(code == Some(2) && err.contains(sentence), "{wrong}: {err}");

@@ -107,7 +107,16 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let length = [TAU; 3];
     let reynolds = Some(1600.0);
     let (until, other_flow, largest_spacing, gas) = (u64::MAX, false, None, None);
-    let part = summary::Part { until, points, length, largest_spacing, gas, reynolds, other_flow };
+    let part = summary::Part {
+        until,
+        points,
+        length,
+        walls: false,
+        largest_spacing,
+        gas,
+        reynolds,
+        other_flow,
+    };
     let resolution = summary::resolution(&series, &[part]);
     let reference =
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
@@ -140,6 +149,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         ns_per_point_stage: Some(40.0),
         phases: BTreeMap::from([("derivatives".into(), 8.0), ("output".into(), 4.5)]),
         resolution,
+        wall_units: None,
         verdict,
         verdict_reason,
         reference,
@@ -405,6 +415,39 @@ fn a_slice_is_drawn_upright_and_greys_what_is_no_number() {
     assert_eq!(at(0, 0), 127);
     // Half-way between 0 and 0.5 along the left side.
     assert!((62..=65).contains(&at(0, height / 2)));
+}
+
+/// Spacings differ from axis to axis: a pixel is a square nevertheless. A side has its points at least, or 2048 pixels.
+#[test]
+fn a_picture_is_to_scale_up_to_eight_times_as_long_as_high() {
+    let run = tempfile::tempdir().unwrap();
+    let path = run.path().join("slice.png");
+    for (lengths, points, size) in [
+        ([2.0, 1.0], [48, 24], [384, 192]),
+        ([3.2, 2.0], [32, 65], [416, 260]),
+        ([1.0, 4.0], [10, 10], [100, 400]),
+        ([100.0, 1.0], [100, 4], [400, 50]),
+        ([1.0, 1.0], [3000, 2], [3000, 3000]),
+        ([4.0, 1.0], [30, 1000], [2048, 512]),
+        ([0.0, 1.0], [1, 100], [50, 400]),
+    ] {
+        let values = vec![0.0; points[0] * points[1]];
+        let slice = Slice {
+            plane: Plane::Xy,
+            at: 0.0,
+            quantity: "test",
+            unit: "",
+            edges: lengths.map(|length| [1.0, 1.0 + length]),
+            points,
+            values: &values,
+            range: [0.0, 1.0],
+        };
+        kolmo::io::slices::write_slice(&path, &slice).unwrap();
+        let file = std::io::BufReader::new(fs::File::open(&path).unwrap());
+        let reader = png::Decoder::new(file).read_info().unwrap();
+        let found = [reader.info().width, reader.info().height];
+        assert_eq!(found, size, "{lengths:?} {points:?}");
+    }
 }
 
 /// Palette and pixels of a picture.

@@ -1,6 +1,7 @@
 """A run directory, opened."""
 
 import json
+import math
 import os
 import tomllib
 from collections.abc import Iterable
@@ -229,9 +230,16 @@ def _at_times(files: list[tuple[float, Path]], time: Times, names: list[str] | N
         dataset = vtk_files.read(path, names, closed)
         return dataset.assign_coords(time=((), at, {"units": "L/V₀"}))
 
-    if time is None or isinstance(time, Real):
-        return one(None if time is None else float(time))
-    wanted = [at for at, _ in files] if isinstance(time, str) else [float(at) for at in cast(Iterable[float], time)]
+    if time is None:
+        return one(None)
+    if isinstance(time, str):
+        wanted = [at for at, _ in files] if time == "all" else []
+    else:
+        wanted = [float(at) for at in ([time] if isinstance(time, Real) else cast(Iterable[float], time))]
+    if not wanted or not all(map(math.isfinite, wanted)):
+        raise KolmoError(f'time = {time!r}; allowed: a number, several of them, "all", or None for the last')
+    if isinstance(time, Real):
+        return one(wanted[0])
     datasets = [one(at) for at in wanted]
 
     def is_like_first(dataset: "xarray.Dataset") -> bool:

@@ -83,8 +83,9 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
         open_without_display()
     plotter = pyvista.Plotter(off_screen=off_screen, window_size=_SIZE)
     plotter.background_color = "white"
-    bar = {"title": "enstrophy, in V0^2/L^2", "color": _INK, "n_labels": 4, "vertical": True}
-    bar |= {"title_font_size": 24, "label_font_size": 20, "position_x": 0.84, "position_y": 0.25}
+    # In two lines, or its ends lie over the picture and outside it.
+    bar = {"title": "enstrophy,\nin V0^2/L^2", "color": _INK, "n_labels": 4, "vertical": True}
+    bar |= {"title_font_size": 20, "label_font_size": 18, "position_x": 0.88, "position_y": 0.25}
     ends = numpy.percentile(mesh["enstrophy"], (2, 98))
     plotter.add_mesh(mesh, scalars="enstrophy", cmap=_COLOURS, clim=ends, smooth_shading=True, scalar_bar_args=bar)
     plotter.add_mesh(shown.outline(), color=_INK, line_width=1)

@@ -98,6 +98,9 @@ def test_times_are_the_nearest_the_last_some_or_all(vortex):
     assert pair.time.values.tolist() == [times[2], 0.0]
     assert (pair.velocity.isel(time=1) == vortex.fields(0, ["velocity"]).velocity).all()
     assert (pair.velocity.isel(time=0) != pair.velocity.isel(time=1)).any()
+    for wrong in ("latest", "2.5", [], float("nan"), [0.0, float("inf")]):
+        with pytest.raises(KolmoError, match='allowed: a number, several of them, "all"'):
+            vortex.fields(wrong, ["density"])
 
 
 @pytest.mark.parametrize("change", [{"grid__points": [16, 12, 12]}, {"output__fields__variables": ["density", "velocity"]}])

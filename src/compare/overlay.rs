@@ -266,7 +266,7 @@ impl References {
         let is_alone = found.len() == 1;
         let named = found.into_iter().map(|(_, at, label, series)| match is_alone {
             true => (label.to_string(), Line::Reference, series),
-            false => (format!("{label} of {}", labels[at]), Line::Published(at), series),
+            false => (format!("{label} of {}", labels[at]), Line::ReferenceOf(at), series),
         });
         Ok(Self(named.collect()))
     }

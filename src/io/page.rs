@@ -147,6 +147,18 @@ pub(crate) fn check_replaceable(path: &Path, command: &str) -> Result<()> {
     check_ours(path, command, &|text| text.contains(&generator(command)) || text.ends_with(DRAWN))
 }
 
+/// Whether a drawing of `command` may be written to `path`, `overwrite` what is there or not.
+///
+/// # Errors
+/// As there; and where the name promises another format.
+pub(crate) fn check_drawing(path: &Path, command: &str, overwrite: bool) -> Result<()> {
+    if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        let found = format!("{} is no name for a drawing, which is SVG", path.display());
+        return Err(Error::refused(found, "give a name that ends with .svg"));
+    }
+    if overwrite { Ok(()) } else { check_replaceable(path, command) }
+}
+
 /// The same of a table that `command` writes below this `header`.
 ///
 /// # Errors

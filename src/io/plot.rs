@@ -49,6 +49,8 @@ pub(crate) enum Line {
     MarkedDashed,
     /// Open circles in the colour of text: data that someone else computed.
     Reference,
+    /// The same in the colour of curve number n of those side by side.
+    ReferenceOf(usize),
     /// Curve number n of those side by side with a dot at every point.
     Measured(usize),
     /// Open circles in the colour of that curve: what someone else found of the same.
@@ -79,7 +81,9 @@ impl Line {
             Self::Ink => (INK, 2, "16 4"),
             Self::Reference => (INK, 1, "none"),
             Self::Measured(n) => Self::side_by_side(n).stroke(),
-            Self::Published(n) => (Self::side_by_side(n).stroke().0, 2, "none"),
+            Self::Published(n) | Self::ReferenceOf(n) => {
+                (Self::side_by_side(n).stroke().0, 2, "none")
+            }
             Self::Level => (INK, 2, "2 4"),
         }
     }
@@ -91,7 +95,7 @@ impl Line {
     /// What is drawn of the points, in words: a line through them, circles at all of them or at a few, a level.
     pub(super) fn kind(self) -> &'static str {
         match self {
-            Self::Reference => "few circles",
+            Self::Reference | Self::ReferenceOf(_) => "few circles",
             Self::Level => "level",
             line if line.is_open() => "circles",
             line if line.is_marked() => "dotted line",
@@ -101,7 +105,7 @@ impl Line {
 
     /// Circles alone, without a line through them.
     fn is_open(self) -> bool {
-        matches!(self, Self::Reference | Self::Published(_))
+        matches!(self, Self::Reference | Self::ReferenceOf(_) | Self::Published(_))
     }
 }
 
@@ -239,7 +243,7 @@ impl Plot {
         for (curve, points) in self.curves.iter().zip(&curves) {
             let points: Vec<Point> = points.iter().map(|p| (along(p.0), up(p.1))).collect();
             let dots = match curve.line {
-                Line::Reference => spaced(&points, (right - left) / 32.0),
+                Line::Reference | Line::ReferenceOf(_) => spaced(&points, (right - left) / 32.0),
                 Line::Published(_) => points.clone(),
                 // A line through one point is nothing to see.
                 line if line.is_marked() || points.len() == 1 => points.clone(),

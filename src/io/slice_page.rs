@@ -21,8 +21,8 @@ const MOST_TIMES: usize = 60;
 const MOST_BYTES: u64 = 8 << 20;
 /// Colours by which the script tells values.
 const STEPS_OF_COLOUR: u32 = 510;
-/// More numbers than these along an axis of a picture touch each other.
-const MOST_TICKS: usize = 5;
+/// More numbers than these along an axis of a picture touch each other: one of its width, and one of a third of that or less.
+const MOST_TICKS: [usize; 2] = [5, 2];
 /// Names of the axes.
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -132,7 +132,7 @@ fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
          <div class=\"axis x\">{}</div></div>",
         escape(&power.label(&label)),
         stops.collect::<String>(),
-        ticks(ends, "left"),
+        ticks(ends, "left", MOST_TICKS[0]),
     )
 }
 
@@ -140,7 +140,11 @@ fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
 fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     let [right, up, _] = entry.plane.axes().map(|a| AXES[a]);
     let [along_right, along_up] = match entry.edges {
-        Some([right, up]) => [ticks(right, "left"), ticks(up, "bottom")],
+        Some([right, up]) => {
+            let is_low = 3.0 * (up[1] - up[0]) < right[1] - right[0];
+            let most = MOST_TICKS[usize::from(is_low)];
+            [ticks(right, "left", MOST_TICKS[0]), ticks(up, "bottom", most)]
+        }
         None => Default::default(),
     };
     let edges = entry.edges.map_or(String::new(), |[[left, right], [low, high]]| {
@@ -159,8 +163,8 @@ fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     )
 }
 
-/// Round numbers, each so far from the `side` as its value lies between the ends.
-fn ticks([from, to]: [f64; 2], side: &str) -> String {
+/// Round numbers, `most` at most, each so far from the `side` as its value lies between the ends.
+fn ticks([from, to]: [f64; 2], side: &str, most: usize) -> String {
     let span = to - from;
     if !(span.is_finite() && span > 0.0) {
         return format!("<span style=\"{side}: 0%\">{}</span>", tick(from, from.abs().max(1.0)));
@@ -169,5 +173,5 @@ fn ticks([from, to]: [f64; 2], side: &str) -> String {
         let share = 100.0 * (value - from) / span;
         format!("<span style=\"{side}: {share:.2}%\">{}</span>", tick(value, span))
     };
-    round_ticks((from, to), MOST_TICKS).into_iter().map(number).collect()
+    round_ticks((from, to), most).into_iter().map(number).collect()
 }

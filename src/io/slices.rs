@@ -10,8 +10,10 @@ use crate::io::palette::{COLOURS, palette, with_palette};
 use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
-/// The longer side of a picture has at least so many pixels.
-const SMALLEST_SIDE: usize = 384;
+/// The longer side of a picture has at least so many pixels, and at most so many where no side has more points.
+const SIDES: [f64; 2] = [384.0, 2048.0];
+/// A plane that is longer than so many times its height is drawn higher than it is.
+const LONGEST: f64 = 8.0;
 
 /// The quantity of the second picture of a plane, where it has two.
 pub const MACH_NUMBER: &str = "Mach number";
@@ -237,17 +239,35 @@ fn file(step: u64, plane: Plane, quantity: &str) -> String {
     format!("step_{step:08}_{}{of}.png", plane.name())
 }
 
-/// Draw one slice as a PNG with a palette. Small grids are enlarged by a whole factor with bilinear interpolation, so
-/// that what is seen is the field and not its pixels. Values that are not finite come out grey.
+/// Columns and rows of the picture of a plane: to scale, and no fewer than points.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
+fn sides(slice: &Slice) -> [usize; 2] {
+    let points = slice.points.map(|n| n.max(1) as f64);
+    let lengths = slice.edges.map(|[from, to]| to - from);
+    let has_shape = lengths.iter().all(|length| length.is_finite() && *length > 0.0);
+    let lengths = if has_shape { lengths } else { points };
+    let longest = lengths[0].max(lengths[1]);
+    let lengths = lengths.map(|length| length.max(longest / LONGEST));
+    let a_length = (points[0] / lengths[0]).max(points[1] / lengths[1]);
+    let [least, most] = SIDES;
+    let side = (longest * a_length).round();
+    // By a whole factor, so that points are alike.
+    let enlarged = a_length * (least / side).ceil();
+    let a_length = enlarged.min(points[0].max(points[1]).max(most) / longest);
+    lengths.map(|length| (length * a_length).round().max(1.0) as usize)
+}
+
+/// Draw one slice as a PNG with a palette, with bilinear interpolation, so that what is seen is the field and not its points. Values
+/// that are not finite come out grey.
 pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
     let [width, height] = slice.points;
     assert_eq!(slice.values.len(), width * height, "a slice has a value for every point");
-    let factor = SMALLEST_SIDE.div_ceil(width.max(height).max(1));
-    let (columns, rows) = (width * factor, height * factor);
+    let [columns, rows] = sides(slice);
     let mut pixels = Vec::with_capacity(columns * rows);
     for row in (0..rows).rev() {
         for column in 0..columns {
-            pixels.push(palette_index(sample(slice, column, row, factor), slice.range));
+            let value = sample(slice, [column, row], [columns, rows]);
+            pixels.push(palette_index(value, slice.range));
         }
     }
     write_whole(path, |writer| {
@@ -261,12 +281,11 @@ pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
     })
 }
 
-/// The value at the centre of a pixel, where each point of the grid is the centre of `factor` × `factor` pixels;
-/// constant beyond the outermost points.
-fn sample(slice: &Slice, column: usize, row: usize, factor: usize) -> f64 {
+/// The value at the centre of a pixel, one of so many `sides`; constant beyond the outermost points, which lie half a spacing inside.
+fn sample(slice: &Slice, [column, row]: [usize; 2], sides: [usize; 2]) -> f64 {
     let [width, height] = slice.points;
-    let (i, di) = split(column, factor, width);
-    let (j, dj) = split(row, factor, height);
+    let (i, di) = split(column, sides[0], width);
+    let (j, dj) = split(row, sides[1], height);
     let at = |i: usize, j: usize| slice.values[i.min(width - 1) + width * j.min(height - 1)];
     if di == 0.0 && dj == 0.0 {
         return at(i, j);
@@ -275,10 +294,10 @@ fn sample(slice: &Slice, column: usize, row: usize, factor: usize) -> f64 {
         + dj * ((1.0 - di) * at(i, j + 1) + di * at(i + 1, j + 1))
 }
 
-/// Grid index at or before a pixel's centre, and the way to the next one in 0..1.
+/// Grid index of `n` at or before the centre of one of `pixels`, and the way to the next one in 0..1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..n")]
-fn split(pixel: usize, factor: usize, n: usize) -> (usize, f64) {
-    let x = ((pixel as f64 + 0.5) / factor as f64 - 0.5).clamp(0.0, (n - 1) as f64);
+fn split(pixel: usize, pixels: usize, n: usize) -> (usize, f64) {
+    let x = ((pixel as f64 + 0.5) * n as f64 / pixels as f64 - 0.5).clamp(0.0, (n - 1) as f64);
     (x.floor() as usize, x.fract())
 }
 

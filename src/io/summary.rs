@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
+use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -73,8 +74,11 @@ pub struct Summary {
     pub ns_per_point_stage: Option<f64>,
     /// Seconds by phase since the last restart: of the slowest rank in each.
     pub phases: BTreeMap<String, f64>,
-    /// Where kmax η was smallest; `None` without viscosity or dissipation, and in a plane or on a line.
+    /// Where kmax η was smallest; `None` without viscosity or dissipation, in a plane or on a line, and beside walls or open faces.
     pub resolution: Option<Resolution>,
+    /// Of a flow through a channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_units: Option<WallUnits>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<Comparison>,
     /// What follows from all of this.
@@ -158,6 +162,34 @@ pub struct Resolution {
     pub time: f64,
 }
 
+/// Spacings of a channel at the end of a run in wall units, δ/Re_τ with half the distance δ of the walls: by these a channel's
+/// resolution is judged (Kim, Moin and Moser 1987; Moin and Mahesh 1998).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WallUnits {
+    /// Re_τ.
+    pub friction_reynolds: f64,
+    /// The smallest and the largest spacing along x, y, z; `None` along an axis of one point.
+    pub spacing: [Option<[f64; 2]>; 3],
+}
+
+impl fmt::Display for WallUnits {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let number = |value: f64| match value < 1.0 {
+            true => format!("{value:.2}"),
+            false => format!("{value:.1}"),
+        };
+        for (axis, spacing) in ["x", "y", "z"].iter().zip(self.spacing) {
+            let Some([least, most]) = spacing.map(|ends| ends.map(number)) else { continue };
+            write!(f, "Δ{axis}⁺ = {least}")?;
+            if most != least {
+                write!(f, " to {most}")?;
+            }
+            f.write_str(", ")?;
+        }
+        write!(f, "Re_τ = {:.1} at the end", self.friction_reynolds)
+    }
+}
+
 /// kmax η = (π/h) (ν³/ε)^¼ with the Kolmogorov length η (Kolmogorov 1941), ν = μ/(Re ρ) and ε = `dissipation`/ρ. `spacing` is the
 /// largest of the grid. Infinite where nothing is dissipated.
 pub fn kmax_eta(
@@ -180,6 +212,9 @@ pub struct Part {
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
+    /// As in [`Summary`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub walls: bool,
     /// As in [`Summary`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_spacing: Option<f64>,
@@ -210,7 +245,8 @@ impl Part {
 }
 
 /// kmax η of every row of a series of a run of `parts`: not a number where a part has no viscosity or one point along an axis (η is
-/// a length of turbulence, which needs three), or a row nothing that is dissipated. `None` where the series has no dissipation.
+/// a length of turbulence, which needs three), or walls or open faces (near which η and spacings are others than on average), or a row
+/// nothing that is dissipated. `None` where the series has no dissipation.
 pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
     let names = ["step", "dissipation", "mass", "total_energy", "kinetic_energy"];
     let [step, dissipation, mass, total, kinetic] = names.map(|name| series.column(name));
@@ -219,7 +255,7 @@ pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
     let of_row = |row: usize| {
         #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
         let part = parts.iter().find(|part| step[row] <= part.until as f64)?;
-        if part.points.contains(&1) {
+        if part.walls || part.points.contains(&1) {
             return None;
         }
         let (density, dissipation) = (mass[row], dissipation[row]);
@@ -242,9 +278,10 @@ pub fn resolution(series: &Series, parts: &[Part]) -> Option<Resolution> {
 impl Summary {
     /// The parts of the run, the last one as it is now.
     pub fn parts(&self) -> Vec<Part> {
-        let Self { points, length, largest_spacing, gas, reynolds, .. } = *self;
+        let Self { points, length, walls, largest_spacing, gas, reynolds, .. } = *self;
         let (until, other_flow) = (u64::MAX, false);
-        let last = Part { until, points, length, largest_spacing, gas, reynolds, other_flow };
+        let last =
+            Part { until, points, length, walls, largest_spacing, gas, reynolds, other_flow };
         self.earlier.iter().cloned().chain([last]).collect()
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::io::reference::Comparison;
-use crate::io::summary::Resolution;
+use crate::io::summary::{Resolution, WallUnits};
 
 /// Smallest kmax η of a resolved run: the convention for spectral methods (Pope 2000, Turbulent Flows, section 9.1.2;
 /// Moin and Mahesh 1998 review which scales have to be resolved). A compact scheme needs at least as much.
@@ -62,8 +62,10 @@ pub struct Evidence<'a> {
     pub unfinished: Option<&'a str>,
     /// Why nothing can be said of what the run was before a restart changed it.
     pub unjudged: Option<&'a str>,
-    /// The smallest kmax η; `None` without viscosity or dissipation, and in a plane or on a line.
+    /// The smallest kmax η; `None` as in [`Summary`](crate::io::Summary).
     pub resolution: Option<Resolution>,
+    /// Spacings of a channel, which are told and not judged.
+    pub wall_units: Option<WallUnits>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<&'a Comparison>,
     /// The last `error_max` of the series, where the exact solution is known, and the quantity that it is of.
@@ -78,7 +80,8 @@ pub struct Evidence<'a> {
 /// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
 /// reference's peak in rows that are dense enough, and its kmax η is known. Where the error is known it counts in place of kmax η.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
-    let Evidence { unfinished, unjudged, resolution, reference, error, own_curves } = *evidence;
+    let Evidence { unfinished, unjudged, resolution, wall_units, reference, error, own_curves } =
+        *evidence;
     let resolution = resolution.filter(|_| error.is_none() || unjudged.is_some());
     let stopped = unfinished.map(|reason| format!("not finished: {reason}"));
     let and_stopped = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
@@ -90,9 +93,11 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
         let reason = format!("kmax η falls to {kmax_eta} at t = {time}, {resolved}{compared}");
         return (Verdict::UnderResolved, reason);
     }
-    let known = resolution.map_or(String::new(), |worst| {
-        format!("; kmax η is {} or more", floored(worst.kmax_eta_min))
-    });
+    let known = match (resolution, wall_units) {
+        (Some(worst), _) => format!("; kmax η is {} or more", floored(worst.kmax_eta_min)),
+        (None, Some(units)) => format!("; {units}"),
+        (None, None) => String::new(),
+    };
     if let Some(reference) = reference {
         let reason = format!("{}{known}", distances(reference));
         if reference.rows > 0 && !reference.is_close() {

@@ -9,7 +9,7 @@ use super::{Network, Rates};
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Decomposition};
-use crate::io::page::check_replaceable;
+use crate::io::page::check_drawing;
 use crate::options::{Several, points, several};
 
 /// Most ranks: more than any machine has.
@@ -134,8 +134,8 @@ impl ModelOptions {
     /// Where the picture would replace a file that is not Kolmo's.
     pub(super) fn check_plot(&self) -> Result<()> {
         match &self.plot {
-            Some(path) if !self.overwrite => check_replaceable(path, "model"),
-            _ => Ok(()),
+            Some(path) => check_drawing(path, "model", self.overwrite),
+            None => Ok(()),
         }
     }
 

@@ -12,7 +12,7 @@ use clap::{ArgAction, Args};
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::{Axis, Curvilinear, Grid};
-use crate::io::page::{check_replaceable, write_drawing};
+use crate::io::page::{check_drawing, write_drawing};
 
 /// Degrees off orthogonal that are round-off.
 const ROUND_OFF: f64 = 1e-6;
@@ -93,9 +93,7 @@ pub struct Quality {
 /// Where the picture would replace somebody else's file, or cannot be written.
 pub fn grid(config: &Config, options: &GridOptions) -> Result<Quality> {
     if let Some(path) = &options.picture {
-        if !options.overwrite {
-            check_replaceable(path, "grid")?;
-        }
+        check_drawing(path, "grid", options.overwrite)?;
         write_drawing(path, &picture::svg(config, &options.input))?;
     }
     Ok(Quality::of(config))

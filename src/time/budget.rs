@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::largest::largest;
-use super::memory::{Parts, for_messages};
+use super::memory::{Parts, for_messages, for_outputs};
 use super::outlook::{self, Length};
 use super::sample::{self, seconds};
 use super::sweep_blocks;
@@ -40,6 +40,13 @@ pub fn budget(config: &Config) -> Result<String> {
         "memory",
         format!("{} bytes a point, {}", parts.bytes_a_point(), gib(parts.bytes(&block))),
     );
+    let outputs = for_outputs(config, &block);
+    if outputs > 0.0 {
+        line(
+            "outputs",
+            format!("{} more on the host, of statistics and checkpoints", gib(outputs)),
+        );
+    }
     if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
         let cut = Decomposition::asked(ranks, ranks.iter().product(), points, 1)?;
         line("ranks", of_a_rank(config, cut, device.as_deref()));

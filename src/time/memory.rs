@@ -175,7 +175,7 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
 
 /// Bytes that outputs need on the host while they are made.
 #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
-fn for_outputs(config: &Config, block: &Block) -> f64 {
+pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
         let gradients = statistics.quantities.iter().any(|quantity| quantity.needs_gradients());
@@ -199,7 +199,7 @@ fn is_filter_a_rate(config: &Config) -> bool {
 }
 
 /// Unknowns of implicit steps at a point.
-const UNKNOWNS: usize = 5;
+pub(super) const UNKNOWNS: usize = 5;
 
 /// Numbers of 64 bit at a point of the blocks of implicit steps: 5 x 5 each, 1 in 64 bit and up to 6 in 32.
 fn implicit_blocks(config: &Config) -> usize {

@@ -1,7 +1,10 @@
 //! What a whole run comes to: steps, and bytes on disk.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::memory::UNKNOWNS;
+use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
 use super::refusals::impossible_start;
 use super::restart::head;
@@ -11,7 +14,7 @@ use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
 use crate::error::Result;
 use crate::io::pieces::Selection;
 use crate::physics;
-use crate::scheme::ImplicitConfig;
+use crate::scheme::{ImplicitConfig, Marching};
 
 /// Bytes of a number in a table, with its comma.
 const CELL: f64 = 20.0;
@@ -22,6 +25,8 @@ const SAMPLES: [usize; 2] = [64, 32];
 /// Fewest points along an axis of them, enough for all formulas.
 const FEWEST: usize = 16;
 
+/// Times of outputs that are gone through one by one; with more the others are taken to lie as close.
+const MOST_LANDINGS: usize = 1 << 16;
 /// Most points of a part of a curvilinear grid that it is found from.
 const MOST_POINTS: usize = 1 << 22;
 
@@ -53,7 +58,7 @@ impl Length {
             StepSize::Fixed(dt) => dt,
             StepSize::Cfl(cfl) => cfl / first_rate(config)?,
         };
-        let to_end = config.time.end.map_or(f64::INFINITY, |end| ((end - start) / dt).ceil());
+        let to_end = config.time.end.map_or(f64::INFINITY, |end| to_end(config, dt, [start, end]));
         let steady = config.time.implicit.filter(ImplicitConfig::is_steady);
         let most = [config.time.max_steps, steady.map(|implicit| implicit.steps)];
         let most = most.into_iter().flatten().min().map_or(f64::INFINITY, |steps| steps as f64);
@@ -78,6 +83,25 @@ impl Length {
             [by_steps, by_time].into_iter().flatten().any(|[_, last]| reached(last.floor(), last));
         1.0 + (all + f64::from(!at_end)).clamp(1.0, steps)
     }
+}
+
+/// Steps of at most `dt` between two times, of which some land on the times of outputs.
+fn to_end(config: &Config, dt: f64, [start, end]: [f64; 2]) -> f64 {
+    let mut agenda = OutputSchedule::new(&config.output, start, &BTreeMap::new());
+    let (mut steps, mut time) = (0.0, start);
+    for _ in 0..MOST_LANDINGS {
+        let next = agenda.next_time(time).map_or(end, |next| next.min(end));
+        // Times that should coincide differ by round-off.
+        steps += ((next - time) / dt * (1.0 - 1e-12)).ceil();
+        time = next;
+        if time >= end {
+            return steps;
+        }
+        for kind in Kind::ALL {
+            agenda.due(kind, 0, time, false);
+        }
+    }
+    steps * (end - start) / (time - start)
 }
 
 /// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell;
@@ -187,7 +211,9 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         parts.push(("statistics", times(statistics.schedule) * once));
     }
     if let Some(checkpoint) = &output.checkpoint {
-        let state = problem.fields() as f64;
+        // `bdf2` goes on from the state before, too.
+        let before = config.time.implicit.filter(|implicit| implicit.method == Marching::Bdf2);
+        let state = (problem.fields() + before.map_or(0, |_| UNKNOWNS)) as f64;
         let kept = checkpoint.schedule.map_or(1.0, times).min(checkpoint.keep as f64);
         parts.push(("checkpoints", kept * state * count(grid.points) * width(None)));
     }
@@ -213,6 +239,23 @@ mod tests {
             Simulation::on(Arc::new(Cpu::<f64>::new(Some(1)).unwrap()), &config).unwrap();
         let (found, expected) = (first_rate(&config).unwrap(), simulation.rate.unwrap());
         assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
+    }
+
+    /// Catches steps that are counted without those that are cut short to land on an output.
+    #[test]
+    fn steps_that_land_on_times_are_counted() {
+        for (outputs, expected) in [
+            ("", 10.0),
+            ("fields = { every_time = 0.03 }", 34.0),
+            ("fields = { every_time = 0.25 }", 12.0),
+            // At 0.25, 0.4, 0.5, 0.75, 0.8: three steps, two, one, three, one, two.
+            ("fields = { every_time = 0.25 }\ncheckpoint = { every_time = 0.4 }", 12.0),
+            ("series = { every_time = 1e-6 }", 1e6),
+        ] {
+            let text = format!("[time]\ndt = 0.1\nend = 1.0\n[output]\n{outputs}\n");
+            let found = Length::of(&config([16, 16, 16], &text)).unwrap().steps;
+            assert!((found / expected - 1.0).abs() < 1e-6, "{outputs}: {found}");
+        }
     }
 
     #[test]

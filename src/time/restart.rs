@@ -349,7 +349,7 @@ fn is_steady(head: &Head, config: &Config) -> bool {
 /// Where the end that `config` asks for lies before the state of `head`.
 fn ends_before(head: &Head, config: &Config) -> Result<()> {
     let Head { step, time, .. } = *head;
-    let advice = "choose a later end; `--from STEP` goes on from an older checkpoint, and removes what came after it";
+    let advice = "choose a later end; `--from STEP` goes on from an older checkpoint, and sets newer ones aside";
     if let Some(end) = config.time.end.filter(|end| !reached(*end, time)) {
         return Err(refusal(
             format!("time.end = {end}, and the run is at t = {time} already"),

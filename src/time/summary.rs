@@ -10,7 +10,7 @@ use crate::config::{Config, OnFailure};
 use crate::error::Result;
 use crate::grid::{End, Grid};
 use crate::io::progress::tell;
-use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary};
+use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary, WallUnits};
 use crate::io::verdict::{self, Evidence, Verdict};
 use crate::io::{Reference, Series, Summary, write_report};
 
@@ -34,11 +34,13 @@ impl Run<'_> {
         let unjudged = unjudged(&series, &self.before.earlier);
         let held = reference(config, &self.simulation).filter(|_| unjudged.is_none());
         let comparison = held.as_ref().and_then(|held| held.compare(&series, reached));
+        let wall_units = wall_units(config, &series);
         let error = series.column("error_max").and_then(|errors| errors.last().copied());
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
             unfinished: (!finished).then_some(reason),
             unjudged: unjudged.as_deref(),
             resolution,
+            wall_units,
             reference: comparison.as_ref(),
             error: error.map(|error| (error, config.case.error_quantity())),
             own_curves: config.output.reference.is_some(),
@@ -47,23 +49,23 @@ impl Run<'_> {
             finished,
             stop_reason: reason.to_string(),
             resolution,
+            wall_units,
             verdict,
             verdict_reason,
             reference: comparison,
             ..so_far
         };
-        result.write(&files.directory.join("summary.json"))?;
         let path = files.directory.path().to_path_buf();
-        let drawn = files
-            .slices
-            .finish()
+        let written = result
+            .write(&files.directory.join("summary.json"))
+            .and_then(|()| files.slices.finish())
             .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
             .and_then(|()| files.directory.forget_removed());
-        match drawn {
+        match written {
             Err(why) if config.output.on_failure == OnFailure::Continue => {
-                tell(&format!("warning: {}; the report is not whole", why.what()));
+                tell(&format!("warning: {}; summary and report are not whole", why.what()));
             }
-            drawn => drawn?,
+            written => written?,
         }
         let report = files.directory.join("report.html");
         let closing = match sound {
@@ -91,8 +93,6 @@ impl Run<'_> {
         };
         let done = steps - self.first_step;
         let right_hand_sides = self.simulation.right_hand_sides();
-        let grid = config.grid();
-        let mut ends = grid.ends.iter().flatten().flatten();
         let ns = ns_per_point_stage(self.simulation.grid(), &slowest, right_hand_sides);
         Summary {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -100,8 +100,14 @@ impl Run<'_> {
             title: config.case.title().to_string(),
             mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds: now.reynolds,
-            walls: ends.clone().any(|end| *end != End::Symmetry),
-            symmetry: ends.any(|end| *end == End::Symmetry),
+            walls: now.walls,
+            symmetry: config
+                .grid()
+                .ends
+                .iter()
+                .flatten()
+                .flatten()
+                .any(|end| *end == End::Symmetry),
             points: config.grid.points,
             length: now.length,
             largest_spacing: now.largest_spacing,
@@ -140,6 +146,7 @@ impl Run<'_> {
             ns_per_point_stage: (done > 0).then_some(ns),
             phases: named(slowest),
             resolution: None,
+            wall_units: None,
             verdict: Verdict::NoVerdict,
             verdict_reason: self.goal(),
             reference: None,
@@ -158,14 +165,29 @@ impl Run<'_> {
     }
 }
 
+/// The spacings of a channel in wall units, by the last row of the series.
+fn wall_units(config: &Config, series: &Series) -> Option<WallUnits> {
+    let friction_reynolds = *series.column("friction_reynolds")?.last()?;
+    let across = config.problem().axis_between_walls()?.index();
+    let (grid, half) = (config.grid(), 0.5 * config.grid.domain.length[across]);
+    let spacing = [0, 1, 2].map(|a| {
+        let last = grid.points[a].checked_sub(1).filter(|last| *last > 0)?;
+        let all = (0..last).map(|i| grid.coordinate(a, i + 1) - grid.coordinate(a, i));
+        let ends = all.fold([f64::MAX, 0.0], |[least, most], h| [h.min(least), h.max(most)]);
+        Some(ends.map(|h| h * friction_reynolds / half))
+    });
+    Some(WallUnits { friction_reynolds, spacing }).filter(|it| it.friction_reynolds.is_finite())
+}
+
 /// The part of a run of `config` that ends with the step `until`.
 pub(super) fn part(config: &Config, until: u64) -> Part {
-    let viscous = config.case.is_flow() && !config.gas.is_inviscid();
+    let (viscous, grid) = (config.case.is_flow() && !config.gas.is_inviscid(), config.grid());
     Part {
         until,
         points: config.grid.points,
         length: config.grid.domain.length,
-        largest_spacing: Some(config.grid().largest_spacing()),
+        walls: grid.ends.iter().flatten().flatten().any(|end| *end != End::Symmetry),
+        largest_spacing: Some(grid.largest_spacing()),
         gas: viscous.then_some(config.gas),
         reynolds: viscous.then_some(config.gas.reynolds),
         other_flow: false,

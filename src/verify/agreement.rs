@@ -146,7 +146,7 @@ fn agreed(
         config.compute.distributed.map_or(String::new(), |method| format!("/{}", method.name()));
     Ok(Check::at_most(
         format!("{other}/{x}x{y}x{z}/{}/{}{method}", forms.name(), precision.name()),
-        format!("{STEPS} steps and diagnostics as on the {other}"),
+        format!("{STEPS} steps and diagnostics against {other}"),
         off,
         precision.epsilon() * ROUNDINGS * float(STEPS),
         "same formulas in another order: round-off",

@@ -644,6 +644,20 @@ fn a_moved_run_that_is_stopped_writes_nothing_into_the_one_that_took_its_place()
     assert!(before == all());
 }
 
+/// They stayed for good: of steps that were not written again, and of tables that are gone on with.
+#[test]
+fn what_a_kill_left_of_files_is_removed_before_the_run_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    let picture = names(&run.join("slices")).into_iter().find(|name| name.ends_with(".png"));
+    let picture = format!("slices/{}.part", picture.unwrap());
+    let left = ["series.csv.part", "report.html.part", &picture].map(|name| run.join(name));
+    left.iter().for_each(|path| fs::write(path, "half").unwrap());
+    let other = put(run.join("notes.part"));
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
+    assert!(left.iter().all(|path| !path.exists()) && read(other) == "mine");
+}
+
 /// They were taken over as halves of the run's own.
 #[test]
 fn files_of_others_where_a_run_writes_first_are_in_its_way() {

@@ -51,6 +51,9 @@ fn kolmo_grid_describes_and_draws_grids_of_every_kind() {
         outcome.err
     );
     done(dir.path(), ["grid", "channel", "-o", "mine.svg", "--overwrite"]);
+    let png = kolmo(dir.path(), ["grid", "channel", "-o", "mine.png", "--overwrite"]);
+    assert!(png.code == Some(2) && png.err.contains("ends with .svg"), "{}", png.err);
+    assert!(!picture("mine.png").exists());
 }
 
 /// Our own `.vts` is a grid; a restart takes its points from wherever the file lies, and refuses others. Catches a repeated plane that is

@@ -58,6 +58,13 @@ fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
     let steady = ["couette-flow", "--set", "time.implicit={ method = 'steady', steps = 20 }"];
     let told = plan(dir.path(), &steady);
     assert!(line(&told, "run").contains(" 20 steps") && !told.contains("inf"), "{told}");
+    // 8 bytes of 6 fields of the flow, 9 gradients and 3 x 3 components of spectra at 64³ points.
+    let vortex = ["taylor-green", "--set", "grid.points=[64,64,64]", "--set", "time.end=1"];
+    let told = plan(dir.path(), &vortex);
+    assert!(!told.contains("outputs"), "{told}");
+    let statistics = ["--set", "output.statistics={ every_time = 1 }"];
+    let told = plan(dir.path(), &[&vortex[..], &statistics].concat());
+    assert!(line(&told, "outputs").contains("0.05 GiB more on the host"), "{told}");
     let times = |end: &str| {
         let end = format!("time={{ end = {end}, dt = 0.1 }}");
         let fields = "output.fields={ every_time = 6, variables = ['velocity'] }";

@@ -118,6 +118,39 @@ fn a_report_leaves_out_what_is_round_off_and_shows_the_profile_against_the_exact
     }
 }
 
+/// Catches a usual grid of a channel that is called under-resolved, by its longest spacing and the dissipation at the wall.
+#[test]
+fn a_channel_tells_its_spacings_in_wall_units_and_is_not_judged_by_kmax_eta() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "grid.points=[12, 33, 8]", "--set", "grid.length=[3, 2, 1]"];
+    let stretched = ["--set", "grid.stretching={ y = { map = 'tanh', factor = 1.5 } }"];
+    let steps = ["--set", "time.max_steps=3"];
+    let more = [&["run", "channel", "--out", "run"][..], &set, &stretched, &steps].concat();
+    done(dir.path(), more);
+    let run = dir.path().join("run");
+    let told = summary(&run);
+    let series = Series::read(&run.join("series.csv")).unwrap();
+    let re = *series.column("friction_reynolds").unwrap().last().unwrap();
+    // y = tanh(1.5 η) / tanh 1.5 between the walls at ±1.
+    let y = |i: f64| (1.5 * (i / 16.0 - 1.0)).tanh() / 1.5_f64.tanh();
+    let units = &told["wall_units"];
+    let close = |at: &serde_json::Value, value: f64| {
+        assert!((at.as_f64().unwrap() / value - 1.0).abs() < 1e-12, "{units}: {value}");
+    };
+    close(&units["friction_reynolds"], re);
+    for (axis, [least, most]) in
+        [[0.25; 2], [y(1.0) - y(0.0), y(16.0) - y(15.0)], [0.125; 2]].into_iter().enumerate()
+    {
+        close(&units["spacing"][axis][0], least * re);
+        close(&units["spacing"][axis][1], most * re);
+    }
+    assert!(told["resolution"].is_null() && told["verdict"] == "no reference");
+    let reason = told["verdict_reason"].as_str().unwrap();
+    let expected = format!("Δx⁺ = {:.1}, Δy⁺ = ", 0.25 * re);
+    assert!(reason.contains(&expected) && reason.contains(&format!("Re_τ = {re:.1}")), "{reason}");
+    assert!(!run.join("plots/resolution.svg").exists());
+}
+
 /// Planes of symmetry do no work and take no heat, but push.
 #[test]
 fn what_a_report_says_is_conserved_follows_the_ends_of_the_box() {

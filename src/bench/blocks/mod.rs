@@ -47,6 +47,10 @@ pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -
         let found = "the unknowns of blocks are f64";
         return Err(refusal(found, "use `--precision f64`, `--off-diagonal f32`"));
     }
+    if options.kernels == "split" && setup.device.is_none() {
+        let advice = "take out `--kernels`, or add `--backend opencl` or `cuda`";
+        return Err(refusal("the CPU solves blocks without kernels", advice));
+    }
     let cpu = Cpu::<f64>::configured(&setup.compute, None)?;
     let meshes = match &options.common.points[..] {
         [] => MESHES.to_vec(),

@@ -151,6 +151,7 @@ impl RunDirectory {
                 Self { path: path.to_path_buf(), file, content }
             }
         };
+        directory.content.names.iter().try_for_each(|name| remove_unfinished(path, name))?;
         directory.keep(run)?;
         Ok(directory)
     }
@@ -338,6 +339,19 @@ fn remove(directory: &Path, name: &str) -> Result<()> {
     }
     remove_file(&path)?;
     remove_file(&with_ending(&path, ".part"))
+}
+
+/// Remove what a kill left of a file of this name that was being written. Checkpoints have their own ways.
+fn remove_unfinished(directory: &Path, name: &str) -> Result<()> {
+    let path = path_of(directory, name);
+    let unfinished = match (name.starts_with("checkpoints/"), name.ends_with('/')) {
+        (true, _) => return Ok(()),
+        (false, true) => entries(&path).into_iter().filter(|piece| is_piece(piece)).collect(),
+        (false, false) => vec![with_ending(&path, ".part")],
+    };
+    let is_unfinished =
+        |path: &&PathBuf| path.is_file() && path.extension() == Some("part".as_ref());
+    unfinished.iter().filter(is_unfinished).try_for_each(|path| remove_file(path))
 }
 
 /// Remove the folders of a run that nothing lies in.

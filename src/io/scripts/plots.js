@@ -281,7 +281,11 @@ const kolmo = (() => {
           { ...axis("x", this.data.labels[0], 0, logX), size: 30, space: 60 },
           {
             ...axis("y", this.data.labels[1], this.power, logY),
-            size: (plot, values) => 16 + 7.5 * Math.max(0, ...(values ?? []).map(text => text.length)),
+            size: (plot, values, at) => {
+              plot.ctx.font = plot.axes[at].font[0];
+              const width = text => plot.ctx.measureText(text).width / devicePixelRatio;
+              return 20 + Math.max(0, ...(values ?? []).map(width));
+            },
             space: 36,
           },
         ],
