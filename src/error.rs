@@ -46,7 +46,7 @@ pub enum Error {
     },
     /// A step does not change the time: dt is less than the spacing of numbers there.
     #[error(
-        "the run stands still at step {step}, t = {time}: a step of dt = {dt:e} does not change t\n       what was written before is intact; use a larger `time.dt` or `time.cfl`"
+        "the run stands still at step {step}, t = {time}: a step of dt = {dt:e} does not change t\n       what was written before is intact; where dt has fallen to it, density or temperature came close to 0 (`min_density`, `min_temperature` in series.csv): use more points, a filter, or more robust forms; else use a larger `time.dt` or `time.cfl`"
     )]
     Stalled {
         /// Steps done.

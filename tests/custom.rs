@@ -390,6 +390,17 @@ fn a_file_that_does_not_hold_a_state_is_refused() {
         let text = error.err().expect(name).report();
         assert!(text.contains(expected), "{name}: {text}");
     }
+    // One bit of a value: NumPy refuses such an archive by the checksum in it, too.
+    for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+        let path = dir.path().join("bit.npz");
+        let values: Vec<f64> = (0..64).map(|i| f64::from(i).sin()).collect();
+        archive(&path, method, &[("u", doubles([4, 4, 4], &values))]);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[300] ^= 8;
+        fs::write(&path, bytes).unwrap();
+        let damaged = refused(&with_file([4, 4, 4], &path, &["scheme.derivative=explicit2"]));
+        assert!(damaged.contains("array `u` is damaged: "), "{damaged}");
+    }
     let missing = refused(&with_file(POINTS, &dir.path().join("missing.npz"), &[]));
     assert!(missing.contains("missing.npz") && missing.contains("No such file"), "{missing}");
     fs::write(dir.path().join("text.npz"), "u = 1").unwrap();

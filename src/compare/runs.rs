@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::inputs::{Input, input, other_flow};
 use crate::error::{Error, Result};
+use crate::io::directory::check_access;
 use crate::io::spectra::Spectra;
 use crate::io::{Series, Summary};
 
@@ -60,6 +61,7 @@ fn why_no_run(path: &Path) -> Option<String> {
     Some(match path.is_dir() {
         false if path.exists() => format!("error: {shown} is a file, not the directory of a run"),
         false => format!("error: there is no directory {shown}"),
+        true if check_access(path).is_err() => format!("error: {shown}: permission denied"),
         true if lacks("series.csv") => format!("error: {shown} has no series.csv: it holds no run"),
         // The summary is what a run writes last.
         true if lacks("summary.json") => {

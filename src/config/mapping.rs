@@ -214,7 +214,14 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
         section.reject_value("mapping", why, advice);
         return false;
     }
-    problems.is_empty()
+    let closes = [0, 1].map(|a| plain.closes(a));
+    let [nx, ny, _] = plain.points;
+    let seam = problems.is_empty().then(|| mapping.seam([nx, ny], closes)).flatten();
+    if let Some(sentence) = &seam {
+        let (why, advice) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        section.reject_value("mapping", why, advice);
+    }
+    problems.is_empty() && seam.is_none()
 }
 
 /// Whether a file has as many points as the grid, which has equal spacings, and planes as far apart.

@@ -32,6 +32,14 @@ pub struct TimeConfig {
 }
 
 impl TimeConfig {
+    /// The method of the steps, implicit ones where they are, and its order.
+    pub fn method(&self) -> (&'static str, u32) {
+        match self.implicit {
+            Some(implicit) => (implicit.method.name(), implicit.method.order()),
+            None => (self.integrator.name, self.integrator.order),
+        }
+    }
+
     /// Whether the run goes to a steady flow, whose times mean nothing.
     pub fn is_steady(&self) -> bool {
         self.implicit.is_some_and(|implicit| implicit.is_steady())

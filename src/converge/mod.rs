@@ -162,11 +162,18 @@ fn matched_step((coarsest, dt): (&Config, f64), config: &Config) -> Option<f64> 
 
 /// p/q − 1 where the order p in space is higher than q in time, else 0.
 fn lag(config: &Config) -> f64 {
-    (f64::from(formal_order(config)) / f64::from(config.time.integrator.order) - 1.0).max(0.0)
+    (f64::from(formal_order(config)) / f64::from(config.time.method().1) - 1.0).max(0.0)
 }
 
 /// The time to which every grid is run.
 fn end(config: &Config) -> Result<f64> {
+    if config.time.is_steady() {
+        let what = "steady steps pass through no time at which errors could be compared";
+        return Err(Error::refused(
+            what,
+            "allowed: `bdf2` and other implicit methods through time",
+        ));
+    }
     let what = match (config.time.end, config.time.max_steps) {
         (Some(end), None) => return Ok(end),
         (None, _) => "errors are compared at one time, and there is no time.end".into(),
@@ -231,8 +238,7 @@ impl Study {
         rows: Vec<Row>,
         floor: &Floor,
     ) -> Self {
-        let integrator = config.time.integrator;
-        let (name, order) = (integrator.name, integrator.order);
+        let (name, order) = config.time.method();
         let formal_order = formal_order(config);
         let is_flow = config.case.is_flow();
         let error = match rows.last().filter(|_| !exact) {
@@ -301,11 +307,15 @@ impl Study {
                 StepSize::Cfl(_) => 0.25 * finest.dt,
                 StepSize::Fixed(dt) => 0.5 * dt,
             };
+            let method = match config.time.implicit.map(toml::Value::try_from) {
+                Some(Ok(implicit)) => format!("implicit = {implicit}"),
+                _ => format!("integrator = \"{}\"", self.integrator),
+            };
             notes.push(format!(
                 "the last order, {last:.2}, lies below the formal {}: where that is the error of the time step, a \
-                 smaller one shows it: --set 'time={{ end = {}, dt = {smaller:.1e}, integrator = \"{}\" }}'; or the case is \
+                 smaller one shows it: --set 'time={{ end = {}, dt = {smaller:.1e}, {method} }}'; or the case is \
                  not smooth or not yet resolved",
-                self.formal_order, self.time, self.integrator
+                self.formal_order, self.time
             ));
         }
         notes

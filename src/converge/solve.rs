@@ -152,13 +152,13 @@ pub(super) fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 /// The error of a fixed step of `config`, which every grid has: that run with half the step differs from `solved` by all of it
-/// but the part 2^−q that is left, q the order of the integrator.
+/// but the part 2^−q that is left, q the order of the method in time.
 pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64) -> Result<f64> {
     let mut halved = config.clone();
     halved.time.step = StepSize::Fixed(0.5 * dt);
     let finer = solve(&halved, end, None)?;
     let [difference, _] = norms(solved.values.iter().zip(&finer.values).map(|(a, b)| a - b));
-    Ok(difference / (1.0 - 0.5_f64.powf(f64::from(config.time.integrator.order))))
+    Ok(difference / (1.0 - 0.5_f64.powf(f64::from(config.time.method().1))))
 }
 
 /// What is compared where there is no exact solution.

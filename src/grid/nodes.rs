@@ -81,11 +81,11 @@ impl Curvilinear {
     }
 }
 
-fn minus(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+pub(super) fn minus(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
     [a[0] - b[0], a[1] - b[1]]
 }
 
-fn size([x, y]: [f64; 2]) -> f64 {
+pub(super) fn size([x, y]: [f64; 2]) -> f64 {
     x.hypot(y)
 }
 

@@ -134,6 +134,14 @@ impl Marching {
         }
     }
 
+    /// The order of its error in the step.
+    pub fn order(self) -> u32 {
+        match self {
+            Self::Bdf2 => 2,
+            Self::Steady | Self::InTime(_) => self.method().order,
+        }
+    }
+
     /// The stages of a step; without what `bdf2` knows of the step before.
     pub fn method(self) -> &'static ImplicitMethod {
         match self {

@@ -118,11 +118,7 @@ impl Run<'_> {
                 energy,
                 viscous,
                 filter: scheme.filter.map_or("none".to_string(), |filter| filter.to_string()),
-                integrator: config
-                    .time
-                    .implicit
-                    .map_or(config.time.integrator.name, |implicit| implicit.method.name())
-                    .to_string(),
+                integrator: config.time.method().0.to_string(),
             },
             backend: backend.name().to_string(),
             precision: config.compute.precision.name().to_string(),

@@ -235,6 +235,10 @@ fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
             &["acoustic-wave", "--points", "16,32", "--set", "time={ max_steps = 3 }"],
             "there is no time.end",
         ),
+        (
+            &["acoustic-wave", "--points", "16,32", "--set", "time.implicit={ method = 'steady' }"],
+            "steady steps pass through no time",
+        ),
         (&["acoustic-wave", "--points", "16,32", "--out", "file"], "error: file is a file"),
         (&["acoustic-wave", "--points", "16,32", "--backend", "abacus"], "abacus"),
         (&["no-such-case", "--points", "16,32"], "no-such-case"),
@@ -249,6 +253,24 @@ fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
         assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
         assert_eq!(names(dir.path()), ["file"], "{arguments:?}");
     }
+}
+
+/// Catches steps that fall as if those of the explicit integrator were taken.
+#[test]
+fn implicit_steps_fall_by_their_own_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let time = "time={ end = 2.0, cfl = 0.8, implicit = { method = 'bdf2' } }";
+    let wave = ["acoustic-wave", "--points", "8,12,16", "--set", time];
+    let found = study(dir.path(), &wave);
+    assert_eq!((&found["integrator"], &found["integrator_order"]), (&"bdf2".into(), &2.into()));
+    assert!(found["step"].as_str().unwrap().contains("dt less by (n0/n)^3.00"), "{found}");
+    assert_orders(&found, "order_l2", 3.0..5.5);
+    // What it advises holds the method, and shows the order of the scheme.
+    let note = found["notes"][0].as_str().unwrap();
+    let advised = note.split_once("--set '").unwrap().1.split_once('\'').unwrap().0;
+    assert!(advised.contains("dt = ") && advised.contains("bdf2"), "{note}");
+    let finer = study(dir.path(), &[&wave[..3], &["--set", advised]].concat());
+    assert_eq!(finer["integrator"], "bdf2");
 }
 
 /// It spreads, and nobody knows how: the error was that of other points.

@@ -658,6 +658,28 @@ fn what_a_kill_left_of_files_is_removed_before_the_run_goes_on() {
     assert!(left.iter().all(|path| !path.exists()) && read(other) == "mine");
 }
 
+/// Catches a directory in which nobody may look that is said to hold no run.
+#[cfg(unix)]
+#[test]
+fn a_run_without_permission_is_not_said_to_be_none() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 2, "run");
+    let allow = |mode| fs::set_permissions(&run, fs::Permissions::from_mode(mode)).unwrap();
+    allow(0);
+    for command in ["plot run", "restart run", "compare run run"] {
+        let kolmo = program();
+        // Root without its rights is asked for permission as others are.
+        let without = "setpriv --bounding-set=-all --inh-caps=-all";
+        let line =
+            format!("[ $(id -u) = 0 ] && exec {without} {kolmo} {command}; exec {kolmo} {command}");
+        let told = shell(dir.path(), &line);
+        assert!(matches!(told.code, Some(1 | 2)), "{command}: {}", told.err);
+        assert!(told.err.to_lowercase().contains("permission denied"), "{command}: {}", told.err);
+    }
+    allow(0o755);
+}
+
 /// They were taken over as halves of the run's own.
 #[test]
 fn files_of_others_where_a_run_writes_first_are_in_its_way() {

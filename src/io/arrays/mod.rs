@@ -158,10 +158,11 @@ impl ArrayFile {
         self.points
     }
 
-    /// The values of the array `name` at the points of `block`, those along x fastest. Other values are passed over, not held.
+    /// The values of the array `name` at the points of `block`, those along x fastest. Other values are passed over, not held. Who reads
+    /// the first block holds all of an array in an archive against its checksum.
     ///
     /// # Errors
-    /// Where the file is not what it was, or shorter than its header says.
+    /// Where the file is not what it was, damaged, or shorter than its header says.
     ///
     /// # Panics
     /// Where there is no such array.
@@ -170,11 +171,27 @@ impl ArrayFile {
             Entry::Zarr(array) => return array.read(&self.path.join(name), block),
             Entry::Npy(header) => header,
         };
+        if block.start == [0; 3] && !self.path.is_dir() {
+            self.check_sum(name)?;
+        }
         let values = self.with_stream(name, |stream, _| {
             stream.skip(header.offset())?;
             read_block(stream, header, &block)
         })?;
         values.map_err(|why| malformed(&self.path, format!("array `{name}`: {why}")))
+    }
+
+    /// # Errors
+    /// Where the bytes of the array `name` in an archive are not those that the archive has the CRC-32 of.
+    fn check_sum(&self, name: &str) -> Result<()> {
+        let mut archive = archive(&self.path, self.purpose)?;
+        let entry = format!("{name}{NPY}");
+        let mut packed = archive.by_name(&entry).map_err(|why| malformed(&self.path, why))?;
+        let read = io::copy(&mut packed, &mut io::sink());
+        read.map(|_| ()).map_err(|why| {
+            let found = format!("{}: array `{name}` is damaged: {why}", self.path.display());
+            refused(found, "write it again")
+        })
     }
 
     /// What `work` makes of the bytes of the array `name`, and of their number. What is stored in an archive is followed by bytes of

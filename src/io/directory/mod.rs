@@ -9,6 +9,7 @@ mod names;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub use lock::DirectoryLock;
@@ -19,7 +20,7 @@ pub(crate) use names::{KINDS, is_of_a_run, is_plane, plane, step};
 use super::{
     RunId, append_to, checkpoint, make_directory, malformed, refused, remove_file, with_ending,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The resolved input.
 const INPUT: &str = "config.toml";
@@ -105,6 +106,7 @@ impl RunDirectory {
     /// # Errors
     /// Where there is no run, a link leads out of it, or another process holds it.
     pub fn enter(path: &Path) -> Result<DirectoryLock> {
+        check_access(path)?;
         if !Self::holds_run(path) {
             return Err(refused(
                 format!("{} holds no run", path.display()),
@@ -254,6 +256,15 @@ fn is_named(directory: &Path, path: &Path, has: impl Fn(&str) -> bool) -> bool {
     let name = relative(directory, path);
     let whole = finished(&name).unwrap_or(&name);
     has(whole) || has(&format!("{whole}/"))
+}
+
+/// # Errors
+/// Where nobody may look for what lies in `directory`.
+pub(crate) fn check_access(directory: &Path) -> Result<()> {
+    match directory.join(manifest::FILE).try_exists() {
+        Err(why) if why.kind() == ErrorKind::PermissionDenied => Err(Error::io(directory)(why)),
+        _ => Ok(()),
+    }
 }
 
 /// What stands behind a name while it is written or replaced.
