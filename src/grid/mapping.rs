@@ -151,8 +151,7 @@ impl Mapping {
             let differs = |&(s, t): &(f64, f64)| {
                 let size_there = size(at(s, t)) + size(at(s + 1.0, t));
                 let apart = size(minus(move_from(s, t), period));
-                // What is no number differs as well.
-                !(apart <= ROUND_OFF * size_there)
+                apart.is_nan() || apart > ROUND_OFF * size_there
             };
             let all = (0..across)
                 .flat_map(|j| (0..along).map(move |i| (i as f64 / along as f64 - 0.5, j as f64)))
