@@ -266,6 +266,8 @@ fn a_force_of_the_case_is_its_own_and_can_be_read_back_changed_or_ended() {
         let origin = "[case]\nname = 'from-checkpoint'\npath = 'runs/a'\n";
         assert_eq!(parse_on(origin, "in.toml", &[], &base).unwrap().forcing, other.forcing);
     }
+    let other = parse(&format!("{text}[forcing]\nenergy = 1\n"), "in.toml", &[]).unwrap_err();
+    assert!(other.to_string().contains("[forcing] needs `kind`"), "{other}");
     let part = |key| read(&format!("{text}[forcing]\n{key}\n")).forcing.unwrap();
     let whole = own.forcing.clone().unwrap();
     assert_eq!(part("heat_removal = true"), ForcingConfig { heat_removal: true, ..whole.clone() });

@@ -65,7 +65,7 @@ SERIES: dict[str, Meaning] = {
     "wall_heat_flux_low": Meaning("heat from the low wall into the gas", _HEAT),
     "wall_heat_flux_high": Meaning("heat from the high wall into the gas", _HEAT),
     "friction_reynolds": Meaning("Re_τ = √(ρ_w τ_w) δ/μ_w", "1"),
-    "error_l2": Meaning("root mean square of the error of the density, of ρu or ρv of a wave in it, or of the scalar", "ρ₀, ρ₀V₀, or 1"),
+    "error_l2": Meaning("root mean square of the error of the density, of ρu or ρv of shear flows, or of the scalar", "ρ₀, ρ₀V₀, or 1"),
     "error_max": Meaning("largest of the same errors", "ρ₀, ρ₀V₀, or 1"),
     "drag": Meaning("drag over ½ρ₀V₀²L", "1"),
     "drag_pressure": Meaning("drag of the pressure over ½ρ₀V₀²L", "1"),

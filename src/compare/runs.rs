@@ -56,12 +56,14 @@ pub(super) fn read(directories: &[PathBuf]) -> Result<Vec<Run>> {
 
 /// Why nothing in `path` can be compared; `None` where something may be.
 fn why_no_run(path: &Path) -> Option<String> {
+    if let Err(why) = check_access(path) {
+        return Some(format!("error: {}", why.what()));
+    }
     let shown = path.display();
     let lacks = |name: &str| !path.join(name).exists();
     Some(match path.is_dir() {
         false if path.exists() => format!("error: {shown} is a file, not the directory of a run"),
         false => format!("error: there is no directory {shown}"),
-        true if check_access(path).is_err() => format!("error: {shown}: permission denied"),
         true if lacks("series.csv") => format!("error: {shown} has no series.csv: it holds no run"),
         // The summary is what a run writes last.
         true if lacks("summary.json") => {

@@ -14,6 +14,10 @@ use serde::Deserialize;
 /// 2√2, the sphere of 92 wave vectors of Eswaran and Pope (1988).
 const WAVENUMBER: f64 = 2.0 * std::f64::consts::SQRT_2;
 
+/// Keys of forces that are no pressure gradient.
+const OF_OTHERS: [&str; 6] =
+    ["coefficient", "energy", "wavenumber", "amplitude", "time_scale", "seed"];
+
 /// What the user types for the kinds of force.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -27,18 +31,8 @@ enum Kind {
 #[derive(Deserialize)]
 struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u64);
 
-impl Kind {
-    fn of(force: &Force) -> Self {
-        match force {
-            Force::Linear(_) => Self::Linear,
-            Force::Stochastic(_) => Self::Stochastic,
-            Force::PressureGradient(_) => Self::PressureGradient,
-        }
-    }
-}
-
 /// The force on the flow of `case`: what the user asks for, or else the one that the case `brings`; `None` for none, also where
-/// something was told to be wrong. Without `kind` the keys change the force of the case.
+/// something was told to be wrong. Without `kind` the keys change the pressure gradient of the case.
 pub(super) fn forcing(
     section: &Section<'_>,
     case: Option<&Case>,
@@ -58,9 +52,12 @@ pub(super) fn forcing(
         ("pressure-gradient", Kind::PressureGradient),
         ("none", Kind::None),
     ];
-    let (kind, changed) = match (section.has("kind"), brings) {
+    let is_changed = |force: &ForcingConfig| {
+        force.pressure_gradient().is_some() && !OF_OTHERS.iter().any(|key| section.has(key))
+    };
+    let (kind, changed) = match (section.has("kind"), brings.filter(is_changed)) {
         (true, _) => (section.choice("kind", &kinds)?, None),
-        (false, Some(force)) => (Kind::of(&force.kind), Some(force)),
+        (false, Some(force)) => (Kind::PressureGradient, Some(force)),
         (false, None) => {
             let allowed = "allowed: `linear`, `stochastic`, `pressure-gradient`, `none`";
             section.missing(&["kind"], allowed);

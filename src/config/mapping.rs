@@ -215,8 +215,7 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
         return false;
     }
     let closes = [0, 1].map(|a| plain.closes(a));
-    let [nx, ny, _] = plain.points;
-    let seam = problems.is_empty().then(|| mapping.seam([nx, ny], closes)).flatten();
+    let seam = problems.is_empty().then(|| mapping.seam(closes)).flatten();
     if let Some(sentence) = &seam {
         let (why, advice) = sentence.split_once('\n').unwrap_or((sentence, ""));
         section.reject_value("mapping", why, advice);

@@ -307,9 +307,10 @@ impl Study {
                 StepSize::Cfl(_) => 0.25 * finest.dt,
                 StepSize::Fixed(dt) => 0.5 * dt,
             };
-            let method = match config.time.implicit.map(toml::Value::try_from) {
-                Some(Ok(implicit)) => format!("implicit = {implicit}"),
-                _ => format!("integrator = \"{}\"", self.integrator),
+            let name = &self.integrator;
+            let method = match config.time.implicit {
+                Some(_) => format!("implicit = {{ method = \"{name}\" }}"),
+                None => format!("integrator = \"{name}\""),
             };
             notes.push(format!(
                 "the last order, {last:.2}, lies below the formal {}: where that is the error of the time step, a \

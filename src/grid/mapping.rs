@@ -137,51 +137,42 @@ impl Mapping {
 
     /// What keeps lines along one of the axes that `closes` from going on behind their ends as one closed line or one row of periods: a
     /// sentence, and what is allowed in a second line. Of expressions; other maps close as they should.
-    #[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
-    pub fn seam(&self, points: [usize; 2], closes: [bool; 2]) -> Option<String> {
+    pub fn seam(&self, closes: [bool; 2]) -> Option<String> {
         let Self::Expressions { .. } = self else { return None };
         let place = self.place([0.0; 2], [0.0; 2], 1.0);
         let of_axis = |a: usize| {
             let at = |along: f64, across: f64| {
                 if a == 0 { place(along, across) } else { place(across, along) }
             };
-            let (axis, [along, across]) = (["x", "y"][a], [points[a], points[1 - a]]);
-            let move_from = |s: f64, t: f64| minus(at(s + 1.0, t), at(s, t));
-            let period = move_from(0.0, 0.0);
-            let differs = |&(s, t): &(f64, f64)| {
-                let size_there = size(at(s, t)) + size(at(s + 1.0, t));
-                let apart = size(minus(move_from(s, t), period));
-                apart.is_nan() || apart > ROUND_OFF * size_there
+            let part = |i: u32| f64::from(i) / f64::from(SAMPLES);
+            let lines = (0..=SAMPLES).map(part);
+            let samples = lines.flat_map(|t| (0..SAMPLES).map(move |i| (part(i) - 0.5, t)));
+            let moves: Vec<_> = samples.map(|(s, t)| (s, t, at(s, t), at(s + 1.0, t))).collect();
+            let ends = moves.iter().flat_map(|(_, _, from, to)| [*from, *to]);
+            let round_off = ROUND_OFF * ends.map(size).fold(0.0, f64::max);
+            let period = minus(at(1.0, 0.0), at(0.0, 0.0));
+            let differs = |(_, _, from, to): &&(f64, f64, [f64; 2], [f64; 2])| {
+                let apart = size(minus(minus(*to, *from), period));
+                apart.is_nan() || apart > round_off
             };
-            let all = (0..across)
-                .flat_map(|j| (0..along).map(move |i| (i as f64 / along as f64 - 0.5, j as f64)))
-                .map(|(s, j)| (s, j / across as f64));
-            if let Some((s, t)) = all.into_iter().find(differs) {
-                let [[x, y], [px, py]] = [move_from(s, t), period];
-                let names = if a == 0 { ["s", "t"] } else { ["t", "s"] };
+            let (axis, names) = [("x", ["s", "t"]), ("y", ["t", "s"])][a];
+            if let Some((s, t, from, to)) = moves.iter().find(differs) {
+                let [along, across] = names;
+                let ([x, y], [px, py], end) = (minus(*to, *from), period, s + 1.0);
                 return Some(format!(
-                    "a periodic axis needs a map that goes on periodically behind its ends: where {} = {t:.4}, from {} = {s:.4} to {:.4} \
-                     (x, y) moves by ({x:.6}, {y:.6}), and from 0 to 1 where {} = 0 by ({px:.6}, {py:.6})\n\
-                     cos(2*pi*{}) does; or give boundary.{axis} two ends",
-                    names[1],
-                    names[0],
-                    s + 1.0,
-                    names[1],
-                    names[0],
+                    "a periodic axis needs a map that goes on periodically behind its ends: where {across} = {t:.4}, from {along} = {s:.4} to \
+                     {end:.4} (x, y) moves by ({x:.6}, {y:.6}), and from 0 to 1 where {across} = 0 by ({px:.6}, {py:.6})\n\
+                     cos(2*pi*{along}) does; or give boundary.{axis} two ends"
                 ));
             }
             // The angle by which a closed line that does not cross itself turns is 2π (Hopf 1935).
-            let step = |i: usize| {
-                let [from, to] = [i, i + 1].map(|i| at(i as f64 / along as f64, 1.0));
-                minus(to, from)
-            };
-            let turn = |i: usize| {
+            let step = |i: u32| minus(at(part(i + 1), 1.0), at(part(i), 1.0));
+            let turn = |i: u32| {
                 let [[ax, ay], [bx, by]] = [step(i), step(i + 1)];
                 (ax * by - ay * bx).atan2(ax * bx + ay * by)
             };
-            let rounds = (0..along).map(turn).sum::<f64>().abs() / TAU;
-            let is_closed = size(period) <= ROUND_OFF * size(at(0.0, 1.0));
-            (is_closed && (rounds - 1.0).abs() > 0.5).then(|| {
+            let rounds = (0..SAMPLES).map(turn).sum::<f64>().abs() / TAU;
+            (size(period) <= round_off && (rounds - 1.0).abs() > 0.5).then(|| {
                 format!(
                     "lines along {axis} cross themselves: they go round {rounds:.0} times\nallowed: lines that go round once"
                 )
@@ -191,6 +182,8 @@ impl Mapping {
     }
 }
 
+/// Places along a line, and lines, at which it is looked at.
+const SAMPLES: u32 = 64;
 /// Of differences of places: what round-off makes of them.
 const ROUND_OFF: f64 = 1e-9;
 

@@ -207,6 +207,11 @@ impl Grid {
         self.ends == [None; 3]
     }
 
+    /// True where lines along some axis have an end that `is` so.
+    pub fn has_end(&self, is: impl Fn(End) -> bool) -> bool {
+        self.ends.iter().flatten().flatten().any(|end| is(*end))
+    }
+
     /// True where lines along `axis` end at a plane of symmetry.
     pub fn is_mirrored(&self, axis: Axis) -> bool {
         self.ends[axis.index()].is_some_and(|ends| ends.contains(&End::Symmetry))

@@ -340,6 +340,7 @@ pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
 fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
     summary.resolution.filter(|_| !over.series.has_error())?;
     let values = kmax_etas(over.series, &summary.parts())?;
+    values.iter().any(|value| value.is_finite()).then_some(())?;
     let curve = Curve::new("this run", Line::Solid, over.time, &values);
     let mut plot = Plot::over_time("Resolution", "kmax η", vec![curve]);
     plot.mark = Some((RESOLVED_KMAX_ETA, format!("resolved above {RESOLVED_KMAX_ETA}")));

@@ -268,7 +268,9 @@ impl Series {
         let comments = whole.lines().take(first).filter_map(|line| line.strip_prefix('#'));
         let comments = comments.map(|line| line.trim_start_matches('#').trim().into()).collect();
         let names: Vec<String> = header.split(',').map(|name| name.trim().to_string()).collect();
-        let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+        let is_twice =
+            |(at, name): &(usize, &String)| !name.is_empty() && names[..*at].contains(name);
+        let twice = names.iter().enumerate().find(is_twice);
         if let Some((_, name)) = twice {
             let what = format!("line {}: column `{name}` stands twice", first + 1);
             return Err(malformed(path, what));

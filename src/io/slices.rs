@@ -10,8 +10,10 @@ use crate::io::palette::{COLOURS, palette, with_palette};
 use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
-/// The longer side of a picture has at least so many pixels, and at most so many where no side has more points.
-const SIDES: [f64; 2] = [384.0, 2048.0];
+/// The longer side of a picture has at least so many pixels.
+const SMALLEST_SIDE: f64 = 384.0;
+/// A picture has at most so many pixels, or as many as points.
+const MOST_PIXELS: f64 = 1048576.0;
 /// A plane that is longer than so many times its height is drawn higher than it is.
 const LONGEST: f64 = 8.0;
 
@@ -239,7 +241,7 @@ fn file(step: u64, plane: Plane, quantity: &str) -> String {
     format!("step_{step:08}_{}{of}.png", plane.name())
 }
 
-/// Columns and rows of the picture of a plane: to scale, and no fewer than points.
+/// Columns and rows of the picture of a plane: to scale, and no fewer than points where that is not too many.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
 fn sides(slice: &Slice) -> [usize; 2] {
     let points = slice.points.map(|n| n.max(1) as f64);
@@ -249,11 +251,10 @@ fn sides(slice: &Slice) -> [usize; 2] {
     let longest = lengths[0].max(lengths[1]);
     let lengths = lengths.map(|length| length.max(longest / LONGEST));
     let a_length = (points[0] / lengths[0]).max(points[1] / lengths[1]);
-    let [least, most] = SIDES;
-    let side = (longest * a_length).round();
-    // By a whole factor, so that points are alike.
-    let enlarged = a_length * (least / side).ceil();
-    let a_length = enlarged.min(points[0].max(points[1]).max(most) / longest);
+    // By a whole factor: where spacings are equal all points have as many pixels.
+    let enlarged = a_length * (SMALLEST_SIDE / (longest * a_length).round()).ceil();
+    let most = MOST_PIXELS.max(points[0] * points[1]);
+    let a_length = enlarged.min((most / (lengths[0] * lengths[1])).sqrt());
     lengths.map(|length| (length * a_length).round().max(1.0) as usize)
 }
 

@@ -131,7 +131,7 @@ impl ModelOptions {
     }
 
     /// # Errors
-    /// Where the picture would replace a file that is not Kolmo's.
+    /// Where the picture would replace a file that is not Kolmo's, or its name does not end with `.svg`.
     pub(super) fn check_plot(&self) -> Result<()> {
         match &self.plot {
             Some(path) => check_drawing(path, "model", self.overwrite),

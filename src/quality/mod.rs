@@ -90,7 +90,7 @@ pub struct Quality {
 /// Say what the grid of `config` is, and draw it where `options` want that.
 ///
 /// # Errors
-/// Where the picture would replace somebody else's file, or cannot be written.
+/// Where the picture would replace somebody else's file, has a name that does not end with `.svg`, or cannot be written.
 pub fn grid(config: &Config, options: &GridOptions) -> Result<Quality> {
     if let Some(path) = &options.picture {
         check_drawing(path, "grid", options.overwrite)?;

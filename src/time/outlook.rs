@@ -58,12 +58,11 @@ impl Length {
             StepSize::Fixed(dt) => dt,
             StepSize::Cfl(cfl) => cfl / first_rate(config)?,
         };
-        let to_end = config.time.end.map_or(f64::INFINITY, |end| to_end(config, dt, [start, end]));
         let steady = config.time.implicit.filter(ImplicitConfig::is_steady);
         let most = [config.time.max_steps, steady.map(|implicit| implicit.steps)];
         let most = most.into_iter().flatten().min().map_or(f64::INFINITY, |steps| steps as f64);
-        let steps = to_end.min(most - before).max(1.0);
-        let end = config.time.end.unwrap_or(f64::INFINITY).min(start + steps * dt);
+        let end = config.time.end.unwrap_or(f64::INFINITY);
+        let (steps, end) = course(config, dt, [start, end], (most - before).max(1.0));
         Ok(Self { steps, dt, before, start, end })
     }
 
@@ -85,23 +84,29 @@ impl Length {
     }
 }
 
-/// Steps of at most `dt` between two times, of which some land on the times of outputs.
-fn to_end(config: &Config, dt: f64, [start, end]: [f64; 2]) -> f64 {
+/// Steps of at most `dt` from `start` on, some of which land on the times of outputs: how many there are up to `end`, but `most`, and
+/// the time that they reach.
+fn course(config: &Config, dt: f64, [start, end]: [f64; 2], most: f64) -> (f64, f64) {
     let mut agenda = OutputSchedule::new(&config.output, start, &BTreeMap::new());
     let (mut steps, mut time) = (0.0, start);
     for _ in 0..MOST_LANDINGS {
         let next = agenda.next_time(time).map_or(end, |next| next.min(end));
         // Times that should coincide differ by round-off.
-        steps += ((next - time) / dt * (1.0 - 1e-12)).ceil();
-        time = next;
+        let more = ((next - time) / dt * (1.0 - 1e-12)).ceil();
+        if steps + more >= most {
+            return (most, next.min(time + (most - steps) * dt));
+        }
+        (steps, time) = (steps + more, next);
         if time >= end {
-            return steps;
+            return (steps.max(1.0), time);
         }
         for kind in Kind::ALL {
             agenda.due(kind, 0, time, false);
         }
     }
-    steps * (end - start) / (time - start)
+    let pace = (time - start) / steps;
+    let all = ((end - start) / pace).min(most);
+    (all, start + all * pace)
 }
 
 /// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell;
@@ -256,6 +261,10 @@ mod tests {
             let found = Length::of(&config([16, 16, 16], &text)).unwrap().steps;
             assert!((found / expected - 1.0).abs() < 1e-6, "{outputs}: {found}");
         }
+        // Three steps to 0.25, three to 0.5, and four of ten are left.
+        let text = "[time]\ndt = 0.1\nmax_steps = 10\n[output]\nfields = { every_time = 0.25 }\n";
+        let Length { steps, end, .. } = Length::of(&config([16, 16, 16], text)).unwrap();
+        assert!(steps == 10.0 && (end - 0.85).abs() < 1e-12, "{steps} {end}");
     }
 
     #[test]

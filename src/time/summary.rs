@@ -56,21 +56,34 @@ impl Run<'_> {
             ..so_far
         };
         let path = files.directory.path().to_path_buf();
-        let written = result
-            .write(&files.directory.join("summary.json"))
-            .and_then(|()| files.slices.finish())
-            .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
-            .and_then(|()| files.directory.forget_removed());
-        match written {
+        // Whether it was, where a run may go on without.
+        let tolerated = |written: Result<()>, what: &str| match written {
             Err(why) if config.output.on_failure == OnFailure::Continue => {
-                tell(&format!("warning: {}; summary and report are not whole", why.what()));
+                tell(&format!("warning: {}; the {what} is not whole", why.what()));
+                Ok(false)
             }
-            written => written?,
-        }
-        let report = files.directory.join("report.html");
-        let closing = match sound {
-            true => format!("{}\n{}", result.judgement(), report.display()),
-            false => String::new(),
+            written => written.map(|()| true),
+        };
+        let summary = result.write(&files.directory.join("summary.json"));
+        let has_summary = tolerated(summary, "summary")?;
+        // Which repeats it.
+        let drawn = has_summary.then(|| {
+            files
+                .slices
+                .finish()
+                .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
+                .and_then(|()| files.directory.forget_removed())
+        });
+        let has_report = match drawn {
+            Some(drawn) => tolerated(drawn, "report")?,
+            None => false,
+        };
+        let closing = match (sound, has_report) {
+            (true, true) => {
+                format!("{}\n{}", result.judgement(), path.join("report.html").display())
+            }
+            (true, false) => result.judgement(),
+            (false, _) => String::new(),
         };
         files.progress.finish(&closing);
         Ok(())
@@ -101,13 +114,7 @@ impl Run<'_> {
             mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds: now.reynolds,
             walls: now.walls,
-            symmetry: config
-                .grid()
-                .ends
-                .iter()
-                .flatten()
-                .flatten()
-                .any(|end| *end == End::Symmetry),
+            symmetry: config.grid().has_end(|end| end == End::Symmetry),
             points: config.grid.points,
             length: now.length,
             largest_spacing: now.largest_spacing,
@@ -182,7 +189,7 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
         until,
         points: config.grid.points,
         length: config.grid.domain.length,
-        walls: grid.ends.iter().flatten().flatten().any(|end| *end != End::Symmetry),
+        walls: grid.has_end(|end| end != End::Symmetry),
         largest_spacing: Some(grid.largest_spacing()),
         gas: viscous.then_some(config.gas),
         reynolds: viscous.then_some(config.gas.reynolds),

@@ -128,7 +128,7 @@ impl ArrayFile {
                 false => {
                     let read =
                         |stream: &mut dyn Stream, bytes| Header::read(stream, bytes, purpose);
-                    Entry::Npy(file.with_stream(&name, read)?.map_err(unusable)?)
+                    Entry::Npy(file.with_stream((&name, false), read)?.map_err(unusable)?)
                 }
             };
             if let Some((first, of_first)) = file.arrays.first_key_value()
@@ -158,8 +158,8 @@ impl ArrayFile {
         self.points
     }
 
-    /// The values of the array `name` at the points of `block`, those along x fastest. Other values are passed over, not held. Who reads
-    /// the first block holds all of an array in an archive against its checksum.
+    /// The values of the array `name` at the points of `block`, those along x fastest. Other values are passed over, not held. The rank
+    /// with the first block also checks the checksum of all of an array in an archive.
     ///
     /// # Errors
     /// Where the file is not what it was, damaged, or shorter than its header says.
@@ -171,34 +171,24 @@ impl ArrayFile {
             Entry::Zarr(array) => return array.read(&self.path.join(name), block),
             Entry::Npy(header) => header,
         };
-        if block.start == [0; 3] && !self.path.is_dir() {
-            self.check_sum(name)?;
-        }
-        let values = self.with_stream(name, |stream, _| {
+        let is_checked = block.start == [0; 3];
+        let values = self.with_stream((name, is_checked), |stream, _| {
             stream.skip(header.offset())?;
             read_block(stream, header, &block)
         })?;
-        values.map_err(|why| malformed(&self.path, format!("array `{name}`: {why}")))
+        values.map_err(|why| self.damaged(name, &why))
     }
 
-    /// # Errors
-    /// Where the bytes of the array `name` in an archive are not those that the archive has the CRC-32 of.
-    fn check_sum(&self, name: &str) -> Result<()> {
-        let mut archive = archive(&self.path, self.purpose)?;
-        let entry = format!("{name}{NPY}");
-        let mut packed = archive.by_name(&entry).map_err(|why| malformed(&self.path, why))?;
-        let read = io::copy(&mut packed, &mut io::sink());
-        read.map(|_| ()).map_err(|why| {
-            let found = format!("{}: array `{name}` is damaged: {why}", self.path.display());
-            refused(found, "write it again")
-        })
+    fn damaged(&self, name: &str, why: &io::Error) -> Error {
+        let found = format!("{}: array `{name}`: {why}", self.path.display());
+        refused(found, "write the file again")
     }
 
     /// What `work` makes of the bytes of the array `name`, and of their number. What is stored in an archive is followed by bytes of
-    /// others.
+    /// others. Bytes that are checked come through the archive, all of them, which holds them against its checksum at their end.
     fn with_stream<T>(
         &self,
-        name: &str,
+        (name, is_checked): (&str, bool),
         work: impl FnOnce(&mut dyn Stream, u64) -> T,
     ) -> Result<T> {
         let entry = format!("{name}{NPY}");
@@ -214,13 +204,21 @@ impl ArrayFile {
         let bytes = packed.size();
         match (packed.compression(), packed.data_start()) {
             // Not through the archive, which passes over nothing.
-            (CompressionMethod::Stored, Some(start)) => {
+            (CompressionMethod::Stored, Some(start)) if !is_checked => {
                 drop(packed);
                 let mut file = open::open(&self.path).map_err(Error::io(&self.path))?;
                 file.seek(SeekFrom::Start(start)).map_err(Error::io(&self.path))?;
                 Ok(work(&mut BufReader::with_capacity(BUFFER, file), bytes))
             }
-            _ => Ok(work(&mut Packed(packed), bytes)),
+            _ => {
+                let mut packed = Packed(packed);
+                let made = work(&mut packed, bytes);
+                if is_checked {
+                    let rest = io::copy(&mut packed, &mut io::sink());
+                    rest.map_err(|why| self.damaged(name, &why))?;
+                }
+                Ok(made)
+            }
         }
     }
 }
