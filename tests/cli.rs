@@ -10,6 +10,7 @@ mod environment;
 mod foreign;
 mod grid;
 mod kills;
+mod leftovers;
 mod live;
 mod manual;
 mod mpi;

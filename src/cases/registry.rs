@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{About, Definition};
+use super::{About, Definition, FlowCase};
 
 /// Makes of a list of types what needs one line for each of them.
 macro_rules! cases {
@@ -118,14 +118,16 @@ impl Case {
         self.scalar().is_none()
     }
 
+    /// Which field of the state its error and its profile are of.
+    pub fn shown(&self) -> usize {
+        self.flow().map_or(0, FlowCase::shown)
+    }
+
     /// What the error against an exact solution is of, for a sentence.
     pub fn error_quantity(&self) -> &'static str {
         match self.scalar() {
             Some(_) => "the scalar",
-            None => {
-                let shown = self.flow().map_or(0, |flow| flow.shown());
-                ["the density", "ρu", "ρv", "ρw"][shown]
-            }
+            None => ["the density", "ρu", "ρv", "ρw"][self.shown()],
         }
     }
 

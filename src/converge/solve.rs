@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use crate::backend::device::{Device, choose};
 use crate::backend::{Backend, on_device, on_host};
-use crate::cases::{Case, FlowCase};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::Result;
 use crate::grid::{Block, Decomposition};
@@ -80,16 +79,11 @@ fn advance(
     let error = simulation.error()?;
     let steps = simulation.steps();
     let (values, density) = match error {
-        Some(_) => (field(&simulation, compared(&config.case))?, [begun, field(&simulation, 0)?]),
+        Some(_) => (field(&simulation, config.case.shown())?, [begun, field(&simulation, 0)?]),
         None => (simulation.output(&quantity(config))?.into(), <[Vec<f64>; 2]>::default()),
     };
     let floor = Floor::of_round_off(config, error.is_some(), &values, steps);
     Ok(Solved { steps, wall_seconds, first_dt, error, values, density, floor })
-}
-
-/// The field of the state that shows the error of a case.
-fn compared(case: &Case) -> usize {
-    case.flow().map_or(0, FlowCase::shown)
 }
 
 /// Half the difference of two runs with opposite amplitudes A: what is of second order in A drops out. `config` is that of the

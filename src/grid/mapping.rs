@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::aerofoil::AerofoilGrid;
 use super::nodes::{minus, size};
+use super::stretching::ROUND_OFF;
 use crate::expression::Expression;
 
 /// x and y at (s, t), which go from 0 to 1 in equal parts along the first and the second axis. The first turns into the second
@@ -144,48 +145,58 @@ impl Mapping {
             let at = |along: f64, across: f64| {
                 if a == 0 { place(along, across) } else { place(across, along) }
             };
-            let part = |i: u32| f64::from(i) / f64::from(SAMPLES);
-            let lines = (0..=SAMPLES).map(part);
-            let samples = lines.flat_map(|t| (0..SAMPLES).map(move |i| (part(i) - 0.5, t)));
-            let moves: Vec<_> = samples.map(|(s, t)| (s, t, at(s, t), at(s + 1.0, t))).collect();
-            let ends = moves.iter().flat_map(|(_, _, from, to)| [*from, *to]);
-            let round_off = ROUND_OFF * ends.map(size).fold(0.0, f64::max);
-            let period = minus(at(1.0, 0.0), at(0.0, 0.0));
-            let differs = |(_, _, from, to): &&(f64, f64, [f64; 2], [f64; 2])| {
-                let apart = size(minus(minus(*to, *from), period));
-                apart.is_nan() || apart > round_off
-            };
-            let (axis, names) = [("x", ["s", "t"]), ("y", ["t", "s"])][a];
-            if let Some((s, t, from, to)) = moves.iter().find(differs) {
-                let [along, across] = names;
-                let ([x, y], [px, py], end) = (minus(*to, *from), period, s + 1.0);
-                return Some(format!(
-                    "a periodic axis needs a map that goes on periodically behind its ends: where {across} = {t:.4}, from {along} = {s:.4} to \
-                     {end:.4} (x, y) moves by ({x:.6}, {y:.6}), and from 0 to 1 where {across} = 0 by ({px:.6}, {py:.6})\n\
-                     cos(2*pi*{along}) does; or give boundary.{axis} two ends"
-                ));
-            }
-            // The angle by which a closed line that does not cross itself turns is 2π (Hopf 1935).
-            let step = |i: u32| minus(at(part(i + 1), 1.0), at(part(i), 1.0));
-            let turn = |i: u32| {
-                let [[ax, ay], [bx, by]] = [step(i), step(i + 1)];
-                (ax * by - ay * bx).atan2(ax * bx + ay * by)
-            };
-            let rounds = (0..SAMPLES).map(turn).sum::<f64>().abs() / TAU;
-            (size(period) <= round_off && (rounds - 1.0).abs() > 0.5).then(|| {
-                format!(
-                    "lines along {axis} cross themselves: they go round {rounds:.0} times\nallowed: lines that go round once"
-                )
-            })
+            apart_behind_ends(at, a).or_else(|| goes_round_twice(at, a))
         };
         (0..2).filter(|a| closes[*a]).find_map(of_axis)
     }
 }
 
+/// Where lines along axis `a`, which go through the places `at` (along, across), are not the same behind their ends but for a period.
+fn apart_behind_ends(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
+    let lines = (0..=SAMPLES).map(part);
+    let samples = lines.flat_map(|t| (0..SAMPLES).map(move |i| (part(i) - 0.5, t)));
+    let moves: Vec<_> = samples.map(|(s, t)| (s, t, at(s, t), at(s + 1.0, t))).collect();
+    let extent = moves.iter().flat_map(|(_, _, from, to)| [*from, *to]).map(size);
+    let round_off = ROUND_OFF * extent.fold(0.0, f64::max);
+    let period = minus(at(1.0, 0.0), at(0.0, 0.0));
+    let differs = |(_, _, from, to): &&(f64, f64, [f64; 2], [f64; 2])| {
+        let apart = size(minus(minus(*to, *from), period));
+        apart.is_nan() || apart > round_off
+    };
+    let (s, t, from, to) = moves.iter().find(differs)?;
+    let (axis, [along, across]) = [("x", ["s", "t"]), ("y", ["t", "s"])][a];
+    let ([x, y], [px, py], end) = (minus(*to, *from), period, s + 1.0);
+    Some(format!(
+        "a periodic axis needs a map that goes on periodically behind its ends: where {across} = {t:.4}, from {along} = {s:.4} to \
+         {end:.4} (x, y) moves by ({x:.6}, {y:.6}), and from 0 to 1 where {across} = 0 by ({px:.6}, {py:.6})\n\
+         cos(2*pi*{along}) does; or give boundary.{axis} two ends"
+    ))
+}
+
+/// Where the last of the closed lines along axis `a` crosses itself: one that does not turns by 2π (Hopf 1935).
+fn goes_round_twice(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
+    let places: Vec<_> = (0..=SAMPLES + 1).map(|i| at(part(i), 1.0)).collect();
+    let steps: Vec<_> = places.windows(2).map(|pair| minus(pair[1], pair[0])).collect();
+    let turn = |pair: &[[f64; 2]]| {
+        let [[ax, ay], [bx, by]] = [pair[0], pair[1]];
+        (ax * by - ay * bx).atan2(ax * bx + ay * by)
+    };
+    let rounds = steps.windows(2).map(turn).sum::<f64>().abs() / TAU;
+    let period = size(minus(at(1.0, 1.0), places[0]));
+    let extent = places.iter().copied().map(size).fold(0.0, f64::max);
+    (period <= ROUND_OFF * extent && (rounds - 1.0).abs() > 0.5).then(|| {
+        let axis = ["x", "y"][a];
+        format!("lines along {axis} cross themselves: they go round {rounds:.0} times\nallowed: lines that go round once")
+    })
+}
+
+/// The part of a line at which sample `i` lies.
+fn part(i: u32) -> f64 {
+    f64::from(i) / f64::from(SAMPLES)
+}
+
 /// Places along a line, and lines, at which it is looked at.
 const SAMPLES: u32 = 64;
-/// Of differences of places: what round-off makes of them.
-const ROUND_OFF: f64 = 1e-9;
 
 /// What is said of a last line that crosses an aerofoil, or nearly does.
 fn within_body(outer: f64) -> String {

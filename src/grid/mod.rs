@@ -186,15 +186,21 @@ impl Grid {
 
     /// The largest distance between neighbours on a line of the grid, also from the last point of a line that closes to the first.
     pub fn largest_spacing(&self) -> f64 {
-        let along = |a: usize| match (&self.plane, &self.lines[a]) {
-            _ if self.points[a] == 1 => 0.0,
-            (Some(plane), _) if a < 2 => plane.largest_spacing(self.points, a, self.intervals(a)),
-            (_, Some(line)) => {
-                line.coordinates.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
-            }
-            (_, None) => self.spacing[a],
+        let along = |a: usize| match &self.plane {
+            Some(plane) if a < 2 => plane.largest_spacing(self.points, a, self.intervals(a)),
+            _ => self.spacings(a).fold(0.0, f64::max),
         };
         (0..3).map(along).fold(0.0, f64::max)
+    }
+
+    /// Distances between neighbours along axis `a`, also from the last point to the first where lines close; none of a single point. Of
+    /// a plane of curves they are those of ξ and η.
+    pub fn spacings(&self, a: usize) -> impl Iterator<Item = f64> {
+        let intervals = if self.points[a] == 1 { 0 } else { self.intervals(a) };
+        (0..intervals).map(move |i| match &self.lines[a] {
+            Some(line) => line.coordinates[i + 1] - line.coordinates[i],
+            None => self.spacing[a],
+        })
     }
 
     /// True where spacings vary along no axis.

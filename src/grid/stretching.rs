@@ -54,7 +54,7 @@ const NAMES: [&str; 2] = ["s", "pi"];
 /// How many places between two points a map is looked at.
 const BETWEEN: u32 = 8;
 /// Part of the length by which a map that closes may be off.
-const ROUND_OFF: f64 = 1e-9;
+pub(super) const ROUND_OFF: f64 = 1e-9;
 
 impl Stretching {
     /// x(s) on an axis from `origin` on; whatever the map makes of 0 and 1 are the ends.

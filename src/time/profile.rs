@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::run_loop::Run;
-use crate::cases::{Case, FlowCase};
+use crate::cases::Case;
 use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::Result;
@@ -29,7 +29,7 @@ impl Run<'_> {
         let points = 0..grid.points[axis];
         let exact: Option<Vec<f64>> = points.map(|i| exact(config, point(i), time)).collect();
         let Some(exact) = exact else { return Ok(()) };
-        let at = config.case.flow().map_or(0, FlowCase::shown);
+        let at = config.case.shown();
         let backend = self.simulation.shared_backend();
         let (system, state) = self.simulation.system_and_state();
         let base = system.base_state().get(at).copied().unwrap_or(0.0);

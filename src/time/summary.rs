@@ -34,7 +34,7 @@ impl Run<'_> {
         let unjudged = unjudged(&series, &self.before.earlier);
         let held = reference(config, &self.simulation).filter(|_| unjudged.is_none());
         let comparison = held.as_ref().and_then(|held| held.compare(&series, reached));
-        let wall_units = wall_units(config, &series);
+        let wall_units = wall_units(config, self.simulation.grid(), &series);
         let error = series.column("error_max").and_then(|errors| errors.last().copied());
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
             unfinished: (!finished).then_some(reason),
@@ -114,7 +114,7 @@ impl Run<'_> {
             mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds: now.reynolds,
             walls: now.walls,
-            symmetry: config.grid().has_end(|end| end == End::Symmetry),
+            symmetry: self.simulation.grid().has_end(|end| end == End::Symmetry),
             points: config.grid.points,
             length: now.length,
             largest_spacing: now.largest_spacing,
@@ -169,15 +169,14 @@ impl Run<'_> {
 }
 
 /// The spacings of a channel in wall units, by the last row of the series.
-fn wall_units(config: &Config, series: &Series) -> Option<WallUnits> {
+fn wall_units(config: &Config, grid: &Grid, series: &Series) -> Option<WallUnits> {
     let friction_reynolds = *series.column("friction_reynolds")?.last()?;
     let across = config.problem().axis_between_walls()?.index();
-    let (grid, half) = (config.grid(), 0.5 * config.grid.domain.length[across]);
+    let half = 0.5 * config.grid.domain.length[across];
     let spacing = [0, 1, 2].map(|a| {
-        let last = grid.points[a].checked_sub(1).filter(|last| *last > 0)?;
-        let all = (0..last).map(|i| grid.coordinate(a, i + 1) - grid.coordinate(a, i));
-        let ends = all.fold([f64::MAX, 0.0], |[least, most], h| [h.min(least), h.max(most)]);
-        Some(ends.map(|h| h * friction_reynolds / half))
+        let pairs = grid.spacings(a).map(|h| [h, h]);
+        let ends = pairs.reduce(|[least, most], [h, _]| [h.min(least), h.max(most)]);
+        ends.map(|ends| ends.map(|h| h * friction_reynolds / half))
     });
     Some(WallUnits { friction_reynolds, spacing }).filter(|it| it.friction_reynolds.is_finite())
 }

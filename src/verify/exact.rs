@@ -5,7 +5,6 @@ use num_complex::Complex;
 use super::check::{Check, distance, float, order, worse};
 use super::setup::{Setup, spacing};
 use super::waves::Symbols;
-use crate::cases::FlowCase;
 use crate::config::Config;
 use crate::error::Result;
 use crate::scheme::{family, tableau};
@@ -129,7 +128,7 @@ fn at_end(setup: &Setup, config: &Config, end: f64) -> Result<(Vec<f64>, Vec<f64
         })
     };
     let exact = (0..grid.len()).map(exact).collect();
-    Ok((run.state()?.swap_remove(flow.map_or(0, FlowCase::shown)), exact))
+    Ok((run.state()?.swap_remove(config.case.shown()), exact))
 }
 
 /// A vortex in a stream. Its spectrum k⁷ exp(−k²/2) of the sixth-order error has its middle at k² = 7.

@@ -1,5 +1,6 @@
 //! What the scripts of a report find in it.
 
+use super::slices::draw_corners;
 use super::*;
 
 /// The data of a plot in a page.
