@@ -4,7 +4,8 @@
 
 CHECKPOINT.zarr is one of `RUN_DIR/checkpoints`, a Zarr v3 group that holds an array [z, y, x] for every field of U (density,
 momentum, total energy, or a scalar) and the coordinates x, y and z, which those of early versions lack; FIELD is the one to
-draw in the middle plane of constant z, the first where none is given.
+draw in the middle plane of constant z, the first where none is given. Means are over points, all of one weight: they are the volume
+averages of `series.csv` where spacings are equal and all axes periodic. Of other grids a checkpoint does not hold the volumes.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
@@ -20,7 +21,7 @@ def main(checkpoint, picture, name=None):
     print(f"step {data.attrs['step']}, time {data.attrs['time']:g}, points {dict(data.sizes)}")
     for field in data.data_vars.values():
         values = [float(x) for x in (field.mean(), field.min(), field.max())]
-        print("{:12} mean {:.9g}  min {:.9g}  max {:.9g}".format(field.name, *values))
+        print("{:12} mean over points {:.9g}  min {:.9g}  max {:.9g}".format(field.name, *values))
     name = name or next(iter(data))
     if name not in data:
         raise kolmo.KolmoError(f"the checkpoint has no `{name}`, but {', '.join(data)}")

@@ -97,15 +97,16 @@ impl<V> Gmres<V> {
         let mut solved = Solved { iterations: 0, residual: if whole == 0.0 { 0.0 } else { 1.0 } };
         while solved.residual > tolerance && solved.iterations < most {
             let [first, ..] = &mut self.basis[..] else { break };
+            let before = solved.residual;
             if solved.iterations == 0 {
                 space.copy(b, first);
             } else {
                 // Not by the recurrence, whose round-off grows.
                 product(x, first)?;
+                solved.iterations += 1;
                 space.scale(first, -1.0);
                 space.add(first, &[1.0], std::slice::from_ref(b));
             }
-            let before = solved.iterations;
             self.cycle(
                 space,
                 (&mut *product, &mut *precondition),
@@ -114,7 +115,8 @@ impl<V> Gmres<V> {
                 &mut solved,
             )?;
             solved.residual /= whole;
-            if solved.iterations == before {
+            // The same space again would bring no more.
+            if solved.residual >= before {
                 break;
             }
         }
@@ -308,5 +310,32 @@ mod tests {
         let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut same, &mut other);
         let solved = gmres.solve(&space, pair, &b, &mut x, (1e-30, 9)).unwrap();
         assert_eq!((x, solved.iterations), (b, 1));
+    }
+
+    /// Catches products for the residuals at restarts that are not counted, and spaces that are made again where they bring nothing.
+    #[test]
+    fn every_product_counts_and_none_is_made_in_vain() {
+        let space = Numbers(40);
+        let solve = |entry: fn(usize, usize) -> f64| {
+            let made = std::cell::Cell::new(0);
+            let mut product = |x: &Vec<f64>, to: &mut Vec<f64>| {
+                made.set(made.get() + 1);
+                for (i, to) in to.iter_mut().enumerate() {
+                    *to = x.iter().enumerate().map(|(j, x)| entry(i, j) * x).sum();
+                }
+                Ok(())
+            };
+            let mut same = |x: &Vec<f64>, to: &mut Vec<f64>| {
+                to.copy_from_slice(x);
+                Ok(())
+            };
+            let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut product, &mut same);
+            let (b, mut x) = (vec![1.0; 40], vec![0.0; 40]);
+            let mut gmres = Gmres::new(&space, 3).unwrap();
+            let solved = gmres.solve(&space, pair, &b, &mut x, (1e-13, 30)).unwrap();
+            (made.get(), solved.iterations)
+        };
+        assert_eq!(solve(|i, j| noise(40 * i + j) + if i == j { 9.0 } else { 0.0 }), (30, 30));
+        assert_eq!(solve(|_, _| 0.0), (1, 1));
     }
 }

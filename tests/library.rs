@@ -124,6 +124,10 @@ fn a_start_that_is_none_is_refused_and_leaves_the_state() {
     let mut other = good.clone();
     other[0].1[[3, 2, 1]] = -1.0;
     refused(&mut simulation, &other, "at point (1, 2, 3)");
+    for until in [f64::NAN, 0.0, -1.0] {
+        let error = simulation.step(Some(until)).unwrap_err().to_string();
+        assert!(error.contains(&format!("no step leads from t = 0 to t = {until}")), "{error}");
+    }
     assert_eq!(simulation.field("pressure").unwrap(), before);
     let error = simulation.field("velocity").unwrap_err().to_string();
     assert!(error.contains("no field `velocity`") && error.contains("velocity_x, velocity_y"));

@@ -40,7 +40,7 @@ SERIES: dict[str, Meaning] = {
     "dissipation": Meaning("⟨τ : ∇u⟩", _RATE),
     "dissipation_solenoidal": Meaning("⟨μ ω·ω⟩/Re", _RATE),
     "dissipation_dilatational": Meaning("4/3 ⟨μ (div u)²⟩/Re", _RATE),
-    "pressure_dilatation": Meaning("⟨p div u⟩", _RATE),
+    "pressure_dilatation": Meaning("⟨(p − p₀) div u⟩", _RATE),
     "ke_rate": Meaning("dE/dt of the discrete equations, the sum of its terms", _RATE),
     "ke_rate_convection": Meaning("what convection does to the kinetic energy", _RATE),
     "ke_rate_pressure": Meaning("what the pressure does to the kinetic energy", _RATE),

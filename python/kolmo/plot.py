@@ -1,7 +1,7 @@
 """Figures of a run by matplotlib, and surfaces by PyVista (`kolmo.surfaces`)."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 import numpy
 
@@ -29,6 +29,12 @@ _POINTS = {"linestyle": "none", "marker": "o", "markersize": 4, "markerfacecolor
 
 # Shells below this part of the largest one hold round-off.
 _FLOOR = 1e-12
+
+# What is seen round a body, in its sizes from its middle on, as in the slices of a run: left and right, below and above.
+_VIEW = numpy.array([[-2.0, 8.0], [-3.0, 3.0]])
+
+# ((left, right), (below, above)), as in `slices/slices.json`.
+Edges = Sequence[Sequence[float]] | Literal["all"] | None
 
 
 class Plots:
@@ -145,14 +151,17 @@ class Plots:
         across: str = "z",
         at: float | None = None,
         axes: "Axes | None" = None,
+        edges: Edges = None,
     ) -> "Axes":
-        """A field, of a vector its magnitude, in a plane of the box, to scale.
+        """A field, of a vector its magnitude, in a plane of the box, to scale; the colours are those of the points that are seen.
 
         Args:
             name: The field.
             time: Those nearest to this time; the last ones where it is None.
             across: The axis across the plane; only `z` on a curvilinear grid.
             at: Where the plane lies, in L; in the middle of the box where it is None.
+            edges: What is seen of it, in L: `((left, right), (below, above))`, or `"all"`; where it is None all, too, but on a grid
+                round a body what is near that, as in the slices of the run.
         """
         fields = self._run.fields(time, [name], closed=True)
         plane = magnitude(fields[name])
@@ -166,11 +175,19 @@ class Plots:
             raise KolmoError(f"the run has one point along an axis of the plane across {across}; choose another")
         axes = axes or _axes()
         x, y = "xy" if "j" in plane.dims else [axis for axis in "xyz" if axis != across]
+        (left, right), (below, above) = _edges(plane[x], plane[y], edges)
+        inside = (left <= plane[x]) & (plane[x] <= right) & (below <= plane[y]) & (plane[y] <= above)
+        if not inside.any():
+            raise KolmoError(f"no point of the plane lies within edges = {edges}")
+        seen = plane.where(inside & numpy.isfinite(plane))
         plane.plot.pcolormesh(
             ax=axes,
             x=x,
             y=y,
             cmap="viridis",
+            vmin=float(seen.min()),
+            vmax=float(seen.max()),
+            extend="neither",
             shading="gouraud",
             infer_intervals=False,
             # In drawings by vectors a picture: else they have a hundred shapes a cell.
@@ -179,6 +196,7 @@ class Plots:
         )
         where = f"{across} = {float(plane[across]):.4g}, t = {float(fields.time):.4g}"
         axes.set(aspect="equal", xlabel=f"{x}, in L", ylabel=f"{y}, in L", title=f"{name}, {where}")
+        axes.set(xlim=(left, right), ylim=(below, above))
         return axes
 
     def profiles(self, axes: "Axes | None" = None) -> "Axes":
@@ -216,6 +234,22 @@ def label(field: "xarray.DataArray") -> str:
     """`|vorticity|, in V₀/L`"""
     name = f"|{field.name}|" if "component" in field.dims else str(field.name)
     return name + (f", in {field.attrs['units']}" if "units" in field.attrs else "")
+
+
+def _edges(x: "xarray.DataArray", y: "xarray.DataArray", asked: Edges) -> numpy.ndarray:
+    """The edges of the picture of a plane whose points, with those that close it, lie at x and y."""
+    if numpy.shape(asked) == (2, 2):
+        return numpy.asarray(asked, dtype=float)
+    if not (asked is None or isinstance(asked, str) and asked == "all"):
+        raise KolmoError(f'edges = {asked!r}; allowed: ((left, right), (below, above)), "all", or None')
+    whole = numpy.array([[float(of.min()), float(of.max())] for of in (x, y)])
+    goes_round = "j" in x.dims and all(numpy.allclose(of[:, 0], of[:, -1]) for of in (x, y))
+    if asked == "all" or not goes_round:
+        return whole
+    body = numpy.array([[float(of[0].min()), float(of[0].max())] for of in (x, y)])
+    size = numpy.ptp(body, axis=1).max()
+    view = body.mean(axis=1, keepdims=True) + size * _VIEW
+    return numpy.clip(view, whole[:, :1], whole[:, 1:])
 
 
 def _axes() -> "Axes":

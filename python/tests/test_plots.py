@@ -1,6 +1,7 @@
 """Figures, and that they show what they say."""
 
 import io
+import json
 
 import numpy
 import pytest
@@ -46,6 +47,30 @@ def test_slices_show_the_plane_that_they_name(vortex, cylinder):
     assert len(drawing.getvalue()) < 300_000
     with pytest.raises(KolmoError, match="`x` is no axis across which this grid can be cut"):
         cylinder.plot.slice("pressure", across="x")
+
+
+def test_slices_round_a_body_show_what_is_near_it(cylinder):
+    """The whole far field, in which the body is a dot; colours of what is not seen; edges that nobody can draw."""
+    # A cylinder of diameter 1 about the origin; the run's own slices have the same edges.
+    own = json.loads((cylinder.path / "slices/slices.json").read_text())
+    axes = cylinder.plot.slice("pressure")
+    near = numpy.array([axes.get_xlim(), axes.get_ylim()])
+    assert near == pytest.approx(numpy.array([[-2, 8], [-3, 3]]))
+    assert all(near == pytest.approx(numpy.array(one["edges"])) for one in own)
+    assert cylinder.plot.slice("pressure", edges="all").get_xlim() == pytest.approx((-40, 40))
+    axes = cylinder.plot.slice("pressure", edges=((10, 40), (-20, 20)))
+    assert (*axes.get_xlim(), *axes.get_ylim()) == (10, 40, -20, 20)
+    plane = cylinder.fields(names=["pressure"]).pressure.isel(z=0)
+    seen = plane.where((plane.x >= 10) & (abs(plane.y) <= 20))
+    assert axes.collections[0].get_clim() == pytest.approx((float(seen.min()), float(seen.max())))
+    assert plane.max() > seen.max() + 1e-3
+    for edges, why in (
+        (((90, 91), (0, 1)), "no point of the plane lies within"),
+        (((0, 1),), "allowed: "),
+        ("near", "allowed: "),
+    ):
+        with pytest.raises(KolmoError, match=why):
+            cylinder.plot.slice("pressure", edges=edges)
 
 
 def test_spectra_are_those_nearest_to_the_times(vortex):

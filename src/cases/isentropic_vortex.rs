@@ -18,8 +18,8 @@ use crate::typed::positive;
 /// ```
 ///
 /// which balances dp/dr = ρ f² r at any Mach number; γ Ma² = 1 gives the usual T = p/ρ. L is the radius of the vortex:
-/// it stays 1 in a box of any length. The vortex falls as exp(−r²/2), so a small box has a jump at its boundary:
-/// 2.4e-5 at half width 5, 1.3e-13 at 8, below round-off from 9 on (Spiegel, Huynh and DeBonis 2015).
+/// it stays 1 in a box of any length. The vortex falls as exp(−r²/2), so a small box has a jump at its boundary, 2 f h at half width h:
+/// 4.9e-5 at 5, 2.7e-13 at 8, below round-off from 9 on (Spiegel, Huynh and DeBonis 2015).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IsentropicVortex {

@@ -21,13 +21,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::error::Result;
-use runs::Run;
 
 /// Runs beside each other.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The last time that all of them have.
-    pub common_time: f64,
+    /// The last time that all of them have; `None` where all are steady.
+    pub common_time: Option<f64>,
     /// One row a run, in the order in which they were named.
     pub rows: Vec<Row>,
     /// What has to be known to read them, a sentence each.
@@ -46,7 +45,7 @@ pub fn compare(options: &CompareOptions) -> Result<Comparison> {
     let out = options.page()?;
     let runs = runs::read(&options.runs)?;
     let mut notes = runs::notes(&runs);
-    let common_time = runs.iter().map(Run::end).fold(f64::INFINITY, f64::min);
+    let common_time = runs::common_time(&runs);
     let rows = runs.iter().map(|run| Row::new(run, &runs[0], common_time)).collect();
     let (figures, more) = page::figures(&runs, options.time);
     notes.extend(more);

@@ -216,16 +216,15 @@ fn changes(name: &str, runs: &[Run]) -> bool {
 
 /// A column of all runs over time, or over steps where these are those of steady flows.
 fn history(name: &str, runs: &[Run], references: &References) -> Figure {
-    let steady = runs.iter().all(|run| run.summary.scheme.integrator == "steady");
-    let abscissa = if steady { "step" } else { "time" };
-    let end = runs.iter().map(Run::end).fold(0.0, f64::max);
-    let curves = runs.iter().zip(Line::SIDE_BY_SIDE).filter_map(|(run, line)| {
-        let (x, y) = (run.series.column(abscissa)?, run.series.column(name)?);
-        Some(Curve::new(&run.name, line, x, y))
+    let (drawn, x_label) = runs::histories(runs);
+    let timed = drawn.iter().filter(|(run, _)| !run.is_steady());
+    let end = timed.map(|(run, _)| run.end()).reduce(f64::max);
+    let curves = drawn.iter().filter_map(|(run, line)| {
+        let (x, y) = run.curve(name)?;
+        Some(Curve::new(&run.name, *line, x, y))
     });
     let mut curves: Vec<Curve> = curves.collect();
-    let (of_others, sources) =
-        if steady { Default::default() } else { references.curves(name, end) };
+    let (of_others, sources) = end.map(|end| references.curves(name, end)).unwrap_or_default();
     curves.extend(of_others);
     let known = HISTORIES.iter().find(|known| known.0 == name);
     let words = capital(&name.replace('_', " "));
@@ -233,10 +232,7 @@ fn history(name: &str, runs: &[Run], references: &References) -> Figure {
         Some(&(_, title, label, caption, logarithmic)) => (title, label, caption, logarithmic),
         None => (words.as_str(), name, "", name == "residual"),
     };
-    let mut plot = Plot { logarithmic, ..Plot::over_time(title, label, curves) };
-    if steady {
-        plot.x_label = "step";
-    }
+    let plot = Plot { logarithmic, x_label, ..Plot::over_time(title, label, curves) };
     let caption = [caption.to_string()].into_iter().chain(sources).filter(|part| !part.is_empty());
     Figure { name: name.to_string().into(), plot, caption: caption.collect::<Vec<_>>().join(" ") }
 }
@@ -309,7 +305,7 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
             {
                 if number == own {
                     curve.line = Line::side_by_side(at);
-                    curve.label = format!("{}, {}", run.name, t_of(run));
+                    curve.label = format!("{}, {}", run.name, end_of(run));
                     curves.push(curve);
                 } else if at == 0 && shared.contains(&number) {
                     others.push(curve);
@@ -330,7 +326,10 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
     Ok(AT_THE_END.into_iter().filter_map(figure).collect())
 }
 
-/// `t = 0.50`
-fn t_of(run: &Run) -> String {
-    format!("t = {:.2}", run.summary.end_time)
+/// `t = 0.50`, or `steady`
+fn end_of(run: &Run) -> String {
+    match run.is_steady() {
+        true => "steady".into(),
+        false => format!("t = {:.2}", run.summary.end_time),
+    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Comparison;
-use super::runs::Run;
+use super::runs::{Run, histories};
 use crate::error::Result;
 use crate::io::figures::Figure;
 use crate::io::make_directory;
@@ -32,17 +32,18 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
     let mut figures: Vec<Figure> = Vec::new();
     for (name, title, label, caption, logarithmic) in HISTORIES {
         // Of the dissipation of an inviscid flow there is only round-off to see.
-        let drawn = runs.iter().zip(Line::SIDE_BY_SIDE);
-        let drawn =
-            drawn.filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
+        let (drawn, x_label) = histories(runs);
+        let drawn = drawn
+            .into_iter()
+            .filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
         let curves: Vec<Curve> = drawn
             .filter_map(|(run, line)| {
-                let (time, values) = run.curve(name)?;
-                Some(Curve::new(&run.name, line, time, values))
+                let (x, values) = run.curve(name)?;
+                Some(Curve::new(&run.name, line, x, values))
             })
             .collect();
         if !curves.is_empty() {
-            let plot = Plot { logarithmic, ..Plot::over_time(title, label, curves) };
+            let plot = Plot { logarithmic, x_label, ..Plot::over_time(title, label, curves) };
             figures.push(Figure { name: name.into(), plot, caption: caption.into() });
         }
     }
@@ -106,7 +107,7 @@ impl Comparison {
         html.paragraph(
             "The energy is that of the last time which all runs have. Differences are the largest from the first run, \
              over the times that both cover: at the rows of the series that has fewer there, the other interpolated on \
-             straight lines.",
+             straight lines. A steady run has no times: its energy is that of its end, and differences are those of the ends.",
         );
         for reason in self.reasons() {
             html.paragraph(&format!("{}.", reason.trim_end_matches('.')));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::inputs::{Input, input, other_flow};
 use crate::error::{Error, Result};
 use crate::io::directory::check_access;
+use crate::io::plot::Line;
 use crate::io::spectra::Spectra;
 use crate::io::{Series, Summary};
 
@@ -31,14 +32,37 @@ impl Run {
         self.time().last().copied().unwrap_or(f64::NAN)
     }
 
-    /// A column over time.
+    /// Whether it went to a steady flow: times of steps that grow by orders of magnitude mean nothing.
+    pub(super) fn is_steady(&self) -> bool {
+        self.summary.scheme.integrator == "steady"
+    }
+
+    /// A column over time, of a steady run over steps.
     pub(super) fn curve(&self, column: &str) -> Option<(&[f64], &[f64])> {
-        self.series.column(column).map(|values| (self.time(), values))
+        let over = if self.is_steady() { self.series.column("step")? } else { self.time() };
+        self.series.column(column).map(|values| (over, values))
+    }
+
+    /// The last value of a column.
+    pub(super) fn last(&self, column: &str) -> Option<f64> {
+        self.series.column(column)?.last().copied()
     }
 
     pub(super) fn is_scalar(&self) -> bool {
         self.series.column("scalar_variance").is_some()
     }
+}
+
+/// The runs whose histories are drawn, each with its line, and over what: steady ones over steps where all are, else the others over time.
+pub(super) fn histories(runs: &[Run]) -> (Vec<(&Run, Line)>, &'static str) {
+    let steady = runs.iter().all(Run::is_steady);
+    let drawn = runs.iter().zip(Line::SIDE_BY_SIDE).filter(|(run, _)| run.is_steady() == steady);
+    (drawn.collect(), if steady { "step" } else { "time t" })
+}
+
+/// The last time that all runs have; `None` where all are steady.
+pub(super) fn common_time(runs: &[Run]) -> Option<f64> {
+    runs.iter().filter(|run| !run.is_steady()).map(Run::end).reduce(f64::min)
 }
 
 /// Read the runs in `directories`; all that are none are told at once.
@@ -124,13 +148,21 @@ pub(super) fn notes(runs: &[Run]) -> Vec<String> {
                 notes.push(format!("{name} is another flow than {to}: {}", keys.join(", ")));
             }
         }
-        if run.time()[0].max(first.time()[0]) > run.end().min(first.end()) {
+        let timed = !run.is_steady() && !first.is_steady();
+        if timed && run.time()[0].max(first.time()[0]) > run.end().min(first.end()) {
             notes.push(format!("{name} shares no time with {to}"));
         }
     }
     for run in runs {
         if let Some(part) = run.summary.earlier.iter().rfind(|part| part.other_flow) {
             notes.push(format!("{} was another flow up to step {}", run.name, part.until));
+        }
+    }
+    if !runs.iter().all(Run::is_steady) {
+        for Run { name, .. } in runs.iter().filter(|run| run.is_steady()) {
+            notes.push(format!(
+                "{name} is a steady run: it has no times, and is compared at its end alone"
+            ));
         }
     }
     for run in runs.iter().filter(|run| !run.summary.finished) {

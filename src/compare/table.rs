@@ -27,19 +27,20 @@ pub struct Row {
     pub backend: String,
     /// Steps taken.
     pub steps: u64,
-    /// Time reached.
-    pub end_time: f64,
-    /// At the last time that all runs have.
+    /// Time reached; a steady run has none.
+    pub end_time: Option<f64>,
+    /// At the last time that all runs have, of a steady run at its end.
     pub kinetic_energy: Option<f64>,
     /// The largest of the series.
     pub peak_dissipation: Option<f64>,
     /// When that was.
     pub peak_time: Option<f64>,
-    /// Largest distance from the first run over the times that both cover; infinite, null in JSON, where it diverged.
+    /// Largest distance from the first run over the times that both cover, at the ends where one of the two is steady; infinite, null in
+    /// JSON, where it diverged.
     pub kinetic_energy_difference: Option<f64>,
     /// The same of the dissipation.
     pub dissipation_difference: Option<f64>,
-    /// Of a scalar, at the last time that all runs have.
+    /// Of a scalar, like the energy.
     pub scalar_variance: Option<f64>,
     /// Largest distance from the first run.
     pub scalar_variance_difference: Option<f64>,
@@ -58,16 +59,20 @@ pub struct Row {
 }
 
 impl Row {
-    pub(super) fn new(run: &Run, first: &Run, common_time: f64) -> Self {
+    pub(super) fn new(run: &Run, first: &Run, common_time: Option<f64>) -> Self {
         let summary = &run.summary;
+        let steady = run.is_steady();
         let at_common = |column: &str| {
             let (time, values) = run.curve(column)?;
-            value_at(time, values, common_time)
+            if steady { run.last(column) } else { value_at(time, values, common_time?) }
         };
-        let from_first = |column: &str| difference(run.curve(column)?, first.curve(column)?);
-        let last = |column: &str| run.series.column(column)?.last().copied();
+        let from_first = |column: &str| match steady || first.is_steady() {
+            true => Some((run.last(column)? - first.last(column)?).abs()),
+            false => difference(run.curve(column)?, first.curve(column)?),
+        };
         // An inviscid flow has none, but for round-off.
-        let peak = summary.reynolds.and_then(|_| peak(&run.series, "dissipation"));
+        let dissipates = summary.reynolds.is_some();
+        let peak = (dissipates && !steady).then(|| peak(&run.series, "dissipation")).flatten();
         Self {
             run: run.name.clone(),
             case: summary.case.clone(),
@@ -75,16 +80,16 @@ impl Row {
             scheme: summary.scheme.derivative.clone(),
             backend: summary.backend.clone(),
             steps: summary.steps,
-            end_time: summary.end_time,
+            end_time: (!steady).then_some(summary.end_time),
             kinetic_energy: at_common("kinetic_energy"),
             peak_dissipation: peak.map(|peak| peak.0),
             peak_time: peak.map(|peak| peak.1),
             kinetic_energy_difference: from_first("kinetic_energy"),
-            dissipation_difference: peak.and_then(|_| from_first("dissipation")),
+            dissipation_difference: from_first("dissipation").filter(|_| dissipates),
             scalar_variance: at_common("scalar_variance"),
             scalar_variance_difference: from_first("scalar_variance"),
-            error_l2: last("error_l2"),
-            error_max: last("error_max"),
+            error_l2: run.last("error_l2"),
+            error_max: run.last("error_max"),
             smallest_kmax_eta: summary.resolution.map(|worst| worst.kmax_eta_min),
             ns_per_point_stage: summary.ns_per_point_stage,
             verdict: summary.verdict,
@@ -99,7 +104,7 @@ type Column = (String, fn(&Row) -> Option<f64>, fn(f64) -> String);
 impl Comparison {
     /// A row a run. Columns in which no run has anything are left out.
     pub(super) fn table(&self) -> Table {
-        let at = format!("t = {}", number(self.common_time));
+        let at = self.common_time.map_or("the end".into(), |time| format!("t = {}", number(time)));
         let columns: [Column; 11] = [
             (format!("energy at {at}"), |row| row.kinetic_energy, number),
             ("peak dissip.".into(), |row| row.peak_dissipation, number),
@@ -128,7 +133,7 @@ impl Comparison {
                 row.scheme.clone(),
                 row.backend.clone(),
                 row.steps.to_string(),
-                number(row.end_time),
+                row.end_time.map_or("steady".into(), number),
             ];
             cells.extend(columns.iter().map(|(_, of, write)| of(row).map_or("-".into(), write)));
             cells.push(row.verdict.to_string());

@@ -277,6 +277,10 @@ pub(super) fn check_sponges(section: &Section<'_>, boundaries: &Boundaries, doma
 
 /// A sponge that on some line of a curvilinear grid reaches the other end: as far as that is from the face.
 pub(super) fn check_curved_sponges(section: &Section<'_>, boundaries: &Boundaries, grid: &Grid) {
+    // None where it cannot be made, which is told.
+    if grid.plane.is_none() {
+        return;
+    }
     check_widths(section, boundaries, |axis| {
         let (a, [nx, ny, _]) = (axis.index(), grid.points);
         let lines = (0..nx).flat_map(|i| (0..ny).map(move |j| [i, j, 0])).filter(|at| at[a] == 0);

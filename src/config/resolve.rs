@@ -276,7 +276,11 @@ fn scheme(
 /// `scheme.filter`
 fn filter(section: &Section<'_>) -> Option<FilterConfig> {
     let table = section.table_or_none("filter", "{ order = 8, alpha = 0.495, every = 1 }")?;
-    let filter = table.read();
+    let filter: Option<FilterConfig> = table.read();
+    // What a run writes has both.
+    if filter.is_some_and(|filter| filter.time.is_some() && filter.every != 1) {
+        table.reject_value("every", "stands beside `time`; only one of them says how often", "");
+    }
     table.finish();
     filter.filter(|_| table.refused.borrow().is_empty())
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::Schedule;
 use super::section::Section;
 use super::value::Value;
 use crate::scheme::{ImplicitConfig, TABLEAUX, Tableau};
@@ -43,6 +44,12 @@ impl TimeConfig {
     /// Whether the run goes to a steady flow, whose times mean nothing.
     pub fn is_steady(&self) -> bool {
         self.implicit.is_some_and(|implicit| implicit.is_steady())
+    }
+
+    /// When of a `schedule` fields are written: where times mean nothing, and steps of any length pass them, not by time.
+    pub fn of_fields(&self, schedule: Schedule) -> Schedule {
+        let every_time = schedule.every_time.filter(|_| !self.is_steady());
+        Schedule { every_time, ..schedule }
     }
 }
 

@@ -14,7 +14,7 @@ pub use options::ConvergeOptions;
 use serde::Serialize;
 
 use crate::cases::Case;
-use crate::config::{Config, Convection, StepSize, ViscousForm};
+use crate::config::{Config, Convection, EnergyForm, StepSize, ViscousForm};
 use crate::error::{Error, Result};
 use crate::grid::End;
 use crate::io::progress::tell;
@@ -332,7 +332,9 @@ fn formal_order(config: &Config) -> u32 {
         return family.first.order.min(family.second.order);
     }
     let convection = match scheme.convection {
-        Convection::Staggered => midpoints,
+        // Split energy equations use collocated derivatives beside the staggered ones.
+        Convection::Staggered if scheme.energy == EnergyForm::Divergence => midpoints,
+        Convection::Staggered => midpoints.min(family.first.order),
         _ => family.first.order,
     };
     let viscous = match scheme.viscous {

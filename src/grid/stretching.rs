@@ -114,6 +114,13 @@ impl Stretching {
         if let Some(s) = (0..=samples).map(s).find(|s| !x(*s).is_finite()) {
             return Some(format!("the map has no finite value at s = {s}"));
         }
+        let [first, last] = [0.0, 1.0].map(|s| self.value(s, origin, length));
+        if last < first {
+            return Some(format!(
+                "the map decreases, from {first:.6} at s = 0 to {last:.6} at s = 1\n\
+                 a map must increase strictly, as s^2 + s does"
+            ));
+        }
         if let Some(sample) = (0..samples).find(|sample| x(s(sample + 1)) <= x(s(*sample))) {
             let [s, next] = [s(sample), s(sample + 1)];
             let ends = format!("{axis} = {:.6} and {:.6}", x(s), x(next));

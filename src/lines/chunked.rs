@@ -69,7 +69,7 @@ impl Chunks {
     /// `tolerance` of the largest of their row are left out.
     ///
     /// # Panics
-    /// As [`Factors::new`].
+    /// As [`Factors::new`], and where `matrix` is that of an explicit scheme: without off-diagonals nothing couples chunks.
     pub fn new(matrix: &BandedMatrix, length: usize, tolerance: f64) -> Self {
         let most = matrix.len() / (2 * matrix.half_band());
         Self::cut(matrix, matrix.len().div_ceil(length).min(most).max(1), tolerance)

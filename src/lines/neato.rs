@@ -23,7 +23,7 @@ pub struct NearToeplitz {
 }
 
 impl NearToeplitz {
-    /// The classes of `reduction`, or `None` where more than three rows at an end are special.
+    /// The classes of `reduction`, or `None` where more than eight rows at an end are special.
     pub fn new(reduction: &CyclicReduction) -> Option<Self> {
         let all = |ends: usize| -> Option<Self> {
             let mut classes = Self {

@@ -43,8 +43,8 @@ impl Factors {
     /// rows, and the pivots of the default closures stay away from zero.
     ///
     /// # Panics
-    /// Where a pivot is zero, which a few closures lead to: `c5-pade4`, `second-c4`, `second-c4-pade4` and
-    /// `second-c4-pade4-compact6`.
+    /// Where the pivot of a row before the border is zero, which a few closures lead to: `c5-pade4`, `second-c4`,
+    /// `second-c4-pade4` and `second-c4-pade4-compact6`. Pivots of the border are not checked.
     pub fn new(matrix: &BandedMatrix) -> Self {
         Self::checked(matrix)
             .unwrap_or_else(|row| panic!("row {row} has no pivot: this closure needs pivoting"))

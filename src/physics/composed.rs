@@ -100,7 +100,7 @@ impl Composed {
     }
 }
 
-/// All terms of `part` with a derivative along `axis`, one of `axes`.
+/// All terms of `group` with a derivative along `axis`, one of `axes`.
 fn rhs_sweep(
     axis: Axis,
     group: TermGroup,

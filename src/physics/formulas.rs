@@ -180,7 +180,7 @@ impl Formula<8, 1> for EnergyRate {
     }
 }
 
-/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p' div u, ρ, ρu, ρv, ρw, ρE from U and ∂uᵢ/∂xⱼ.
+/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, (p − p₀) div u, ρ, ρu, ρv, ρw, ρE from U and ∂uᵢ/∂xⱼ.
 #[derive(Clone, Copy)]
 pub(super) struct Averages {
     pub(super) gas: Gas,
@@ -212,8 +212,8 @@ impl Formula<14, 11> for Averages {
             viscosity * strain,
             viscosity * omega_squared,
             N::of(4.0 / 3.0) * viscosity * div * div,
-            // ⟨p₀ div u⟩ is zero in a periodic box; in f32 its round-off would hide the rest.
-            p * div,
+            // ⟨p₀ div u⟩ is zero in a closed box, where its round-off would hide the rest.
+            whole(p, base.pressure - gas.reference_pressure()) * div,
             rho,
             m0,
             m1,

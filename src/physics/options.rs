@@ -50,7 +50,7 @@ impl SchemeConfig {
     }
 }
 
-/// Form of the convective terms (see `physics::convection`).
+/// Form of the convective terms (see `physics::rhs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Convection {

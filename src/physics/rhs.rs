@@ -73,8 +73,9 @@ pub(super) fn convection(
     }
 }
 
-/// C_E = ∂ⱼ((ρE + p)uⱼ), split with H = c_p T + ½ u·u (Coppola et al. 2019), or with p/(γ − 1) and the
-/// pressure work apart and ½ ρ u·u as mass and momentum transport it (Kuya, Totani and Kawai 2018).
+/// C_E = ∂ⱼ((ρE + p)uⱼ), split with H = c_p T + ½ u·u (Coppola et al. 2019), or with p/(γ − 1) as a whole (Shima, Kuya, Tamaki and
+/// Kawai 2021, J. Comput. Phys. 427, 110060), the pressure work apart, and ½ ρ u·u as mass and momentum transport it (both as Kuya,
+/// Totani and Kawai 2018, J. Comput. Phys. 375, 823, who split ρe into ρ and e).
 fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]) -> Expr {
     let (rho, u_j, p, e) = (q.rho(), q.flux_velocity(), q.p(), 1.0 / (q.gas.gamma - 1.0));
     match (scheme.energy, scheme.convection) {

@@ -1,7 +1,7 @@
 //! What an experiment came to, and its files.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Experiment;
 use super::chart::Chart;
@@ -46,6 +46,24 @@ pub(super) fn cell_of(value: Option<f64>) -> String {
     value.map(cell).unwrap_or_default()
 }
 
+/// The last line of the text of a figure that is not made yet.
+pub(super) const BEGUN: &str = "Begun, and not made yet: the same command again makes it.";
+
+/// The text of `one`, which is written first and last.
+pub(super) fn text_of(one: &Experiment, directory: &Path) -> PathBuf {
+    directory.join(format!("{}.md", one.id))
+}
+
+/// Make `directory`, and say there that `one` is begun.
+pub(super) fn begin(one: &Experiment, directory: &Path) -> Result<()> {
+    make_directory(directory)?;
+    write_text(&text_of(one, directory), &format!("{}{BEGUN}\n", heading(one)))
+}
+
+fn heading(one: &Experiment) -> String {
+    format!("# {}: {}\n\n", one.source, one.what)
+}
+
 /// Numbers, pictures, and what they say.
 pub(super) struct Finding {
     csv: Csv,
@@ -85,23 +103,23 @@ impl Finding {
         Self { paper: paper.into(), here: here.into(), difference: difference.into(), ..self }
     }
 
-    /// Write all files; returns what to print.
-    pub(super) fn write(&self, one: &Experiment, directory: &Path) -> Result<String> {
-        make_directory(directory)?;
+    /// Write all files, the text with its last line; returns what to print.
+    pub(super) fn write(&self, one: &Experiment, directory: &Path, made: &str) -> Result<String> {
         let file = |ending: &str| directory.join(format!("{}{ending}", one.id));
         write_text(&file(".csv"), &self.csv.text())?;
         for (name, svg) in &self.pictures {
             write_text(&file(&format!("{name}.svg")), svg)?;
         }
-        write_text(&file(".md"), &self.text(one))?;
-        Ok(format!("{}\n", file(".md").display()))
+        let text = text_of(one, directory);
+        write_text(&text, &format!("{}\n{made}\n", self.text(one)))?;
+        Ok(format!("{}\n", text.display()))
     }
 
     /// The text, in Markdown.
     fn text(&self, one: &Experiment) -> String {
         let Self { paper, here, difference, .. } = self;
         let basis = one.basis.iter().map(|basis| basis.word()).collect::<Vec<_>>().join(", ");
-        let mut text = format!("# {}: {}\n\n", one.source, one.what);
+        let mut text = heading(one);
         // Writing to a string cannot fail.
         let _ = write!(
             text,

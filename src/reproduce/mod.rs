@@ -27,6 +27,7 @@ use crate::io::progress::tell;
 use finding::Finding;
 use lab::Lab;
 use list::EXPERIMENTS;
+use options::Place;
 
 /// What the numbers of a figure are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,23 +78,28 @@ pub fn listed() -> String {
     head + &EXPERIMENTS.iter().map(line).collect::<String>()
 }
 
-/// Make what `options` name; `load` reads an input, or the built-in one of a case, with what is set, `say` gets a line for each that is
-/// made.
+/// Make what `options` name and is not there as they ask for it, so that the same command again goes on; `load` reads an input, or the
+/// built-in one of a case, with what is set, `say` gets a line for each that is made.
 ///
 /// # Errors
-/// Where a name is unknown, or a directory is there already: nothing was made then. What a part says that fails.
+/// Where a name is unknown, or something else is in a directory: nothing was made then. What a part says that fails.
 pub fn reproduce(
     options: &ReproduceOptions,
     load: &dyn Fn(&str, &[String]) -> Result<Config>,
     say: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
     let chosen = options.chosen()?;
-    let directories = options.directories(&chosen)?;
+    let places = options.places(&chosen)?;
     let lab = Lab::new(options, load)?;
-    for (one, directory) in chosen.into_iter().zip(directories) {
+    for (one, Place { directory, is_made }) in chosen.into_iter().zip(places) {
+        if is_made {
+            tell(&format!("{} is made already, and stays as it is", directory.display()));
+            continue;
+        }
         tell(&format!("{}: {} ...", one.id, one.what));
+        finding::begin(one, &directory)?;
         let finding = lab.within(&directory, one.make)?;
-        say(&finding.write(one, &directory)?)?;
+        say(&finding.write(one, &directory, &options.made(one))?)?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! What `kolmo reproduce` takes on the command line.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
+use super::finding::{BEGUN, text_of};
 use super::{EXPERIMENTS, Experiment};
 use crate::config::hint;
 use crate::error::{Error, Result};
@@ -21,7 +23,7 @@ pub struct ReproduceOptions {
     /// Where the directories of the figures go.
     #[arg(long, value_name = "DIR", default_value = "reproduce")]
     pub out: PathBuf,
-    /// Replace figures that are there already.
+    /// Make figures anew that are made already, and replace what else has their names.
     #[arg(long)]
     pub overwrite: bool,
     /// Where to compute what is measured: auto, cpu, cuda or opencl.
@@ -33,6 +35,12 @@ pub struct ReproduceOptions {
     /// How often each part is timed; 20, and 3 with `--quick`.
     #[arg(long, value_name = "N", action = ArgAction::Set, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeats: Option<u32>,
+}
+
+/// Where a figure goes, and whether it is there as it was asked for.
+pub(super) struct Place {
+    pub(super) directory: PathBuf,
+    pub(super) is_made: bool,
 }
 
 impl ReproduceOptions {
@@ -56,21 +64,38 @@ impl ReproduceOptions {
         Ok(EXPERIMENTS.iter().filter(asked).collect())
     }
 
-    /// The directory of each of `chosen`, all of which may be written.
-    pub(super) fn directories(&self, chosen: &[&Experiment]) -> Result<Vec<PathBuf>> {
-        chosen.iter().map(|one| self.directory(&self.out.join(one.id))).collect()
+    /// The last line of the text of a figure that is made as these ask for it.
+    pub(super) fn made(&self, one: &Experiment) -> String {
+        let repeats = self.repeats.map(|n| format!(" --repeats {n}"));
+        let rates = self.rates.as_ref().map(|file| format!(" --rates {}", file.display()));
+        let backend = (self.backend != "auto").then(|| format!(" --backend {}", self.backend));
+        let quick = self.quick.then(|| " --quick".into());
+        let set: String = [quick, backend, repeats, rates].into_iter().flatten().collect();
+        format!("Made by `kolmo reproduce {}{set}`.", one.id)
     }
 
-    fn directory(&self, directory: &Path) -> Result<PathBuf> {
-        refuse_file(directory, "the figure needs")?;
-        let shown = directory.display();
-        match directory.symlink_metadata() {
-            Err(_) => Ok(directory.to_path_buf()),
-            Ok(_) if self.overwrite => Ok(directory.to_path_buf()),
-            Ok(_) => Err(Error::refused(
-                format!("{shown} is there already"),
-                "choose another directory with `--out`, or replace it with `--overwrite`",
-            )),
+    /// Where each of `chosen` goes; nothing of others would be replaced.
+    pub(super) fn places(&self, chosen: &[&Experiment]) -> Result<Vec<Place>> {
+        chosen.iter().map(|one| self.place(one)).collect()
+    }
+
+    fn place(&self, one: &Experiment) -> Result<Place> {
+        let directory = self.out.join(one.id);
+        refuse_file(&directory, "the figure needs")?;
+        let text = fs::read_to_string(text_of(one, &directory)).unwrap_or_default();
+        let last = text.lines().last().unwrap_or_default();
+        let is_made = last == self.made(one) && !self.overwrite;
+        let is_empty = fs::read_dir(&directory).is_ok_and(|mut files| files.next().is_none());
+        let is_free = is_empty || directory.symlink_metadata().is_err();
+        if is_made || is_free || last == BEGUN || self.overwrite {
+            return Ok(Place { directory, is_made });
         }
+        let by = last
+            .strip_prefix("Made by ")
+            .map(|by| format!(", made by {}", by.trim_end_matches('.')));
+        Err(Error::refused(
+            format!("{} is there already{}", directory.display(), by.unwrap_or_default()),
+            "choose another directory with `--out`, or replace it with `--overwrite`",
+        ))
     }
 }

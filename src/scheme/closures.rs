@@ -77,6 +77,10 @@ pub fn closure(name: &str) -> Option<Closure> {
 
 /// The closure of a scheme at the points: one that sums by parts where there is one, else [`open_closure`].
 pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
+    // Its rows go with one set of coefficients: those of the highest order that the stencil has.
+    if scheme.order as usize != 2 * (scheme.half_band() + scheme.half_width()) {
+        return open_closure(scheme);
+    }
     let name = match (scheme.kind, scheme.half_band(), scheme.half_width()) {
         (Kind::FirstDerivative, 0, 1) => "sbp-explicit2",
         (Kind::FirstDerivative, 0, 2) => "sbp-explicit4",

@@ -138,6 +138,6 @@ impl Simulation {
     }
 }
 
-fn mistake(what: String, way_out: String) -> Error {
+pub(super) fn mistake(what: String, way_out: String) -> Error {
     Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
 }

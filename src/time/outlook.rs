@@ -87,7 +87,7 @@ impl Length {
 /// Steps of at most `dt` from `start` on, some of which land on the times of outputs: how many there are up to `end`, but `most`, and
 /// the time that they reach.
 fn course(config: &Config, dt: f64, [start, end]: [f64; 2], most: f64) -> (f64, f64) {
-    let mut agenda = OutputSchedule::new(&config.output, start, &BTreeMap::new());
+    let mut agenda = OutputSchedule::new(config, start, &BTreeMap::new());
     let (mut steps, mut time) = (0.0, start);
     for _ in 0..MOST_LANDINGS {
         let next = agenda.next_time(time).map_or(end, |next| next.min(end));
@@ -190,7 +190,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
             if grid.plane.is_some() { 3.0 * width(Some(Precision::F64)) } else { 0.0 };
         let point = values(&fields.variables) * width(fields.precision) + coordinates;
         let once = count(points) * point * BASE64;
-        parts.push(("fields", times(fields.schedule) * once));
+        parts.push(("fields", times(config.time.of_fields(fields.schedule)) * once));
     }
     if let Some(planes) = &output.planes {
         let across = |a: usize| {
@@ -199,7 +199,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         };
         let points: f64 = (0..3).map(across).sum();
         let once = points * values(&planes.variables) * width(planes.precision) * BASE64;
-        parts.push(("planes", times(planes.schedule) * once));
+        parts.push(("planes", times(config.time.of_fields(planes.schedule)) * once));
     }
     if let Some(statistics) = &output.statistics {
         let longest = grid.points.into_iter().max().unwrap_or(1) as f64;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Plan;
 use super::plan::reached;
-use crate::config::{OutputConfig, Schedule};
+use crate::config::{Config, Schedule};
 
 /// Kinds of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +36,17 @@ pub(super) struct OutputSchedule {
 
 impl OutputSchedule {
     /// Of a run that is at `time`, and has `written` what was due until then.
-    pub(super) fn new(output: &OutputConfig, time: f64, written: &BTreeMap<String, u64>) -> Self {
+    pub(super) fn new(config: &Config, time: f64, written: &BTreeMap<String, u64>) -> Self {
+        let Config { output, time: steps, .. } = config;
         let plan = |kind| {
             let schedule: Option<Schedule> = match kind {
                 Kind::Series => Some(output.series),
-                Kind::Fields => output.fields.as_ref().map(|fields| fields.schedule),
-                Kind::Planes => output.planes.as_ref().map(|planes| planes.schedule),
+                Kind::Fields => {
+                    output.fields.as_ref().map(|fields| steps.of_fields(fields.schedule))
+                }
+                Kind::Planes => {
+                    output.planes.as_ref().map(|planes| steps.of_fields(planes.schedule))
+                }
                 Kind::Statistics => output.statistics.as_ref().map(|what| what.schedule),
                 Kind::Checkpoint => output.checkpoint.and_then(|what| what.schedule),
             };

@@ -376,7 +376,19 @@ pub(super) struct Change {
 /// What a run of `config` does otherwise than the one that wrote `head`.
 pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
-    let [was, is] = [&head.config, &own].map(|text| keys_without_path(text));
+    let [mut was, mut is] = [&head.config, &own].map(|text| keys_without_path(text));
+    if let Ok(before) = config::parse(&head.config, "the input in the checkpoint", &[])
+        && [&before, config].iter().all(|it| it.case.is_flow())
+    {
+        // What the case brings is as good as what the input says.
+        for (was_so, is_so) in before.ends_and_force().into_iter().zip(config.ends_and_force()) {
+            let (section, keys) = was_so;
+            if was.get(&section) != is.get(&section) {
+                was.insert(section.clone(), keys.into());
+                is.insert(section, is_so.1.into());
+            }
+        }
+    }
     let mut changes = Vec::new();
     let sections =
         ["case", "gas", "grid", "boundary", "forcing", "scalars", "scheme", "time", "compute"];

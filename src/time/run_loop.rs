@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
             config,
             directory,
             id,
-            agenda: OutputSchedule::new(&config.output, simulation.time(), &before.written),
+            agenda: OutputSchedule::new(config, simulation.time(), &before.written),
             pictures_taken: match origin {
                 Origin::Own(_) => before.pictures.min(pictures),
                 // That of its beginning is still to be taken.

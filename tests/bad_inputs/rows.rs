@@ -179,6 +179,7 @@ pub(super) const FLOW_ROWS: &[Row] = &[
     (r#""none""#, "{ order = 12 }", "17: order = 12: must be a whole number from 2 to 10"),
     (r#""none""#, "{ alpha = 0.5 }", "17: alpha = 0.5: must be a number between -0.5 and 0.5, both excluded"),
     (r#""none""#, "{ every = 0 }", "17: every = 0: must be a whole number, at least 1"),
+    (r#""none""#, "{ every = 2, time = 0.1 }", "17: every = 2: stands beside `time`; only one of them says how often"),
     (r#""none""#, "{ strength = 1 }", "17: unknown key `strength` in [scheme.filter]"),
     (r#""hale64""#, r#""rk5""#, r#"19: integrator = "rk5": unknown; did you mean `rk4`?"#),
     (r#""hale64""#, r#""hale46""#, r#"19: integrator = "hale46": unknown; did you mean `hale64`?"#),

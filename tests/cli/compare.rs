@@ -173,6 +173,59 @@ fn runs_of_a_scalar_have_variance_and_errors() {
     assert!(table.contains("error rms") && !table.contains("energy"), "{table}");
 }
 
+/// Catches steady runs over times of 10⁹, at which their curves collapse, energies at such times, and a steady run drawn over the times
+/// of another.
+#[test]
+fn steady_runs_have_steps_and_an_end_and_no_times() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("my.toml"), super::steady::INPUT).unwrap();
+    for (name, time) in [
+        ("a", "time.max_steps=3"),
+        ("b", "time.max_steps=5"),
+        ("c", "time={ max_steps = 2, cfl = 0.8 }"),
+    ] {
+        done(dir.path(), ["run", "my.toml", "--out", name, "--set", time]);
+    }
+    let end = |name: &str, column: &str| {
+        let series = series(dir.path(), name);
+        *series.column(column).unwrap().last().unwrap()
+    };
+    let is = |number: &serde_json::Value, expected: f64| {
+        assert!((number.as_f64().unwrap() - expected).abs() < 1e-15, "{number}, not {expected}");
+    };
+    let found = compared(dir.path(), &["a", "b"]);
+    assert!(found["common_time"].is_null());
+    for (row, name) in found["rows"].as_array().unwrap().iter().zip(["a", "b"]) {
+        assert!(row["end_time"].is_null() && row["peak_time"].is_null(), "{row}");
+        is(&row["kinetic_energy"], end(name, "kinetic_energy"));
+        for (key, column) in [
+            ("kinetic_energy_difference", "kinetic_energy"),
+            ("dissipation_difference", "dissipation"),
+        ] {
+            is(&row[key], (end(name, column) - end("a", column)).abs());
+        }
+    }
+    let drawn = read(dir.path().join("compare-kinetic_energy.svg"));
+    assert!(drawn.contains(">step</text>") && !drawn.contains("time t"));
+    assert!(done(dir.path(), ["compare", "a", "b"]).out.contains("energy at the end"));
+    // Beside a run in time.
+    let found = compared(dir.path(), &["c", "a"]);
+    is(&found["common_time"], end("c", "time"));
+    is(&found["rows"][1]["kinetic_energy"], end("a", "kinetic_energy"));
+    let note = "a is a steady run: it has no times, and is compared at its end alone";
+    assert!(found["notes"].as_array().unwrap().iter().any(|own| own == note), "{}", found["notes"]);
+    let drawn = read(dir.path().join("compare-kinetic_energy.svg"));
+    assert!(
+        drawn.contains("time t") && drawn.contains(">c</text>") && !drawn.contains(">a</text>")
+    );
+    let said = done(dir.path(), ["plot", "c", "a"]).out;
+    assert!(said.contains(note), "{said}");
+    let figures = super::plot::figures(&read(dir.path().join("plot.html")));
+    let curves = |name: &str| &figures.iter().find(|figure| figure.0 == name).unwrap().1;
+    assert_eq!(*curves("kinetic_energy"), ["c"]);
+    assert_eq!(*curves("surface"), ["c, t = 0.02", "a, steady"]);
+}
+
 #[test]
 fn what_cannot_be_compared_is_a_sentence() {
     let dir = tempfile::tempdir().unwrap();

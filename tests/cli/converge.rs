@@ -79,6 +79,20 @@ fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
     assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
 }
 
+/// Catches the order of the midpoints alone, beside which split energy uses collocated derivatives: of spectral-like only the fourth.
+#[test]
+fn staggered_convection_with_split_energy_has_the_lower_of_two_orders() {
+    let dir = tempfile::tempdir().unwrap();
+    for (energy, order) in [("split-pressure", 4), ("divergence", 10)] {
+        let scheme = format!(
+            "scheme={{ derivative = 'spectral-like', convection = 'staggered', energy = '{energy}' }}"
+        );
+        let wave = ["converge", "entropy-wave", "--points", "16,32", "--out", energy];
+        let told = done(dir.path(), [&wave[..], &["--set", &scheme]].concat());
+        assert!(told.out.contains(&format!("(order {order})")), "{}", told.out);
+    }
+}
+
 /// The command of the README: 3.49 where the amplitude's own error is the floor, 0.01 where the density of a shear wave is compared.
 #[test]
 fn waves_of_small_amplitude_show_the_order_of_the_scheme_and_not_their_own_error() {

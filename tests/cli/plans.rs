@@ -76,6 +76,16 @@ fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
     assert_eq!(times("10"), times("12"));
 }
 
+/// Catches a plan that fails where the first step of a run, which ends at an output, is solved, and a longer one is not.
+#[test]
+fn a_plan_of_long_implicit_steps_is_made_where_a_run_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let steps = "time={ cfl = 20, end = 50, implicit = { method = 'bdf2' } }";
+    let layer = ["boundary-layer", "--set", "grid.points=[51, 41, 1]", "--set", steps];
+    let told = plan(dir.path(), &layer);
+    assert!(told.contains(" s a step expected") && told.contains(" of fields"), "{told}");
+}
+
 /// Catches steps and files of a run from a checkpoint that are counted from the start of the first run.
 #[test]
 fn a_plan_from_a_checkpoint_counts_what_is_left() {

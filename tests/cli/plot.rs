@@ -10,7 +10,7 @@ fn run(directory: &Path, name: &str, further: &[&str]) {
 }
 
 /// The figures of a page: name, labels of the curves.
-fn figures(page: &str) -> Vec<(String, Vec<String>)> {
+pub(super) fn figures(page: &str) -> Vec<(String, Vec<String>)> {
     let figures = page.split("id=\"plot-").skip(1);
     let figure = |text: &str| {
         let name = text.split('"').next().unwrap().to_string();

@@ -141,10 +141,12 @@ fn checkpoint(directory: &Path, precision: &str) -> (String, [usize; 5]) {
 #[test]
 fn a_checkpoint_opens_in_xarray_and_zarr_in_both_precisions_and_with_the_same_means() {
     let dir = tempfile::tempdir().unwrap();
+    // Of a grid of other spacings this is no volume average: a "mean" alone would be taken for that of the series.
+    let mean = "mean over points ";
     let number = |said: &str, field: &str, name: &str| -> f64 {
         let line = said.lines().find(|line| line.starts_with(field)).unwrap();
-        let mut words = line.split_whitespace().skip_while(|word| *word != name);
-        words.nth(1).unwrap().parse().unwrap()
+        let (_, from) = line.split_once(name).unwrap();
+        from.split_whitespace().next().unwrap().parse().unwrap()
     };
     let (wide, picture) = checkpoint(dir.path(), "f64");
     assert!(wide.starts_with("step 3, time "), "{wide}");
@@ -154,9 +156,9 @@ fn a_checkpoint_opens_in_xarray_and_zarr_in_both_precisions_and_with_the_same_me
     let (narrow, _) = checkpoint(dir.path(), "f32");
     for said in [&wide, &narrow] {
         // Mass is 1; rho E is p / (gamma - 1) + 1/8 with p near 1 / (gamma Ma^2) = 71.43.
-        assert!((number(said, "density", "mean") - 1.0).abs() < 1e-6, "{said}");
-        assert!((number(said, "total_energy", "mean") - 178.70).abs() < 0.05, "{said}");
-        let largest = number(said, "momentum_x", "max");
+        assert!((number(said, "density", mean) - 1.0).abs() < 1e-6, "{said}");
+        assert!((number(said, "total_energy", mean) - 178.70).abs() < 0.05, "{said}");
+        let largest = number(said, "momentum_x", "max ");
         assert!((0.9..1.001).contains(&largest), "{said}");
         assert_eq!(said.lines().count(), 6);
     }

@@ -38,9 +38,9 @@ fn every_figure_is_listed_with_its_cost_and_what_its_numbers_are() {
     assert!(names(dir.path()).is_empty(), "a list writes nothing");
 }
 
-/// Catches a name that is passed over, a directory that is written all the same, and a figure that is begun before all are known.
+/// Catches a name that is passed over, a directory of others that is written all the same, and a figure that is begun before all are known.
 #[test]
-fn an_unknown_figure_and_a_directory_that_is_there_are_refused_before_anything_is_made() {
+fn an_unknown_figure_and_a_directory_of_something_else_are_refused_before_anything_is_made() {
     let dir = tempfile::tempdir().unwrap();
     for (arguments, message) in [
         (
@@ -56,25 +56,58 @@ fn an_unknown_figure_and_a_directory_that_is_there_are_refused_before_anything_i
         assert!(outcome.err.contains("kolmo reproduce list"), "{}", outcome.err);
     }
     assert!(names(dir.path()).is_empty());
-    let made = ["reproduce", "song-fig2", "--out", "figures"];
-    done(dir.path(), made);
     let csv = dir.path().join("figures/song-fig2/song-fig2.csv");
+    fs::create_dir_all(csv.parent().unwrap()).unwrap();
     fs::write(&csv, "mine").unwrap();
     let both = ["reproduce", "song-fig2", "inverse-decay", "--out", "figures"];
-    let outcome = kolmo(dir.path(), both);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("figures/song-fig2 is there already"), "{}", outcome.err);
-    assert!(outcome.err.contains("--overwrite"), "{}", outcome.err);
-    assert_eq!(
-        (read(&csv), names(&dir.path().join("figures"))),
-        ("mine".into(), vec!["song-fig2".into()])
-    );
-    done(dir.path(), [&made[..], &["--overwrite"]].concat());
+    let refused = |arguments: &[&str], what: &str| {
+        let outcome = kolmo(dir.path(), arguments);
+        assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+        assert!(outcome.err.contains(what), "{}", outcome.err);
+        assert!(outcome.err.contains("--overwrite"), "{}", outcome.err);
+        assert_eq!(names(&dir.path().join("figures")), ["song-fig2"]);
+    };
+    refused(&both, "figures/song-fig2 is there already\n");
+    assert_eq!(read(&csv), "mine");
+    done(dir.path(), ["reproduce", "song-fig2", "--out", "figures", "--overwrite"]);
     assert!(read(&csv).starts_with("round,"));
+    // The figure of other options is another one.
+    refused(
+        &[&both[..], &["--quick"]].concat(),
+        "figures/song-fig2 is there already, made by `kolmo reproduce song-fig2`\n",
+    );
     fs::write(dir.path().join("file"), "mine").unwrap();
     let outcome = kolmo(dir.path(), ["reproduce", "song-fig2", "--out", "file"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
     assert!(outcome.err.contains("file is a file"), "{}", outcome.err);
+}
+
+/// Catches a command that cannot be repeated after a signal, or begins anew then; a half-filled directory that passes for a figure.
+#[test]
+fn the_same_command_again_makes_what_is_not_made_and_leaves_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let both = ["reproduce", "song-fig2", "song-fig7"];
+    done(dir.path(), both);
+    let file = |id: &str, ending: &str| dir.path().join(format!("reproduce/{id}/{id}{ending}"));
+    let text = read(file("song-fig7", ".md"));
+    assert!(text.ends_with("\nMade by `kolmo reproduce song-fig7`.\n"), "{text}");
+    // As a signal leaves it.
+    let begun = "# Song\n\nBegun, and not made yet: the same command again makes it.\n";
+    fs::write(file("song-fig7", ".md"), begun).unwrap();
+    fs::remove_file(file("song-fig7", ".csv")).unwrap();
+    fs::write(file("song-fig2", ".csv"), "made before").unwrap();
+    let told = done(dir.path(), both);
+    assert!(
+        told.err.contains("reproduce/song-fig2 is made already, and stays as it is\n"),
+        "{}",
+        told.err
+    );
+    assert_eq!(told.out, "reproduce/song-fig7/song-fig7.md\n");
+    assert_eq!(
+        (read(file("song-fig2", ".csv")), read(file("song-fig7", ".md"))),
+        ("made before".into(), text)
+    );
+    assert!(read(file("song-fig7", ".csv")).starts_with("round,"));
 }
 
 /// Srinath 2015, eq. 1.1 with α = 1/4, a = 3/4 is k'h = 2a sin kh / (1 + 2α cos kh). Song et al. 2022, §3: of 11 cyclic rows 11 is

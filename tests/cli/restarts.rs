@@ -291,9 +291,24 @@ fn another_wall_is_another_flow() {
     let outcome = kolmo(dir.path(), [&further[..], &["--set", other]].concat());
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
     assert!(outcome.err.contains("error: boundary.y = "), "{}", outcome.err);
+    assert!(outcome.err.contains("velocity = [1.0, 0.0, 0.0]"), "{}", outcome.err);
+    assert!(!outcome.err.contains("boundary.x"), "{}", outcome.err);
     assert!(outcome.err.contains("--allow-physics-change"), "{}", outcome.err);
     assert!(before == files(&dir.path().join("run")));
     done(dir.path(), further);
+}
+
+/// Catches a force that the case brings and the input does not name, which was said to be none.
+#[test]
+fn another_force_than_that_of_the_case_is_told_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = ["--set", "grid.points=[8, 17, 8]", "--set", "time.max_steps=1", "--out", "run"];
+    done(dir.path(), [&["run", "poiseuille-flow"][..], &small].concat());
+    let further = ["restart", "run", "--set", "time.max_steps=2", "--set", "forcing.kind=none"];
+    let outcome = kolmo(dir.path(), further);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    let told = "forcing.kind = \"none\"; the checkpoint has \"pressure-gradient\"";
+    assert!(outcome.err.contains(told), "{}", outcome.err);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use super::*;
 
-const INPUT: &str = "[case]\nname = 'cylinder'\nreynolds = 40\ngust = 0\n\
+pub(super) const INPUT: &str = "[case]\nname = 'cylinder'\nreynolds = 40\ngust = 0\n\
                      [grid]\npoints = [32, 33, 1]\nmapping = { kind = 'ring', inner = 0.5, outer = 12.0 }\n\
                      [boundary]\ny = { low = { kind = 'wall', temperature = 1.0 }, high = { kind = 'far-field', velocity = [1.0, 0.0, 0.0], \
                      sponge = { width = 8.0, strength = 0.2 } } }\n\
                      [scheme]\nfilter = { order = 8, alpha = 0.45, every = 2 }\n\
                      [time]\ncfl = 20\nimplicit = { method = 'steady' }\n\
-                     [output]\ncheckpoint = { every_steps = 5 }\nseries = { every_steps = 1 }\n";
+                     [output]\ncheckpoint = { every_steps = 5 }\nseries = { every_steps = 1 }\n\
+                     fields = { every_time = 0.5, variables = ['velocity'] }\n";
 
 /// Catches progress in percent of an end that there is not, decades of another residual, a figure that a run does not know
 /// for its own, an end that is not seen, columns or a step that a restart takes otherwise.
@@ -26,6 +27,12 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     let [[begun, of], [fallen, still]] = [lines.next().unwrap(), lines.next_back().unwrap()];
     assert!(begun < 5.0 && fallen >= 10.0 && [of, still] == [10.0; 2], "{told}");
     assert!(!told.contains('%'), "{told}");
+    // Its steps pass 0.5 each; times of no meaning bring no fields between the first and the last, as the plan says.
+    let fields = names(&dir.path().join("whole/fields"));
+    assert_eq!(fields.iter().filter(|name| name.ends_with(".vts")).count(), 2, "{fields:?}");
+    let plan = done(dir.path(), ["info", "--plan", "my.toml"]).out;
+    let of_fields = plan.split_once(" of fields").unwrap().0.rsplit([':', ',']).next().unwrap();
+    assert!(of_fields.ends_with("KiB"), "{plan}");
     let plots = read(dir.path().join("whole/manifest.txt"));
     assert!(plots.contains("plots/residual.svg") && plots.contains("plots/implicit_work.svg"));
     assert!(read(dir.path().join("whole/summary.json")).contains("became steady"));

@@ -183,16 +183,32 @@ fn planes_that_differ_are_told() {
     let (mut x, mut y) = ([&plane.x[..], &plane.x].concat(), [&plane.y[..], &plane.y].concat());
     x[n + 7] += 0.01;
     y[n + 7] -= 0.01;
-    let z: Vec<f64> = (0..2 * n).map(|at| if at < n { 0.0 } else { 1.0 }).collect();
-    let values = x.iter().chain(&y).chain(&z).map(|value| format!("{value:e}\n"));
-    fs::write(&path, format!("19 22 2\n{}", values.collect::<String>())).unwrap();
-    let said = refused(&path, POINTS, &[]);
+    let write = |[x, y, z]: [&[f64]; 3]| {
+        let values = x.iter().chain(y).chain(z).map(|value| format!("{value:e}\n"));
+        let text = format!("19 22 {}\n{}", x.len() / n, values.collect::<String>());
+        fs::write(&path, text).unwrap();
+        refused(&path, POINTS, &[])
+    };
+    let mut z: Vec<f64> = (0..2 * n).map(|at| if at < n { 0.0 } else { 1.0 }).collect();
+    let said = write([&x, &y, &z]);
     assert!(
         said.contains(
             "x and y change along z: point (7, 0, 1) lies 1.414e-2 from that of the first plane"
         ),
         "{said}"
     );
+    // A warped plane, also of one alone; a third plane that is further off.
+    z[n + 7] = 1.1;
+    let [x, y] = [&plane.x, &plane.y].map(|of_plane| of_plane.repeat(3));
+    for planes in [1..2, 0..2] {
+        let (part, last) = (planes.start * n..planes.end * n, planes.len() - 1);
+        let said = write([&x[part.clone()], &y[part.clone()], &z[part]]);
+        let at = format!("z = 1.1e0 at point (7, 0, {last}), and 1e0 by");
+        assert!(said.contains("not even along z") && said.contains(&at), "{said}");
+    }
+    let z: Vec<f64> = (0..3 * n).map(|at| [0.0, 1.0, 2.1][at / n]).collect();
+    let said = write([&x, &y, &z]);
+    assert!(said.contains("z = 1e0 at point (0, 0, 1), and 1.05e0 by"), "{said}");
 }
 
 /// Catches an input of a run that is repeated with other points without a word.

@@ -6,18 +6,28 @@ use std::process::Command;
 
 use kolmo::io::Series;
 
-use super::{Job, job};
+use super::{Job, job, waiting_job};
 use crate::common::{assert_close, compiled, program};
 use crate::device::cuda::Driver;
 
 /// A command of the program on some ranks with that driver, and variables.
 fn ranks(count: usize, arguments: &[&str], driver: Driver, set: &[(&str, &str)]) -> Job {
+    with_driver(arguments, driver, set, |command| job(count, command))
+}
+
+/// What `job` makes of a command of the program with that driver, and variables.
+fn with_driver(
+    arguments: &[&str],
+    driver: Driver,
+    set: &[(&str, &str)],
+    job: impl FnOnce(&Command) -> Job,
+) -> Job {
     let folder = tempfile::tempdir().unwrap();
     driver.build(folder.path());
     let mut command = Command::new(program());
     command.args(arguments).current_dir(folder.path());
     driver.with(folder.path(), &mut command).envs(set.iter().copied());
-    job(count, &command)
+    job(&command)
 }
 
 /// The same on two ranks with no NCCL and with the tool.
@@ -91,22 +101,29 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
             "wrong",
             "NCCL is there, but a message of 8168 bytes from one device to the next arrived wrong",
         ),
-        (
-            "KOLMO_NCCL_FAILS",
-            "never",
-            "NCCL is there, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s",
-        ),
     ] {
-        let told = asked(2, &[(name, value)]);
-        assert_eq!(told.code, Some(0), "{value}: {}", told.err);
-        let through = "messages of CUDA devices go through host memory: ";
-        assert!(told.out.contains(through) && told.out.contains(why), "{value}: {}", told.out);
+        assert_through_host(&asked(2, &[(name, value)]), why);
     }
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.nccl=force"];
     let refused = ranks(2, &force, Driver::Nccl, &[("KOLMO_NCCL_FAILS", "wrong")]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     let why = "`compute.nccl = \"force\"`, but messages of devices fail: NCCL is there, but a message of 8168 bytes";
     assert!(refused.err.contains(why), "{}", refused.err);
+}
+
+/// Of its own, since it waits for half a minute.
+#[test]
+fn a_message_by_nccl_that_never_ends_is_given_up() {
+    let set = [("KOLMO_NCCL_FAILS", "never")];
+    let told = with_driver(&["info"], Driver::Nccl, &set, |command| waiting_job(2, command));
+    let why = "NCCL is there, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s";
+    assert_through_host(&told, why);
+}
+
+fn assert_through_host(told: &Job, why: &str) {
+    assert_eq!(told.code, Some(0), "{why}: {}", told.err);
+    let through = "messages of CUDA devices go through host memory: ";
+    assert!(told.out.contains(through) && told.out.contains(why), "{why}: {}", told.out);
 }
 
 /// What is sent when, and where it goes: of streams that are not ordered, or a message to another rank, fields are wrong.

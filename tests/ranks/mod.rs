@@ -65,19 +65,27 @@ pub(crate) fn job(ranks: usize, program: &Command) -> Job {
     Running::start(ranks, program).end(LIMIT)
 }
 
+/// Run a program on `ranks` ranks beside other jobs: one that does nothing but wait.
+pub(crate) fn waiting_job(ranks: usize, program: &Command) -> Job {
+    Running::beside(ranks, program, None).end(LIMIT)
+}
+
 /// A job that goes on.
 pub(crate) struct Running {
     /// The process of the launcher.
     pub(crate) id: u32,
     end: Receiver<std::io::Result<Output>>,
     what: String,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Running {
     /// Start a program on `ranks` ranks.
     pub(crate) fn start(ranks: usize, program: &Command) -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::beside(ranks, program, Some(TURN.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn beside(ranks: usize, program: &Command, turn: Option<MutexGuard<'static, ()>>) -> Self {
         let launcher = launcher();
         let mut command = Command::new(&launcher);
         command.args(["-n", &ranks.to_string()]).arg(program.get_program());

@@ -269,6 +269,15 @@ fn closures_with_a_norm_sum_by_parts() {
     }
 }
 
+/// Catches rows that sum by parts with the coefficients of another scheme on the same stencil: mass drifts between walls.
+#[test]
+fn other_coefficients_on_the_stencil_of_a_closure_do_not_get_it() {
+    for (scheme, _) in by_parts() {
+        let other = Scheme { order: scheme.order - 2, ..scheme };
+        assert_eq!(default_closure(&other), open_closure(&other), "{}", scheme.name);
+    }
+}
+
 /// By parts with powers of x: an operator exact for degree p has a norm that integrates degree 2p − 1 exactly.
 #[test]
 fn norms_integrate_polynomials_of_twice_the_degree_exactly() {

@@ -1,6 +1,6 @@
 //! Points of curvilinear grids from files: arrays of NumPy or Zarr, PLOT3D, structured grids of VTK.
 //!
-//! A grid of three dimensions must have the same x and y in each of its planes.
+//! A grid of three dimensions must have the same x and y in each of its planes, and these at equal distances along z.
 
 mod plot3d;
 mod vts;
@@ -22,7 +22,7 @@ pub struct StoredPoints {
     pub points: [usize; 3],
     /// x and y in the first plane.
     pub plane: [Vec<f64>; 2],
-    /// Distance along z between the first two planes, where there are several and the file has z.
+    /// Distance of planes along z, where there are several and the file has z.
     pub depth: Option<f64>,
 }
 
@@ -117,12 +117,37 @@ impl Points3 {
                 off(at)
             ));
         }
-        let depth = (nz > 1 && !z.is_empty()).then(|| (z[size] - z[0]).abs());
+        let depth = if z.is_empty() { None } else { even_planes(&z, points, spacing(0))? };
         let plane = [x, y].map(|mut values| {
             values.truncate(size);
             values
         });
         Ok(StoredPoints { points, plane, depth })
+    }
+}
+
+/// The distance of planes along z, none of one alone, where each has one z and all are as far apart. `within` is the spacing in a plane.
+#[allow(clippy::cast_precision_loss, reason = "a number of planes")]
+fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Option<f64>, String> {
+    let size = nx * ny;
+    let rise = (z[size * (nz - 1)] - z[0]) / (nz.max(2) - 1) as f64;
+    let expected = |at: usize| z[0] + (at / size) as f64 * rise;
+    let round_off = SAME_PLANE * if nz > 1 { rise.abs() } else { within };
+    let differs = |at: &usize| {
+        let off = (z[*at] - expected(*at)).abs();
+        off.is_nan() || off > round_off
+    };
+    match (0..size * nz).find(differs) {
+        Some(at) => Err(format!(
+            "its planes are not even along z: z = {:e} at point ({}, {}, {}), and {:e} by the first and the last plane\nallowed: one z in \
+             every plane, and planes of equal distance",
+            z[at],
+            at % nx,
+            at / nx % ny,
+            at / size,
+            expected(at)
+        )),
+        None => Ok((nz > 1).then_some(rise.abs())),
     }
 }
 
