@@ -95,7 +95,10 @@ impl<V> Gmres<V> {
         space.clear(x);
         let whole = space.norm(b)?;
         let mut solved = Solved { iterations: 0, residual: if whole == 0.0 { 0.0 } else { 1.0 } };
-        while solved.residual > tolerance && solved.iterations < most {
+        // A restart needs two products: one for its residual, one for a vector.
+        while solved.residual > tolerance
+            && solved.iterations + usize::from(solved.iterations > 0) < most
+        {
             let [first, ..] = &mut self.basis[..] else { break };
             let before = solved.residual;
             if solved.iterations == 0 {
@@ -335,7 +338,8 @@ mod tests {
             let solved = gmres.solve(&space, pair, &b, &mut x, (1e-13, 30)).unwrap();
             (made.get(), solved.iterations)
         };
-        assert_eq!(solve(|i, j| noise(40 * i + j) + if i == j { 9.0 } else { 0.0 }), (30, 30));
+        let (made, told) = solve(|i, j| noise(40 * i + j) + if i == j { 9.0 } else { 0.0 });
+        assert!(made == told && (20..30).contains(&made), "{made} {told}");
         assert_eq!(solve(|_, _| 0.0), (1, 1));
     }
 }

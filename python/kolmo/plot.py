@@ -238,9 +238,13 @@ def label(field: "xarray.DataArray") -> str:
 
 def _edges(x: "xarray.DataArray", y: "xarray.DataArray", asked: Edges) -> numpy.ndarray:
     """The edges of the picture of a plane whose points, with those that close it, lie at x and y."""
-    if numpy.shape(asked) == (2, 2):
-        return numpy.asarray(asked, dtype=float)
     if not (asked is None or isinstance(asked, str) and asked == "all"):
+        try:
+            edges = numpy.asarray(asked, dtype=float)
+        except (TypeError, ValueError):
+            edges = numpy.empty(0)
+        if edges.shape == (2, 2) and numpy.isfinite(edges).all() and (edges[:, 0] < edges[:, 1]).all():
+            return edges
         raise KolmoError(f'edges = {asked!r}; allowed: ((left, right), (below, above)), "all", or None')
     whole = numpy.array([[float(of.min()), float(of.max())] for of in (x, y)])
     goes_round = "j" in x.dims and all(numpy.allclose(of[:, 0], of[:, -1]) for of in (x, y))

@@ -95,7 +95,7 @@ class Run:
 
     @property
     def energy_loss(self) -> "pandas.Series":
-        """What the kinetic energy loses, ⟨p div u⟩ - dE/dt and what a force puts in, at the times of `series`, in ρ₀V₀³/L.
+        """What the kinetic energy loses, ⟨(p − p₀) div u⟩ - dE/dt and what a force puts in, at the times of `series`, in ρ₀V₀³/L.
 
         It is the dissipation but for what the scheme dissipates, in a box that is periodic or between planes of symmetry: walls that move
         do work of their own, energy goes through open faces, and sponges take some out; all that is in it, too.

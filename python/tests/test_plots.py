@@ -68,6 +68,10 @@ def test_slices_round_a_body_show_what_is_near_it(cylinder):
         (((90, 91), (0, 1)), "no point of the plane lies within"),
         (((0, 1),), "allowed: "),
         ("near", "allowed: "),
+        (((0, 1), (0,)), "allowed: "),
+        (((1, 0), (0, 1)), "allowed: "),
+        (((0, numpy.inf), (0, 1)), "allowed: "),
+        ((("a", "b"), (0, 1)), "allowed: "),
     ):
         with pytest.raises(KolmoError, match=why):
             cylinder.plot.slice("pressure", edges=edges)

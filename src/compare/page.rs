@@ -30,16 +30,15 @@ pub(super) const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
 /// The pictures of runs, with what could not be drawn. `time` is that of the spectra.
 pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
     let mut figures: Vec<Figure> = Vec::new();
+    let (drawn, x_label) = histories(runs);
     for (name, title, label, caption, logarithmic) in HISTORIES {
         // Of the dissipation of an inviscid flow there is only round-off to see.
-        let (drawn, x_label) = histories(runs);
-        let drawn = drawn
-            .into_iter()
-            .filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
-        let curves: Vec<Curve> = drawn
+        let seen =
+            drawn.iter().filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
+        let curves: Vec<Curve> = seen
             .filter_map(|(run, line)| {
                 let (x, values) = run.curve(name)?;
-                Some(Curve::new(&run.name, line, x, values))
+                Some(Curve::new(&run.name, *line, x, values))
             })
             .collect();
         if !curves.is_empty() {
@@ -51,24 +50,32 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
     (figures, notes)
 }
 
-/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have. Returns what could not
-/// be drawn.
+/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have; of steady runs the last. Returns
+/// what could not be drawn.
 pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
-    let last = |run: &Run| Some(run.spectra.as_ref()?.times.last()?.time);
-    let common = runs.iter().filter_map(last).reduce(f64::min);
-    let Some(time) = common.map(|common| time.unwrap_or(common)) else {
+    let last = |run: &Run| run.spectra.as_ref()?.times.last().cloned();
+    let timed = runs.iter().filter(|run| !run.is_steady()).filter_map(last);
+    let common = timed.map(|spectrum| spectrum.time).reduce(f64::min);
+    let time_of_all = common.map(|common| time.unwrap_or(common));
+    if runs.iter().all(|run| last(run).is_none()) {
         let asked = time.map(|_| "no run has spectra, so --time draws nothing".to_string());
         return asked.into_iter().collect();
-    };
+    }
     let (mut of_flow, mut of_scalar, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let smallest = runs.iter().filter_map(|run| Some(run.spectra.as_ref()?.smallest()));
     let smallest = smallest.fold(f64::NAN, f64::min);
     for (run, line) in runs.iter().zip(Line::SIDE_BY_SIDE) {
-        let Some(nearest) = run.spectra.as_ref().and_then(|spectra| spectra.nearest(time)) else {
+        let nearest = match time_of_all.filter(|_| !run.is_steady()) {
+            Some(time) => run.spectra.as_ref().and_then(|spectra| spectra.nearest(time)).cloned(),
+            None => last(run),
+        };
+        let Some(nearest) = nearest else {
             notes.push(format!("{} has no spectra", run.name));
             continue;
         };
-        let label = format!("{}, t = {:.2}", run.name, nearest.time);
+        let when =
+            if run.is_steady() { "steady".into() } else { format!("t = {:.2}", nearest.time) };
+        let label = format!("{}, {when}", run.name);
         let curve = Curve { label, line, points: nearest.points() };
         if run.is_scalar() { of_scalar.push(curve) } else { of_flow.push(curve) }
     }
@@ -78,7 +85,8 @@ pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>
     ] {
         if !curves.is_empty() {
             let plot = spectrum_plot(title, is_scalar, smallest, curves);
-            let caption = format!("Those nearest to t = {time:.2}.");
+            let nearest = |time| format!("Those nearest to t = {time:.2}.");
+            let caption = time_of_all.map_or("Those of the ends.".into(), nearest);
             figures.push(Figure { name: name.into(), plot, caption });
         }
     }

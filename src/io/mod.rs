@@ -191,7 +191,7 @@ fn or_missing(path: &Path, done: std::io::Result<()>) -> Result<()> {
 }
 
 /// A path with `ending` behind its name.
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()

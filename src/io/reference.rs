@@ -34,7 +34,7 @@ pub struct Comparison {
     /// Of `dissipation` = ⟨τ : ∇u⟩, as a fraction of the reference's peak.
     #[serde(deserialize_with = "null_is_infinite")]
     pub dissipation_max_deviation: f64,
-    /// Of −dE/dt + ⟨p div u⟩, as a fraction of the reference's peak: what the kinetic energy loses, by viscosity and by
+    /// Of −dE/dt + ⟨(p − p₀) div u⟩, as a fraction of the reference's peak: what the kinetic energy loses, by viscosity and by
     /// the scheme.
     #[serde(deserialize_with = "null_is_infinite")]
     pub energy_loss_max_deviation: f64,
@@ -151,7 +151,7 @@ impl Reference {
     }
 }
 
-/// −dE/dt + ⟨p div u⟩ + ⟨F·u⟩ at every row: what the kinetic energy loses other than to compression, of what a force puts in where
+/// −dE/dt + ⟨(p − p₀) div u⟩ + ⟨F·u⟩ at every row: what the kinetic energy loses other than to compression, of what a force puts in where
 /// there is one. `None` where another column is missing.
 pub(crate) fn energy_loss(series: &Series) -> Option<Vec<f64>> {
     let rate = series.column("ke_rate")?;

@@ -1,7 +1,7 @@
 //! What `kolmo reproduce` takes on the command line.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 
@@ -9,7 +9,7 @@ use super::finding::{BEGUN, text_of};
 use super::{EXPERIMENTS, Experiment};
 use crate::config::hint;
 use crate::error::{Error, Result};
-use crate::io::refuse_file;
+use crate::io::{read_text, refuse_file, with_ending};
 
 /// What is reproduced.
 #[derive(Args, Debug)]
@@ -67,7 +67,7 @@ impl ReproduceOptions {
     /// The last line of the text of a figure that is made as these ask for it.
     pub(super) fn made(&self, one: &Experiment) -> String {
         let repeats = self.repeats.map(|n| format!(" --repeats {n}"));
-        let rates = self.rates.as_ref().map(|file| format!(" --rates {}", file.display()));
+        let rates = self.rates.as_ref().map(|file| format!(" --rates {file:?}"));
         let backend = (self.backend != "auto").then(|| format!(" --backend {}", self.backend));
         let quick = self.quick.then(|| " --quick".into());
         let set: String = [quick, backend, repeats, rates].into_iter().flatten().collect();
@@ -82,12 +82,15 @@ impl ReproduceOptions {
     fn place(&self, one: &Experiment) -> Result<Place> {
         let directory = self.out.join(one.id);
         refuse_file(&directory, "the figure needs")?;
-        let text = fs::read_to_string(text_of(one, &directory)).unwrap_or_default();
+        let text_path = text_of(one, &directory);
+        let text = read_text(&text_path).unwrap_or_default();
         let last = text.lines().last().unwrap_or_default();
-        let is_made = last == self.made(one) && !self.overwrite;
-        let is_empty = fs::read_dir(&directory).is_ok_and(|mut files| files.next().is_none());
-        let is_free = is_empty || directory.symlink_metadata().is_err();
-        if is_made || is_free || last == BEGUN || self.overwrite {
+        let is_own = last == BEGUN || last == self.made(one);
+        // Rates may have changed in their file.
+        let is_whole =
+            last != BEGUN && self.rates.is_none() && text_path.with_extension("csv").exists();
+        let is_made = is_own && is_whole && !self.overwrite;
+        if is_own || self.overwrite || is_free(&directory, &text_path) {
             return Ok(Place { directory, is_made });
         }
         let by = last
@@ -97,5 +100,15 @@ impl ReproduceOptions {
             format!("{} is there already{}", directory.display(), by.unwrap_or_default()),
             "choose another directory with `--out`, or replace it with `--overwrite`",
         ))
+    }
+}
+
+/// Whether there is nothing in `directory`, or no more than what a kill left of its first file, which becomes `text`.
+fn is_free(directory: &Path, text: &Path) -> bool {
+    let half = with_ending(text, ".part");
+    let names = fs::read_dir(directory).map(|files| files.map(|file| file.map(|it| it.path())));
+    match names {
+        Ok(mut paths) => paths.all(|path| path.is_ok_and(|path| path == half)),
+        Err(_) => directory.symlink_metadata().is_err(),
     }
 }

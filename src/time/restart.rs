@@ -377,15 +377,16 @@ pub(super) struct Change {
 pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
     let [mut was, mut is] = [&head.config, &own].map(|text| keys_without_path(text));
-    if let Ok(before) = config::parse(&head.config, "the input in the checkpoint", &[])
+    if let Ok(before) = input_before(head, config)
         && [&before, config].iter().all(|it| it.case.is_flow())
     {
         // What the case brings is as good as what the input says.
-        for (was_so, is_so) in before.ends_and_force().into_iter().zip(config.ends_and_force()) {
-            let (section, keys) = was_so;
+        for ((section, old), (_, new)) in
+            before.ends_and_force().into_iter().zip(config.ends_and_force())
+        {
             if was.get(&section) != is.get(&section) {
-                was.insert(section.clone(), keys.into());
-                is.insert(section, is_so.1.into());
+                was.insert(section.clone(), old.into());
+                is.insert(section, new.into());
             }
         }
     }
@@ -447,6 +448,16 @@ fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<
     Ok(notes.chain(physics.iter().map(named("warning"))).collect())
 }
 
+/// The input that `head` carries. The file of points may have moved to where that of `config` is.
+fn input_before(head: &Head, config: &Config) -> Result<Config> {
+    let points = match &config.grid.mapping {
+        Some(Curvilinear::File(file)) => toml::Value::try_from(file).ok(),
+        _ => None,
+    };
+    let set: Vec<String> = points.map(|it| format!("grid.mapping={it}")).into_iter().collect();
+    config::parse(&head.config, "the input in the checkpoint", &set)
+}
+
 /// How far the run was that goes on from `head` with `config`: one more restart, and one more part where its grid or its flow was
 /// another one.
 ///
@@ -455,13 +466,7 @@ fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<
 pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgress> {
     let mut course = head.course.clone();
     course.restarts.push(head.step);
-    // A file of points may have moved.
-    let points = match &config.grid.mapping {
-        Some(Curvilinear::File(file)) => toml::Value::try_from(file).ok(),
-        _ => None,
-    };
-    let set: Vec<String> = points.map(|it| format!("grid.mapping={it}")).into_iter().collect();
-    let was = config::parse(&head.config, "the input in the checkpoint", &set)?;
+    let was = input_before(head, config)?;
     let other_flow = changes(head, config).iter().any(|change| change.physics);
     let was = Part { other_flow, ..part(&was, head.step) };
     if was != part(config, head.step) {

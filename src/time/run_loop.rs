@@ -371,7 +371,11 @@ impl<'a> Run<'a> {
             self.show_progress();
         }
         let fields = open(self, Kind::Fields);
-        self.write_fields_and_pictures(fields, fields)?;
+        // No part of a steady run is known to be its last quarter.
+        let unseen = self.config.time.is_steady()
+            && !self.agenda.has(Kind::Fields)
+            && step > self.first_step;
+        self.write_fields_and_pictures(fields, fields || unseen)?;
         if open(self, Kind::Planes) {
             self.write_planes()?;
         }

@@ -108,6 +108,35 @@ fn the_same_command_again_makes_what_is_not_made_and_leaves_the_rest() {
         ("made before".into(), text)
     );
     assert!(read(file("song-fig7", ".csv")).starts_with("round,"));
+    // Without its numbers none is made, nor where a kill came as its first file was written.
+    fs::remove_file(file("song-fig2", ".csv")).unwrap();
+    fs::remove_dir_all(dir.path().join("reproduce/song-fig7")).unwrap();
+    fs::create_dir(dir.path().join("reproduce/song-fig7")).unwrap();
+    fs::write(file("song-fig7", ".md.part"), "half").unwrap();
+    assert_eq!(done(dir.path(), both).out.lines().count(), 2);
+}
+
+/// Catches a wait for the other end of a pipe, and figures of other rates that pass for those that are asked for.
+#[test]
+fn a_figure_of_other_rates_is_made_anew_and_a_pipe_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (id, rates) = ("song-fig13", dir.path().join("rates.json"));
+    let made = ["reproduce", id, "--rates", "rates.json"];
+    let given = kolmo::model::Rates::h200();
+    fs::write(&rates, serde_json::to_string(&given).unwrap()).unwrap();
+    done(dir.path(), made);
+    let csv = dir.path().join("reproduce/song-fig13/song-fig13.csv");
+    let first = read(&csv);
+    fs::write(&rates, serde_json::to_string(&kolmo::model::Rates::core()).unwrap()).unwrap();
+    done(dir.path(), made);
+    assert_ne!(read(&csv), first);
+    let folder = dir.path().join("reproduce/song-fig2");
+    fs::create_dir(&folder).unwrap();
+    let pipe = Command::new("mkfifo").arg(folder.join("song-fig2.md")).status();
+    assert!(pipe.unwrap().success());
+    let outcome = kolmo(dir.path(), ["reproduce", "song-fig2"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.contains("song-fig2 is there already"), "{}", outcome.err);
 }
 
 /// Srinath 2015, eq. 1.1 with α = 1/4, a = 3/4 is k'h = 2a sin kh / (1 + 2α cos kh). Song et al. 2022, §3: of 11 cyclic rows 11 is

@@ -55,4 +55,8 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     fs::write(dir.path().join("other.toml"), other).unwrap();
     done(dir.path(), ["run", "other.toml", "--out", "other", "--allow-physics-change"]);
     assert!(read(dir.path().join("other/summary.json")).contains("became steady"));
+    // Without fields its first and its last state are pictures.
+    let pictures = names(&dir.path().join("other/slices"));
+    let steps = pictures.iter().filter(|name| name.ends_with("_xy.png")).count();
+    assert_eq!(steps, 2, "{pictures:?}");
 }

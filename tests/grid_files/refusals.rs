@@ -203,12 +203,12 @@ fn planes_that_differ_are_told() {
     for planes in [1..2, 0..2] {
         let (part, last) = (planes.start * n..planes.end * n, planes.len() - 1);
         let said = write([&x[part.clone()], &y[part.clone()], &z[part]]);
-        let at = format!("z = 1.1e0 at point (7, 0, {last}), and 1e0 by");
+        let at = format!("z = 1.1e0 at point (7, 0, {last}), not 1e0");
         assert!(said.contains("not even along z") && said.contains(&at), "{said}");
     }
     let z: Vec<f64> = (0..3 * n).map(|at| [0.0, 1.0, 2.1][at / n]).collect();
     let said = write([&x, &y, &z]);
-    assert!(said.contains("z = 1e0 at point (0, 0, 1), and 1.05e0 by"), "{said}");
+    assert!(said.contains("z = 1e0 at point (0, 0, 1), not 1.05e0"), "{said}");
 }
 
 /// Catches an input of a run that is repeated with other points without a word.

@@ -14,6 +14,8 @@ use crate::grid::{Block, MOST_POINTS};
 const LARGEST: u64 = 4 << 30;
 /// x and y of planes differ by at most this part of the spacing: the rounding of numbers in f32.
 const SAME_PLANE: f64 = 1e-3;
+/// Numbers of six digits are off by so much of their size.
+const SIX_DIGITS: f64 = 5e-6;
 
 /// Points as a file has them, those along the first axis fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +96,7 @@ impl Points3 {
         }
         let size = nx * ny;
         let place = |at: usize| format!("({}, {}, {})", at % nx, at / nx % ny, at / size);
-        for (name, values) in [("x", &x), ("y", &y)] {
+        for (name, values) in [("x", &x), ("y", &y), ("z", &z)] {
             if let Some(at) = values.iter().position(|value| !value.is_finite()) {
                 return Err(format!(
                     "{name} = {} at point {}\nallowed: finite numbers",
@@ -132,15 +134,13 @@ fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Optio
     let size = nx * ny;
     let rise = (z[size * (nz - 1)] - z[0]) / (nz.max(2) - 1) as f64;
     let expected = |at: usize| z[0] + (at / size) as f64 * rise;
-    let round_off = SAME_PLANE * if nz > 1 { rise.abs() } else { within };
-    let differs = |at: &usize| {
-        let off = (z[*at] - expected(*at)).abs();
-        off.is_nan() || off > round_off
-    };
+    let largest = z.iter().fold(0.0, |largest: f64, z| largest.max(z.abs()));
+    let round_off = SAME_PLANE * if nz > 1 { rise.abs() } else { within } + SIX_DIGITS * largest;
+    let differs = |at: &usize| (z[*at] - expected(*at)).abs() > round_off;
     match (0..size * nz).find(differs) {
         Some(at) => Err(format!(
-            "its planes are not even along z: z = {:e} at point ({}, {}, {}), and {:e} by the first and the last plane\nallowed: one z in \
-             every plane, and planes of equal distance",
+            "its planes are not even along z: z = {:e} at point ({}, {}, {}), not {:e}\nallowed: one z in every plane, and planes of equal \
+             distance",
             z[at],
             at % nx,
             at / nx % ny,
