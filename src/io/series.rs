@@ -203,6 +203,23 @@ pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     file.set_len(length).map_err(Error::io(path))
 }
 
+/// How the header `found` differs from the one that was `wanted`.
+fn other_columns(found: &str, wanted: &str) -> String {
+    let beyond = |of: &str, other: &str| -> Vec<String> {
+        let is_known = |name: &str| other.split(',').any(|known| known == name);
+        of.split(',').filter(|name| !is_known(name)).map(str::to_string).collect()
+    };
+    let parts = [("it lacks", beyond(wanted, found)), ("nothing goes into", beyond(found, wanted))];
+    let named = parts.iter().filter(|(_, names)| !names.is_empty());
+    let told: Vec<String> =
+        named.map(|(what, names)| format!("{what} the columns {}", names.join(", "))).collect();
+    let told =
+        if told.is_empty() { "its columns stand in another order".into() } else { told.join("; ") };
+    format!(
+        "{told}\n       a run keeps its columns; to go on otherwise begin one with `case.name = \"from-checkpoint\"`"
+    )
+}
+
 /// (the step of the last row, the bytes) of what is not after the step `last` in the series at `path`.
 fn kept(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<(Option<u64>, u64)> {
     let text = read_text(path)?;
@@ -210,7 +227,7 @@ fn kept(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<(
     let header = lines.next().unwrap_or_default();
     let (found, columns) = (header.trim_end(), self::header(columns));
     if found != columns {
-        return Err(malformed(path, format!("its columns are `{found}`, not `{columns}`")));
+        return Err(malformed(path, other_columns(found, &columns)));
     }
     let count = columns.split(',').count();
     let (mut newest, mut length) = (None, header.len() as u64);

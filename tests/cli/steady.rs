@@ -43,6 +43,11 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
         again.err
     );
     done(dir.path(), ["plot", "whole"]);
+    // Through time it has other columns.
+    let through = ["restart", "whole", "--set", "time={ cfl = 0.5, max_steps = 1000 }"];
+    let told = kolmo(dir.path(), through).err;
+    let columns = "the columns residual, newton_corrections, linear_products\n";
+    assert!(told.contains(columns) && told.contains("\"from-checkpoint\""), "{told}");
     // One that is stopped says how far it is, and goes on to the same.
     let stopped = ["run", "my.toml", "--out", "part", "--set", "time.max_steps=7"];
     let told = done(dir.path(), stopped);
