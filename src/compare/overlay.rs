@@ -305,7 +305,7 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
             {
                 if number == own {
                     curve.line = Line::side_by_side(at);
-                    curve.label = format!("{}, {}", run.name, end_of(run));
+                    curve.label = run.label(run.summary.end_time);
                     curves.push(curve);
                 } else if at == 0 && shared.contains(&number) {
                     others.push(curve);
@@ -324,12 +324,4 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
         same.then_some(Figure { name, plot, caption })
     };
     Ok(AT_THE_END.into_iter().filter_map(figure).collect())
-}
-
-/// `t = 0.50`, or `steady`
-fn end_of(run: &Run) -> String {
-    match run.is_steady() {
-        true => "steady".into(),
-        false => format!("t = {:.2}", run.summary.end_time),
-    }
 }

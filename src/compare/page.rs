@@ -53,30 +53,22 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
 /// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have; of steady runs the last. Returns
 /// what could not be drawn.
 pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
-    let last = |run: &Run| run.spectra.as_ref()?.times.last().cloned();
-    let timed = runs.iter().filter(|run| !run.is_steady()).filter_map(last);
-    let common = timed.map(|spectrum| spectrum.time).reduce(f64::min);
-    let time_of_all = common.map(|common| time.unwrap_or(common));
-    if runs.iter().all(|run| last(run).is_none()) {
+    if runs.iter().all(|run| run.spectrum(None).is_none()) {
         let asked = time.map(|_| "no run has spectra, so --time draws nothing".to_string());
         return asked.into_iter().collect();
     }
+    let timed = runs.iter().filter(|run| !run.is_steady());
+    let common = timed.filter_map(|run| Some(run.spectrum(None)?.time)).reduce(f64::min);
+    let time = common.map(|common| time.unwrap_or(common));
     let (mut of_flow, mut of_scalar, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let smallest = runs.iter().filter_map(|run| Some(run.spectra.as_ref()?.smallest()));
     let smallest = smallest.fold(f64::NAN, f64::min);
     for (run, line) in runs.iter().zip(Line::SIDE_BY_SIDE) {
-        let nearest = match time_of_all.filter(|_| !run.is_steady()) {
-            Some(time) => run.spectra.as_ref().and_then(|spectra| spectra.nearest(time)).cloned(),
-            None => last(run),
-        };
-        let Some(nearest) = nearest else {
+        let Some(nearest) = run.spectrum(time) else {
             notes.push(format!("{} has no spectra", run.name));
             continue;
         };
-        let when =
-            if run.is_steady() { "steady".into() } else { format!("t = {:.2}", nearest.time) };
-        let label = format!("{}, {when}", run.name);
-        let curve = Curve { label, line, points: nearest.points() };
+        let curve = Curve { label: run.label(nearest.time), line, points: nearest.points() };
         if run.is_scalar() { of_scalar.push(curve) } else { of_flow.push(curve) }
     }
     for (name, title, is_scalar, curves) in [
@@ -86,7 +78,7 @@ pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>
         if !curves.is_empty() {
             let plot = spectrum_plot(title, is_scalar, smallest, curves);
             let nearest = |time| format!("Those nearest to t = {time:.2}.");
-            let caption = time_of_all.map_or("Those of the ends.".into(), nearest);
+            let caption = time.map_or("Those of the ends.".into(), nearest);
             figures.push(Figure { name: name.into(), plot, caption });
         }
     }

@@ -6,7 +6,7 @@ use super::inputs::{Input, input, other_flow};
 use crate::error::{Error, Result};
 use crate::io::directory::check_access;
 use crate::io::plot::Line;
-use crate::io::spectra::Spectra;
+use crate::io::spectra::{Spectra, Spectrum};
 use crate::io::{Series, Summary};
 
 /// One run.
@@ -46,6 +46,23 @@ impl Run {
     /// The last value of a column.
     pub(super) fn last(&self, column: &str) -> Option<f64> {
         self.series.column(column)?.last().copied()
+    }
+
+    /// The spectrum nearest to `time`; the last where there is none, and of a steady run.
+    pub(super) fn spectrum(&self, time: Option<f64>) -> Option<&Spectrum> {
+        let spectra = self.spectra.as_ref()?;
+        match time.filter(|_| !self.is_steady()) {
+            Some(time) => spectra.nearest(time),
+            None => spectra.times.last(),
+        }
+    }
+
+    /// Its name and when: `a, t = 0.50`, or `a, steady`.
+    pub(super) fn label(&self, time: f64) -> String {
+        match self.is_steady() {
+            true => format!("{}, steady", self.name),
+            false => format!("{}, t = {time:.2}", self.name),
+        }
     }
 
     pub(super) fn is_scalar(&self) -> bool {

@@ -67,10 +67,7 @@ impl Row {
             if steady { run.last(column) } else { value_at(time, values, common_time?) }
         };
         let from_first = |column: &str| match steady || first.is_steady() {
-            true => {
-                let apart = (run.last(column)? - first.last(column)?).abs();
-                Some(if apart.is_nan() { f64::INFINITY } else { apart })
-            }
+            true => difference((&[0.0], &[run.last(column)?]), (&[0.0], &[first.last(column)?])),
             false => difference(run.curve(column)?, first.curve(column)?),
         };
         // An inviscid flow has none, but for round-off.

@@ -377,7 +377,8 @@ pub(super) struct Change {
 pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
     let [mut was, mut is] = [&head.config, &own].map(|text| keys_without_path(text));
-    if let Ok(before) = input_before(head, config)
+    if ["boundary", "forcing"].iter().any(|section| was.get(*section) != is.get(*section))
+        && let Ok(before) = input_before(head, config)
         && [&before, config].iter().all(|it| it.case.is_flow())
     {
         // What the case brings is as good as what the input says.

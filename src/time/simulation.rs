@@ -222,7 +222,8 @@ impl Simulation {
     /// Advance by one step that does not pass `until`; returns its size.
     ///
     /// # Errors
-    /// [`Error::Config`] where `until` is no later time, [`Error::Diverged`] where the new state makes no sense, [`Error::Stalled`] where the step is too small to change the time.
+    /// [`Error::Config`] where `until` is no later time, [`Error::Diverged`] where the new state makes no sense, [`Error::Stalled`] where
+    /// the step is too small to change the time.
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
         if let Some(until) = until.filter(|until| until.is_nan() || *until <= self.time()) {
             let what = format!("no step leads from t = {} to t = {until}", self.time());
