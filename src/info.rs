@@ -79,7 +79,6 @@ fn listed(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "to be read")]
 fn described(label: &str, device: &DeviceInfo) -> String {
     let kind = if device.is_gpu { "" } else { " (a CPU; `auto` does not take it)" };
     let bits = if device.has_f64 { "f64 and f32" } else { "f32 only" };

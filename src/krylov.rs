@@ -248,7 +248,6 @@ mod tests {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "53 bits")]
     fn noise(at: usize) -> f64 {
         (mixed((at as u64).wrapping_mul(STEP)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
     }

@@ -11,7 +11,6 @@ pub(crate) fn mixed(mut z: u64) -> u64 {
 }
 
 /// The upper bits of a number as one in [0, 1): 53 of them fill a double.
-#[allow(clippy::cast_precision_loss, reason = "exact")]
 pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }

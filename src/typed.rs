@@ -28,7 +28,6 @@ impl Visitor<'_> for Decimal {
     }
 
     // Beyond 2⁵³ an integer is rounded, as it would be had it been typed with a point.
-    #[allow(clippy::cast_precision_loss, reason = "as said above")]
     fn visit_i64<E: Error>(self, x: i64) -> Result<f64, E> {
         self.visit_f64(x as f64)
     }

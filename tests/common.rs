@@ -220,7 +220,6 @@ pub(crate) fn projection(points: [usize; 3], periods: [i32; 3], field: &[f64]) -
 }
 
 /// A count as a number.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(crate) fn float(count: usize) -> f64 {
     count as f64
 }
@@ -255,7 +254,6 @@ pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^= z >> 31;
         // 53 bits fill a double.
-        #[allow(clippy::cast_precision_loss, reason = "exact")]
         let unit = (z >> 11) as f64 / (1_u64 << 53) as f64;
         2.0 * unit - 1.0
     }

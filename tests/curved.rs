@@ -97,7 +97,6 @@ fn a_turned_box_has_the_rates_of_the_straight_one() {
     let rates = |more: &[&str], turn: [f64; 2]| {
         let mut flow = on_host(&config("taylor-green", points, &[&forms[..], more].concat()));
         set_flow(&mut flow, 1.4, |[i, j, k], _| {
-            #[allow(clippy::cast_precision_loss, reason = "few points")]
             let [x, y, z] = [i, j, k].map(|i| i as f64);
             let [x, y, z] = [TAU * x / 16.0, TAU * y / 18.0, TAU * z / 10.0];
             let (u, v) = (0.3 + (x + y).sin(), x.cos() * z.sin());

@@ -1,7 +1,5 @@
 //! Lines cut into blocks: every method against the solve of the whole line, on paper: no messages, no backend.
 
-#![allow(clippy::cast_precision_loss, reason = "lines of tests are short")]
-
 mod answers;
 mod messages;
 mod refusals;

@@ -1,6 +1,5 @@
 //! Operators and sweeps on the host: the compact formulas on whole fields, along every axis, against mathematics.
 
-#![allow(clippy::cast_precision_loss, reason = "grids of tests are small")]
 #![allow(clippy::cast_possible_truncation, reason = "grids of tests are small")]
 
 mod direct;

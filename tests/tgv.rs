@@ -107,7 +107,6 @@ struct Deviations([[f64; 2]; 4]);
 type Instant = [f64; 4];
 
 impl Deviations {
-    #[allow(clippy::cast_precision_loss, reason = "a few hundred rows")]
     fn of(history: &[Instant]) -> Self {
         let config = crate::common::config("taylor-green", [8; 3], &["case.reynolds=1600"]);
         let domain = config.grid.domain;

@@ -174,7 +174,6 @@ pub(super) fn shape([x, y, z]: [usize; 3]) -> String {
 }
 
 /// Bytes a nanosecond: GB/s.
-#[allow(clippy::cast_precision_loss, reason = "a few hundred bytes")]
 fn rate(bytes: usize, ns: Spread) -> f64 {
     bytes as f64 / ns.min
 }
@@ -332,7 +331,6 @@ impl std::fmt::Display for Report {
 }
 
 impl Row {
-    #[allow(clippy::cast_precision_loss, reason = "for a table")]
     fn cells(&self) -> [String; 12] {
         let points: usize = self.points.iter().product();
         let none = || "-".to_string();

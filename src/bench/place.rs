@@ -108,14 +108,12 @@ impl Setup {
     }
 
     /// Bytes of device memory.
-    #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
     pub(super) fn device_memory(&self) -> Option<f64> {
         let device = self.device.as_ref()?;
         Some(device.free_memory().unwrap_or(device.info().memory) as f64)
     }
 
     /// Bytes of the largest field.
-    #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
     pub(super) fn largest_buffer(&self) -> Option<f64> {
         self.device.as_ref().map(|device| device.info().largest_buffer as f64)
     }

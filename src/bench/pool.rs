@@ -55,7 +55,6 @@ fn count(bytes: usize, fewest: usize) -> usize {
 }
 
 /// A sentence where fields of these points do not fit.
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
 pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let [x, y, z] = points;
     let bytes = x * y * z * setup.compute.precision.bytes();
@@ -103,7 +102,6 @@ pub(super) fn fitting(
 
 /// Noise in [-1/2, 1/2) that no branch or cache can learn, another for every `seed` (the linear
 /// congruential generator of MMIX: Knuth 1997, The Art of Computer Programming 2, section 3.3.4).
-#[allow(clippy::cast_precision_loss, reason = "noise")]
 pub(super) fn noise(precision: Precision, len: usize, seed: usize) -> Values<'static> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed as u64 + 1);
     let mut next = || {

@@ -183,7 +183,6 @@ fn repeat<'a>(
 }
 
 /// How often dU/dt is computed in a step; the mean of the steps so far where they are implicit.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(super) fn right_hand_sides(config: &Config, simulation: &Simulation) -> f64 {
     match config.time.implicit {
         None => config.time.integrator.stages() as f64,
@@ -220,7 +219,6 @@ fn work(config: &Config) -> Option<StageWork> {
 }
 
 /// What its words and its operations would take alone, at the rates measured here; `measured` is what it took.
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
 fn limits(
     work: StageWork,
     bytes: usize,

@@ -122,7 +122,6 @@ pub trait Communicator: Send + Sync {
 ///
 /// # Errors
 /// That error: [`Error::Elsewhere`] on all ranks, where there is more than one.
-#[allow(clippy::cast_precision_loss, reason = "ranks are few")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
 pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
     if comm.size() == 1 {

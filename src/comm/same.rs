@@ -28,7 +28,6 @@ struct Told {
 ///
 /// # Errors
 /// On all ranks, where they differ: a sentence that names the first such rank and what differs.
-#[allow(clippy::cast_precision_loss, reason = "ranks are few")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "were ranks")]
 pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     if comm.size() == 1 {

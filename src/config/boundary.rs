@@ -108,13 +108,8 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Opt
         }
         Ok(table) => table,
     };
-    if !table.has("kind") {
-        let advice = "allowed: `wall`, `symmetry`, `outflow`, `inflow`, `far-field`";
-        table.missing(&["kind"], advice);
-        return None;
-    }
     let inward = if end == "low" { 1.0 } else { -1.0 };
-    let face = match table.choice("kind", &KINDS)? {
+    let face = match table.needed_choice("kind", &KINDS)? {
         Kind::Wall => Some(Face::Wall(with_keys(&table, Wall::ADIABATIC, axis))),
         Kind::Symmetry => Some(Face::Symmetry),
         Kind::Outflow => {
@@ -145,13 +140,8 @@ fn known(table: &Section<'_>, gas: &Gas) -> Option<Known> {
     }
     let temperature = table.value("temperature").map_or(1.0, |Positive(t)| t);
     let pressure = table.value("pressure").map_or(gas.reference_pressure(), |Positive(p)| p);
-    if !table.has("velocity") {
-        table.missing(
-            &["velocity"],
-            "such as velocity = [1.0, 0.0, 0.0]; or state = \"initial\", that of the start",
-        );
-    }
-    let velocity = table.value("velocity")?;
+    let advice = "such as velocity = [1.0, 0.0, 0.0]; or state = \"initial\", that of the start";
+    let velocity = table.needed("velocity", advice)?;
     Some(Known::Stream(Stream { velocity, temperature, pressure }))
 }
 
@@ -183,10 +173,7 @@ fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
     let example = "{ width = 1.0, strength = 5.0 }";
     let sponge = table.table_or_none("sponge", example).and_then(|zone| {
         let strength = zone.value("strength").map(|Positive(strength)| strength);
-        if !zone.has("width") {
-            zone.missing(&["width"], "such as width = 1.0");
-        }
-        let Positive(width) = zone.value("width")?;
+        let Positive(width) = zone.needed("width", "such as width = 1.0")?;
         zone.finish();
         // Sound that goes in and comes back is left with a hundredth: exp(−2 ∫σ dx/c), ∫σ dx = strength × width / 4.
         let stream = known.and_then(Known::stream);

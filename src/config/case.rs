@@ -86,11 +86,7 @@ fn viscosity(section: &Section<'_>) -> Option<Viscosity> {
         Ok(table) => table,
         Err(law) => return Some(law),
     };
-    if !table.has("law") {
-        table.missing(&["law"], "allowed: `constant`, `power`, `sutherland`");
-        return None;
-    }
-    let mut law = table.choice("law", &laws)?;
+    let mut law = table.needed_choice("law", &laws)?;
     match &mut law {
         Viscosity::Constant => {}
         Viscosity::Power { exponent } => *exponent = table.value("exponent").unwrap_or(*exponent),

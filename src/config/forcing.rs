@@ -56,13 +56,8 @@ pub(super) fn forcing(
         force.pressure_gradient().is_some() && !OF_OTHERS.iter().any(|key| section.has(key))
     };
     let (kind, changed) = match (section.has("kind"), brings.filter(is_changed)) {
-        (true, _) => (section.choice("kind", &kinds)?, None),
         (false, Some(force)) => (Kind::PressureGradient, Some(force)),
-        (false, None) => {
-            let allowed = "allowed: `linear`, `stochastic`, `pressure-gradient`, `none`";
-            section.missing(&["kind"], allowed);
-            return None;
-        }
+        _ => (section.needed_choice("kind", &kinds)?, None),
     };
     let gradient = changed.as_ref().and_then(ForcingConfig::pressure_gradient);
     let kind = match kind {

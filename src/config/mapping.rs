@@ -56,12 +56,7 @@ fn file(table: &Section<'_>, boundaries: &Boundaries) -> Option<NodeFile> {
         let nodes = Nodes { points: [nx, ny], coordinates: stored.plane, periods };
         Ok((nodes.closed(closes)?, (planes, stored.depth)))
     });
-    let (nodes, planes) = read
-        .map_err(|sentence| {
-            let (why, advice) = sentence.split_once('\n').unwrap_or((&sentence, ""));
-            table.reject_value("file", why, advice);
-        })
-        .ok()?;
+    let (nodes, planes) = read.map_err(|sentence| table.reject_sentence("file", &sentence)).ok()?;
     let checksum = nodes.checksum();
     if before.is_some_and(|before| before != checksum) {
         let why = format!("the points of the file have another one, {checksum}");
@@ -91,18 +86,11 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
         );
         return None;
     }
-    let positive = |key, example: &str| {
-        if !table.has(key) {
-            table.missing(&[key], example);
-        }
-        table.value(key).map(|Positive(value)| value)
-    };
+    let positive = |key, example: &str| table.needed(key, example).map(|Positive(value)| value);
     match table.choice("kind", &KINDS.map(|name| (name, name)))? {
         "wavy" => {
-            if !table.has("amplitude") {
-                table.missing(&["amplitude"], "for example 0.05");
-            }
-            table.value("amplitude").map(|amplitude| Mapping::Wavy { amplitude })
+            let amplitude = table.needed("amplitude", "for example 0.05");
+            amplitude.map(|amplitude| Mapping::Wavy { amplitude })
         }
         "ring" => {
             let inner = positive("inner", "the radius of the body: for example 0.5");
@@ -111,10 +99,7 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
             inner.zip(outer).map(|(inner, outer)| Mapping::Ring { inner, outer, first })
         }
         "naca" => {
-            if !table.has("digits") {
-                table.missing(&["digits"], "the section: for example \"0012\"");
-            }
-            let digits = table.value("digits");
+            let digits = table.needed("digits", "the section: for example \"0012\"");
             let radius = positive("radius", "that of the trailing edge: for example 0.003");
             let outer = positive("outer", "the radius of the far field: for example 30.0");
             let first = table.value("first").map(|Positive(first)| first);
@@ -127,16 +112,8 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
             })
         }
         _ => {
-            let expression = |key| {
-                if !table.has(key) {
-                    table.missing(
-                        &[key],
-                        "an expression of s and t, from 0 to 1 along the two axes",
-                    );
-                }
-                table.value::<Expression>(key)
-            };
-            let [x, y] = ["x", "y"].map(expression);
+            let advice = "an expression of s and t, from 0 to 1 along the two axes";
+            let [x, y] = ["x", "y"].map(|key| table.needed::<Expression>(key, advice));
             x.zip(y).map(|(x, y)| Mapping::Expressions { x, y })
         }
     }
@@ -168,8 +145,7 @@ pub(super) fn check(
     let Some(family) = family.filter(|_| is_sound) else { return };
     let grid = curved(plain, domain, curvilinear, family);
     if let Some(sentence) = fold(&grid) {
-        let (why, advice) = sentence.split_once('\n').unwrap_or((&sentence, ""));
-        return section.reject_value("mapping", why, advice);
+        return section.reject_sentence("mapping", &sentence);
     }
     check_curved_sponges(boundary, boundaries, &grid);
     let walls = boundaries.faces().filter(|(axis, ..)| axis.index() < 2);
@@ -200,9 +176,8 @@ pub(super) fn check(
 fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
     let problems = mapping.problems(intervals(plain, 1));
     for (key, problem) in &problems {
-        let (why, advice) = problem.split_once('\n').unwrap_or((problem, ""));
         match section.table("mapping", EXAMPLE) {
-            Some(table) => table.reject_value(key, why, advice),
+            Some(table) => table.reject_sentence(key, problem),
             None => section.reject_key("mapping", &format!("{key}: {problem}")),
         }
     }
@@ -217,8 +192,7 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
     let closes = [0, 1].map(|a| plain.closes(a));
     let seam = problems.is_empty().then(|| mapping.seam(closes)).flatten();
     if let Some(sentence) = &seam {
-        let (why, advice) = sentence.split_once('\n').unwrap_or((sentence, ""));
-        section.reject_value("mapping", why, advice);
+        section.reject_sentence("mapping", sentence);
     }
     problems.is_empty() && seam.is_none()
 }
@@ -286,7 +260,6 @@ fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
     })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
 fn intervals(grid: &Grid, a: usize) -> f64 {
     grid.intervals(a) as f64
 }

@@ -44,10 +44,8 @@ fn scalar(
     if let Some(why) = problem_of(name) {
         section.reject_key(name, &why);
     }
-    if !table.has("schmidt") {
-        table.missing(&["schmidt"], "for example schmidt = 0.7");
-    }
-    let schmidt = table.value("schmidt").map(|Positive(schmidt)| schmidt);
+    let schmidt = table.needed("schmidt", "for example schmidt = 0.7");
+    let schmidt = schmidt.map(|Positive(schmidt)| schmidt);
     let start = table.value("start");
     // A file of a custom state may have it.
     let may_lack = case.is_none_or(|case| matches!(case, Case::Custom(it) if it.file.is_some()));

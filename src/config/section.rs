@@ -73,7 +73,7 @@ impl<'a> Item<'a> {
                 self.reject(found, &listed("allowed: ", &names));
             }
             Refusal::Sentence(text) => {
-                let (why, advice) = text.split_once('\n').unwrap_or((&text, ""));
+                let (why, advice) = why_and_advice(&text);
                 self.reject(why, advice);
             }
         }
@@ -150,6 +150,12 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// The same by a sentence whose further lines are advice.
+    pub(super) fn reject_sentence(&self, key: &'static str, sentence: &str) {
+        let (why, advice) = why_and_advice(sentence);
+        self.reject_value(key, why, advice);
+    }
+
     /// The user may not give `key` a value.
     pub(super) fn forbid(&self, key: &'static str, why: &str, advice: &str) {
         if let Some(item) = self.get(key) {
@@ -160,7 +166,7 @@ impl<'a> Section<'a> {
     /// What stands at `key` is wrong: a sentence that names the key; further lines are advice.
     pub(super) fn reject_key(&self, key: &str, sentence: &str) {
         let place = self.table.and_then(|table| table.get(key)).map_or(self.place, |e| e.place);
-        let (found, advice) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        let (found, advice) = why_and_advice(sentence);
         self.problems.add(place, found, advice);
     }
 
@@ -205,6 +211,14 @@ impl<'a> Section<'a> {
         T::deserialize(Reader(item.value)).map_err(|why| item.refuse(why, false)).ok()
     }
 
+    /// The same of a key that must be there; `advice` says what may stand at it.
+    pub(super) fn needed<T: Deserialize<'a>>(&self, key: &'static str, advice: &str) -> Option<T> {
+        if !self.has(key) {
+            self.missing(&[key], advice);
+        }
+        self.value(key)
+    }
+
     /// What serde reads from the keys that `T` has. Those whose values were told to be wrong have their defaults.
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Option<T> {
         self.read_or_auto(&[])
@@ -245,6 +259,19 @@ impl<'a> Section<'a> {
             item.refuse(Refusal::Word(choices.iter().map(|(name, _)| *name).collect()), false);
         }
         chosen.map(|(_, value)| value.clone())
+    }
+
+    /// The same of a key that must be there.
+    pub(super) fn needed_choice<T: Clone>(
+        &self,
+        key: &'static str,
+        choices: &[(&'static str, T)],
+    ) -> Option<T> {
+        if !self.has(key) {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            self.missing(&[key], &listed("allowed: ", &names));
+        }
+        self.choice(key, choices)
     }
 
     /// Some of the words that stand for something, each once; `what` one of them is.
@@ -332,4 +359,9 @@ impl<'a> Section<'a> {
             }
         }
     }
+}
+
+/// The first line of a sentence, which says what is wrong, and those that say what to do.
+fn why_and_advice(sentence: &str) -> (&str, &str) {
+    sentence.split_once('\n').unwrap_or((sentence, ""))
 }

@@ -31,25 +31,16 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
         return section.value::<Expression>(axis).map(Stretching::Expression);
     }
     let table = section.table(axis, &format!("{EXAMPLE}, or an expression such as \"s^2 + s\""))?;
-    let map = match table.choice("map", &["tanh", "sinh", "polynomial"].map(|name| (name, name))) {
-        None => {
-            if !table.has("map") {
-                table.missing(&["map"], "allowed: `tanh`, `sinh`, `polynomial`");
-            }
-            return None;
-        }
-        Some("polynomial") => {
-            let coefficients = table.value("coefficients");
-            if !table.has("coefficients") {
-                table.missing(&["coefficients"], "those of s, s^2, ...: for example [1.0, 0.5]");
-            }
+    let maps = ["tanh", "sinh", "polynomial"].map(|name| (name, name));
+    let map = match table.needed_choice("map", &maps)? {
+        "polynomial" => {
+            let example = "those of s, s^2, ...: for example [1.0, 0.5]";
+            let coefficients = table.needed("coefficients", example);
             coefficients.map(|coefficients| Stretching::Polynomial { coefficients })
         }
-        Some(name) => {
-            let factor = table.value("factor").map(|Positive(factor)| factor);
-            if !table.has("factor") {
-                table.missing(&["factor"], "the larger, the closer: for example 2.0");
-            }
+        name => {
+            let factor = table.needed("factor", "the larger, the closer: for example 2.0");
+            let factor = factor.map(|Positive(factor)| factor);
             match name {
                 "tanh" => {
                     let ends = [("low", Ends::Low), ("high", Ends::High), ("both", Ends::Both)];
@@ -60,10 +51,7 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
                     factor.zip(ends).map(|(factor, ends)| Stretching::Tanh { factor, ends })
                 }
                 _ => {
-                    if !table.has("at") {
-                        table.missing(&["at"], "the coordinate about which points lie close");
-                    }
-                    let at = table.value("at");
+                    let at = table.needed("at", "the coordinate about which points lie close");
                     factor.zip(at).map(|(factor, at)| Stretching::Sinh { factor, at })
                 }
             }
@@ -98,8 +86,7 @@ pub(super) fn check(
         let intervals = u32::try_from(points[a] - 1).unwrap_or(u32::MAX);
         let ends = [domain.origin[a], domain.length[a]];
         if let Some(problem) = map.problem(AXES[a], ends, intervals, plain.ends[a]) {
-            let (why, advice) = problem.split_once('\n').unwrap_or((&problem, ""));
-            table.reject_value(AXES[a], why, advice);
+            table.reject_sentence(AXES[a], &problem);
             continue;
         }
         let mut alone = [const { None }; 3];

@@ -21,7 +21,6 @@ impl Floor {
     ///
     /// Measured on waves in 19 to 264 steps: 0.4 to 0.7 of that. A velocity also takes what pressure p = 1/(γ Ma²) rounds to,
     /// ε/(γ Ma).
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 steps")]
     pub(super) fn of_round_off(config: &Config, exact: bool, values: &[f64], steps: u64) -> Self {
         let epsilon = config.compute.precision.epsilon();
         let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));

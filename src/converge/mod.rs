@@ -144,7 +144,6 @@ fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
 }
 
 /// The number of intervals along an axis, as the geometric mean over those that have some: what 1/h grows with.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 fn resolution(config: &Config) -> f64 {
     let grid = config.grid();
     let active = (0..3).filter(|&a| grid.points[a] > 1);

@@ -93,7 +93,6 @@ impl Study {
     }
 
     /// Errors over points on logarithmic axes, with the slope of the formal order.
-    #[allow(clippy::cast_precision_loss, reason = "to be drawn")]
     fn figure(&self) -> Figure {
         let curve = |label: &str, line, of: fn(&Row) -> Option<f64>| Curve {
             label: label.into(),

@@ -128,7 +128,6 @@ mod tests {
         assert!(distance((&coarse, &values), reference).iter().all(|d| d.is_nan()));
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
     fn float(n: usize) -> f64 {
         n as f64
     }

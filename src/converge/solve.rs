@@ -133,7 +133,6 @@ fn norms(values: impl Iterator<Item = f64>) -> [f64; 2] {
     norms_of_squares(values.map(|value| value * value))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
 pub(super) fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
     let (mut count, mut sum, mut largest) = (0_u64, 0.0, 0.0_f64);
     for square in squares {

@@ -47,7 +47,6 @@ fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
 /// `grid` over `domain`, of equal spacings, with points as `curvilinear` has them. ∂x/∂ξ and the others are those of the first derivative
 /// of `family`, so that ∂(∂y/∂η)/∂ξ − ∂(∂y/∂ξ)/∂η = 0 and a free stream stays (Thomas and Lombard 1979): operators along two axes
 /// commute. Left as it is where lines are too short for them.
-#[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
 pub fn curved(
     grid: Grid,
     domain: &Domain,
@@ -94,7 +93,6 @@ pub fn curved(
 }
 
 /// x, D₁ x = 1 + D₁ (x − ξ) and D₂ x = D₂ (x − ξ), where x − ξ is periodic where the line is.
-#[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
 fn line(
     map: &Stretching,
     (origin, length): (f64, f64),

@@ -242,7 +242,6 @@ fn scale(kind: Kind, h: f64) -> f64 {
 }
 
 /// The weights as the documentation of [`Kind`] defines them.
-#[allow(clippy::cast_precision_loss, reason = "s is at most 5")]
 pub(super) fn stencil(scheme: &Scheme, shift: Shift, h: f64) -> Stencil {
     let scale = scale(scheme.kind, h);
     let weights: [f64; MAX_WIDTH] = std::array::from_fn(|index| {

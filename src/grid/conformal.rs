@@ -194,7 +194,6 @@ fn part(i: usize, n: usize) -> f64 {
     TAU * float(i) / float(n)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
 pub(super) fn float(n: usize) -> f64 {
     n as f64
 }

@@ -107,7 +107,6 @@ impl Grid {
     }
 
     /// A grid over `domain` of equal spacings; along an axis with ends the last point lies on the end of the box, h = L / (n − 1).
-    #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
     pub fn new(points: [usize; 3], domain: &Domain, ends: [Option<[End; 2]>; 3]) -> Self {
         let spacing = std::array::from_fn(|a| {
             let intervals = if ends[a].is_none() { points[a] } else { points[a].max(2) - 1 };
@@ -130,13 +129,11 @@ impl Grid {
     }
 
     /// The weight of a point in a volume average: one over their number.
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
     pub fn per_point(&self) -> f64 {
         1.0 / self.len() as f64
     }
 
     /// One over the sum of all weights: a volume average is this times the sum over all points, each with its [`Grid::weight`].
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
     pub fn per_interval(&self) -> f64 {
         let sum = |a: usize| match (&self.lines[a], self.closes(a)) {
             (Some(_), _) => (0..self.points[a]).map(|i| self.weight_along(a, i)).sum(),
@@ -278,7 +275,6 @@ impl Grid {
     }
 
     /// The coordinate of point `i` along axis `a`, in the plane of a curvilinear grid ξ or η; of a periodic axis also of the first, one period behind it.
-    #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
     pub fn coordinate(&self, a: usize, i: usize) -> f64 {
         match &self.lines[a] {
             Some(line) => line.coordinates[i],

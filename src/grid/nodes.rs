@@ -53,7 +53,6 @@ pub struct Nodes {
 
 impl Curvilinear {
     /// The points of a grid of so many `points` in the box from `origin` on, whose lines close along some of its axes. A file has its own.
-    #[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
     pub fn nodes(
         &self,
         points: [usize; 2],

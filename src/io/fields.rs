@@ -231,7 +231,6 @@ fn step_of(name: &str) -> Option<u64> {
 }
 
 /// The sum over all ranks.
-#[allow(clippy::cast_precision_loss, reason = "exact to 9e15 bytes")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a whole number")]
 fn total(comm: &dyn Communicator, bytes: u64) -> u64 {
     let mut sum = [bytes as f64];

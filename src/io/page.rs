@@ -160,9 +160,6 @@ pub(crate) fn check_drawing(path: &Path, command: &str, overwrite: bool) -> Resu
 }
 
 /// The same of a table that `command` writes below this `header`.
-///
-/// # Errors
-/// As there.
 pub(crate) fn check_replaceable_table(path: &Path, command: &str, header: &str) -> Result<()> {
     check_ours(path, command, &|text| text.starts_with(header))
 }

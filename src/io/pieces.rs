@@ -55,7 +55,6 @@ impl Selection {
     }
 
     /// The points as a grid of their own.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
     pub fn image(&self, grid: &Grid) -> ImageGrid {
         let along = |a: usize| {
             let points = (0..self.points[a]).map(|at| self.first[a] + at * self.stride);
@@ -154,7 +153,6 @@ fn closes(grid: &Grid, a: usize) -> bool {
 
 /// The point next to a coordinate along axis `a`; of a periodic axis also that one period behind the first.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=n")]
-#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
 fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
     let last = grid.points[a] - usize::from(!closes(grid, a));
     if grid.lines[a].is_some() {

@@ -253,7 +253,6 @@ pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
     let [step, dissipation, mass] = [step?, dissipation?, mass?];
     let [total, kinetic] = [total?, kinetic?];
     let of_row = |row: usize| {
-        #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
         let part = parts.iter().find(|part| step[row] <= part.until as f64)?;
         if part.walls || part.points.contains(&1) {
             return None;

@@ -102,7 +102,6 @@ struct Rank {
     spent: PhaseTimes,
 }
 
-#[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
 impl<'a> Line<'a> {
     /// All ranks at `start`, their links free from `link` on.
     pub(super) fn new(problem: Problem<'a>, [start, link]: [f64; 2]) -> Self {

@@ -62,7 +62,6 @@ impl Network {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "numbers of ranks")]
 impl Paths {
     /// Blocks between two positions: the shorter way round, as lines are periodic and tori are too.
     fn distance(&self, from: usize, to: usize) -> usize {

@@ -53,7 +53,6 @@ impl Prediction {
 }
 
 /// A step of `work` on ranks that are as fast as `rates`, and connected by `network`.
-#[allow(clippy::cast_precision_loss, reason = "counts of one rank and step")]
 pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     let model = |hides| Model { work, rates, network, hides };
     let (hidden, bare) = (model(true).sweeps(), model(false).sweeps());
@@ -104,7 +103,6 @@ struct Model<'a> {
     hides: bool,
 }
 
-#[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
 impl Model<'_> {
     /// Of all sweeps of a step.
     fn sweeps(&self) -> Seconds {

@@ -164,7 +164,6 @@ impl Counted {
     }
 
     /// The row of the prediction `own`, with its efficiency relative to that on so many ranks.
-    #[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
     fn row(
         &self,
         [network, method]: [&'static str; 2],
@@ -203,7 +202,6 @@ pub(crate) fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
 }
 
 /// Points a rank where the efficiency of neighbouring `rows` falls through `limit`.
-#[allow(clippy::cast_precision_loss, reason = "numbers of points")]
 fn falls_through(limit: f64, rows: &[Row]) -> Option<f64> {
     let known = rows.iter().filter_map(|row| Some((row.points_of_a_rank as f64, row.efficiency?)));
     let known: Vec<(f64, f64)> = known.collect();

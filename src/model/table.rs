@@ -72,7 +72,6 @@ impl Study {
     ///
     /// # Errors
     /// Where the file cannot be written.
-    #[allow(clippy::cast_precision_loss, reason = "to be drawn")]
     pub fn draw(&self, path: &Path) -> Result<()> {
         let lines = [Line::Solid, Line::Dashed, Line::Dotted, Line::Long, Line::Thin];
         let network = self.rows.first().map_or("", |row| row.network);

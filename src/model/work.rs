@@ -175,7 +175,6 @@ impl<'a> Planner<'a> {
 
     /// # Errors
     /// A sentence where the method cannot, or blocks would have no points.
-    #[allow(clippy::cast_precision_loss, reason = "a number of steps")]
     pub(super) fn work(&mut self, decomposition: Decomposition) -> Result<Work, String> {
         let Self { config, points, .. } = *self;
         check_blocks(points, decomposition)?;

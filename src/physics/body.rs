@@ -73,9 +73,6 @@ impl Body {
     }
 
     /// [`BODY_COLUMNS`](super::BODY_COLUMNS), of U and ∂uᵢ/∂xⱼ. Collective.
-    ///
-    /// # Errors
-    /// What the device says.
     pub(super) fn row(
         &self,
         backend: &dyn Backend,
@@ -100,9 +97,6 @@ impl Body {
 
     /// At each point of the wall, mean over the span: x, y, and the coefficients of pressure and of friction along the direction in which
     /// points are counted, c = (p − p∞, τ) / (½ ρ₀ V₀²). Collective.
-    ///
-    /// # Errors
-    /// What the device says.
     pub(super) fn surface(
         &self,
         backend: &dyn Backend,
@@ -125,7 +119,6 @@ impl Body {
     }
 
     /// The traction times the area at every point of the wall, mean over the span: of pressure, then of friction, along x and y.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
     fn tractions(
         &self,
         backend: &dyn Backend,

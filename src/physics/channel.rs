@@ -28,9 +28,6 @@ pub(super) struct Channel {
 
 impl Channel {
     /// That of `problem`; `None` where walls are across no axis, or more.
-    ///
-    /// # Errors
-    /// What a compiler says.
     pub(super) fn new(
         problem: &Problem,
         backend: &dyn Backend,
@@ -58,9 +55,6 @@ impl Channel {
     }
 
     /// [`CHANNEL_COLUMNS`](super::CHANNEL_COLUMNS). Collective.
-    ///
-    /// # Errors
-    /// What the device says.
     pub(super) fn row(
         &self,
         backend: &dyn Backend,

@@ -24,9 +24,6 @@ pub(super) struct Discretisation {
 
 impl Discretisation {
     /// That of `problem`.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(super) fn new(problem: &Problem, backend: &dyn Backend) -> Result<Self> {
         let grid = problem.grid();
         let operators = operators(&problem.scheme, &grid, backend.precision());

@@ -37,9 +37,6 @@ impl Drawn {
 }
 
 /// Ma |u| / √T at every point of the block: c² = T / Ma².
-///
-/// # Errors
-/// What the device says.
 pub(super) fn mach_number(
     backend: &dyn Backend,
     (gas, base): (&Gas, BaseState),

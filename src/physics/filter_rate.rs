@@ -15,9 +15,6 @@ pub(super) struct FilterRate {
 
 impl FilterRate {
     /// Of the flow in fields of `len` values.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(super) fn new(backend: &dyn Backend, time: f64, len: usize) -> Result<Self> {
         let difference =
             (0..conserved::COUNT).map(|_| backend.zeros(len)).collect::<Result<_>>()?;
@@ -51,9 +48,6 @@ impl NavierStokes {
     }
 
     /// What the filter does to ½ ⟨ρ u·u⟩ in unit time, where it is a rate. Collective.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn energy_rate_of_filter(&mut self, u: &[Field]) -> Result<Option<f64>> {
         self.difference_by_filter(u);
         let Some(FilterRate { rate, difference }) = &self.filter_rate else { return Ok(None) };

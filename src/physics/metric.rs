@@ -38,9 +38,6 @@ fn has_second(scheme: &SchemeConfig) -> bool {
 
 impl Metric {
     /// That of `grid` for `scheme`.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(super) fn new(backend: &dyn Backend, grid: &Grid, scheme: &SchemeConfig) -> Result<Self> {
         let block = backend.block(grid.points);
         let field = |a: usize, of: &dyn Fn(usize) -> f64| {

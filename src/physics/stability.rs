@@ -96,7 +96,6 @@ impl Limits {
 }
 
 /// max over 0 ≤ w ≤ π of the product of two symbols: interpolation to midpoints and derivative back.
-#[allow(clippy::cast_precision_loss, reason = "a few hundred samples")]
 fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
     const SAMPLES: usize = 512;
     (0..=SAMPLES)

@@ -20,9 +20,6 @@ pub(super) struct VolumeAverage {
 
 impl VolumeAverage {
     /// On `grid`.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(super) fn new(backend: &dyn Backend, grid: &Grid) -> Result<Self> {
         let weights = || {
             let block = backend.block(grid.points);
@@ -36,17 +33,11 @@ impl VolumeAverage {
     }
 
     /// A sum over all points made ready to be averaged.
-    ///
-    /// # Errors
-    /// What a compiler says.
     pub(super) fn prepare(&self, backend: &dyn Backend, sum: PointFormula) -> Result<Prepared> {
         backend.prepare(if self.weights.is_some() { sum.weighted() } else { sum })
     }
 
     /// The averages of its results. Collective.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn of<const W: usize>(
         &self,
         backend: &dyn Backend,

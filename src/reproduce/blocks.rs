@@ -25,7 +25,6 @@ fn measured(lab: &Lab<'_>, boxes: &[&str], nb: &str) -> Result<(std::rc::Rc<Valu
 }
 
 /// (rows of a block, ms) on the mesh of so many points.
-#[allow(clippy::cast_precision_loss, reason = "rows of a block")]
 fn times(report: &Value, rows: u64) -> Vec<Point> {
     let of_mesh = report["blocks"].as_array().into_iter().flatten();
     let of_mesh = of_mesh.filter(|row| row["rows"].as_u64() == Some(rows));
@@ -71,7 +70,11 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Tables III and IV: the meshes of these numbers, with blocks of up to `largest` rows.
-fn sweeps(lab: &Lab<'_>, meshes: std::ops::Range<usize>, largest: usize) -> Result<Finding> {
+pub(super) fn sweeps(
+    lab: &Lab<'_>,
+    meshes: std::ops::Range<usize>,
+    largest: usize,
+) -> Result<Finding> {
     let used = lab.pick(meshes.clone(), meshes.start..meshes.start + 1);
     let nb = lab.pick(largest, largest.min(if meshes.start > 2 { 2 } else { 10 }));
     let (report, command) = measured(lab, &BOXES[used.clone()], &format!("1-{nb}"))?;
@@ -109,7 +112,6 @@ fn sweeps(lab: &Lab<'_>, meshes: std::ops::Range<usize>, largest: usize) -> Resu
         chart.add(MEASURED, &format!("{mesh} points"), own);
         let name = format!("{points} points");
         let curve = |optimised: usize| {
-            #[expect(clippy::cast_precision_loss, reason = "rows of a block")]
             let point = |(nb, times): (usize, &[f64; 2])| (nb as f64, times[optimised]);
             (1..).zip(published).map(point).collect()
         };
@@ -126,16 +128,6 @@ fn sweeps(lab: &Lab<'_>, meshes: std::ops::Range<usize>, largest: usize) -> Resu
         format!("{command} on {}: {}.", machine(&report), here.join("; ")),
         format!("{MACHINE} A sweep reads every block once, so times go as nb² and as the rate of memory."),
     ))
-}
-
-/// Zubair et al. 2017, table III.
-pub(super) fn table_iii(lab: &Lab<'_>) -> Result<Finding> {
-    sweeps(lab, 1..4, 10)
-}
-
-/// Zubair et al. 2017, table IV.
-pub(super) fn table_iv(lab: &Lab<'_>) -> Result<Finding> {
-    sweeps(lab, 4..6, 6)
 }
 
 /// Figures 14 and 15: times over the rows of a block on the smallest mesh.

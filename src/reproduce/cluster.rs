@@ -76,7 +76,7 @@ fn phases(found: &Prediction) -> [f64; 4] {
 }
 
 /// Figures 4.5 and 4.6: where the time goes on 64 GPUs.
-fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
+pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let cut = most_cubic(64, [n; 3]).ranks;
     let mut csv = Csv::new("axis,method,basis,sweeps_s,pack_s,messages_s,reduced_s");
     let mut rows = Vec::new();
@@ -115,18 +115,7 @@ fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     ))
 }
 
-/// Srinath 2015, figure 4.5.
-pub(super) fn figure_4_5(lab: &Lab<'_>) -> Result<Finding> {
-    profile(lab, 1024)
-}
-
-/// Srinath 2015, figure 4.6.
-pub(super) fn figure_4_6(lab: &Lab<'_>) -> Result<Finding> {
-    profile(lab, 2048)
-}
-
 /// Figures 4.7 to 4.10: times along x over the number of GPUs, where the whole grid has `points(ranks)`.
-#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
 fn over_gpus(
     lab: &Lab<'_>,
     title: &str,
@@ -177,7 +166,8 @@ fn over_gpus(
     ))
 }
 
-fn strong(lab: &Lab<'_>, n: usize) -> Result<Finding> {
+/// Figures 4.7 and 4.8.
+pub(super) fn strong(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let title = format!("Strong scaling, {n}³ points");
     over_gpus(
         lab,
@@ -187,30 +177,11 @@ fn strong(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     )
 }
 
-fn weak(lab: &Lab<'_>, n: usize) -> Result<Finding> {
+/// Figures 4.9 and 4.10.
+pub(super) fn weak(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let title = format!("Weak scaling, {n}³ points a GPU");
     let points = |_: usize, cut: Decomposition| cut.ranks.map(|ranks| n * ranks);
     over_gpus(lab, &title, points, "what they come to is not said in the text.")
-}
-
-/// Srinath 2015, figure 4.7.
-pub(super) fn figure_4_7(lab: &Lab<'_>) -> Result<Finding> {
-    strong(lab, 256)
-}
-
-/// Srinath 2015, figure 4.8.
-pub(super) fn figure_4_8(lab: &Lab<'_>) -> Result<Finding> {
-    strong(lab, 512)
-}
-
-/// Srinath 2015, figure 4.9.
-pub(super) fn figure_4_9(lab: &Lab<'_>) -> Result<Finding> {
-    weak(lab, 128)
-}
-
-/// Srinath 2015, figure 4.10.
-pub(super) fn figure_4_10(lab: &Lab<'_>) -> Result<Finding> {
-    weak(lab, 256)
 }
 
 /// Modelled seconds along x of n³ points on so many GPUs.
@@ -248,7 +219,6 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let words = format!("derivative --points {n} --axis x --scheme compact4 --ends closed");
     let (report, command) = lab.bench(&words)?;
     let result = &report["results"][0];
-    #[expect(clippy::cast_precision_loss, reason = "points of a grid")]
     let points = (n * n * n) as f64;
     let seconds = result["ns_per_point"]["min"].as_f64().map(|ns| 1e-9 * ns * points);
     let threads = result["threads"].as_u64().unwrap_or(1);
@@ -269,7 +239,6 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Srinath 2015, figure 4.11.
-#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
 pub(super) fn figure_4_11(lab: &Lab<'_>) -> Result<Finding> {
     let mut chart = Chart::new(
         "Speedup of GPUs over eight times as many cores",

@@ -58,7 +58,6 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
     }
     let largest = seen.iter().copied().fold(0.0, f64::max);
     let mut csv = Csv::new("x,y,largest_q");
-    #[expect(clippy::cast_precision_loss, reason = "points of a grid")]
     let place = |index: usize| {
         let length = std::f64::consts::TAU;
         cell(-0.5 * length + length * (index * every) as f64 / n as f64)
@@ -82,7 +81,6 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Squares in the colours of slices, from 0 to `largest`.
-#[allow(clippy::cast_precision_loss, reason = "pixels")]
 fn map(title: &str, squares: usize, values: &[f64], largest: f64) -> String {
     let square = SIDE / squares as f64;
     let size = SIDE + 2.0 * MARGIN;

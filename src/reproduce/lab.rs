@@ -121,9 +121,6 @@ impl<'a> Lab<'a> {
     }
 
     /// Run `config` in the directory `name` beside the files of the experiment; returns that.
-    ///
-    /// # Errors
-    /// What a run says.
     pub(super) fn run(&self, config: &Config, name: &str) -> Result<PathBuf> {
         let directory = self.directory.borrow().join(name);
         make_directory(&directory)?;

@@ -68,7 +68,6 @@ fn pattern(rows: usize, cyclic: bool, title: &str) -> (Csv, String, Vec<Level>) 
 
 /// Rows as circles, a line of them before and after every round, in the colour of the subsystem that they belong to; arrows are
 /// messages. A detached row is grey.
-#[allow(clippy::cast_precision_loss, reason = "few rows")]
 fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
     let x = |row: usize| LEFT + APART[0] * row as f64;
     let y = |line: usize| TOP + APART[1] * line as f64;

@@ -62,7 +62,6 @@ pub(super) fn decay(_: &Lab<'_>) -> Result<Finding> {
         let relative = |d: usize| (x[ROWS / 2 + d] / x[ROWS / 2]).abs();
         let reach = (0..ROWS / 2).find(|d| relative(*d) < f64::EPSILON).unwrap_or(ROWS / 2);
         reaches.push(format!("{name} {reach}"));
-        #[expect(clippy::cast_precision_loss, reason = "few rows")]
         let point = |d: usize| (d as f64, relative(d));
         let seen = |point: &Point| point.1 > 1e-20;
         chart.add(EXACT, name, (0..DRAWN).map(point).filter(seen).collect());
@@ -82,7 +81,6 @@ pub(super) fn decay(_: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Esfahanian et al. 2014, section 2: operations of cyclic reduction and of elimination.
-#[allow(clippy::cast_precision_loss, reason = "counts of a line")]
 pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
     let sizes: Vec<usize> = (4..=12).map(|k| 1 << k).collect();
     let alpha = first("compact4").alpha;

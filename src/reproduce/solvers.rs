@@ -72,7 +72,6 @@ impl Measured {
     }
 
     /// (rows, what `of` makes of the time of `method`) of plane problems or of boxes.
-    #[allow(clippy::cast_precision_loss, reason = "rows of a system")]
     fn points(
         &self,
         is_plane: bool,
@@ -102,7 +101,7 @@ impl Measured {
     }
 }
 
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "points of a grid")]
+#[allow(clippy::cast_possible_truncation, reason = "points of a grid")]
 fn time(row: &Value) -> Option<Time> {
     let points: Vec<usize> =
         row["points"].as_array()?.iter().filter_map(|n| n.as_u64().map(|n| n as usize)).collect();
@@ -116,7 +115,6 @@ fn is_plane(times: &SolverTimes) -> bool {
     times.rows == times.systems
 }
 
-#[allow(clippy::cast_precision_loss, reason = "rows of a system")]
 fn published(plane: bool, of: impl Fn(&SolverTimes) -> Option<f64>) -> Vec<Point> {
     let of_kind = SOLVER_TIMES.iter().filter(|times| is_plane(times) == plane);
     of_kind.filter_map(|times| Some((times.rows as f64, of(times)?))).collect()
@@ -162,7 +160,7 @@ pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Figures 4.1 and 4.2: NEATO in global and in shared memory.
-fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
+pub(super) fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let measured = Measured::of_kind(lab, plane)?;
     let kind = if plane { "n systems" } else { "n² systems" };
     let title = format!("NEATO, {kind} of n rows");
@@ -196,18 +194,8 @@ fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     ))
 }
 
-/// Srinath 2015, figure 4.1.
-pub(super) fn figure_4_1(lab: &Lab<'_>) -> Result<Finding> {
-    memories(lab, true)
-}
-
-/// Srinath 2015, figure 4.2.
-pub(super) fn figure_4_2(lab: &Lab<'_>) -> Result<Finding> {
-    memories(lab, false)
-}
-
 /// Figures 4.3 and 4.4: times over that of NEATO in shared memory.
-fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
+pub(super) fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let measured = Measured::of_kind(lab, plane)?;
     let kind = if plane { "n systems" } else { "n² systems" };
     let over = |mine: fn(&SolverTimes) -> Option<f64>| {
@@ -243,16 +231,6 @@ fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
              cores."
         ),
     ))
-}
-
-/// Srinath 2015, figure 4.3.
-pub(super) fn figure_4_3(lab: &Lab<'_>) -> Result<Finding> {
-    relative(lab, true)
-}
-
-/// Srinath 2015, figure 4.4.
-pub(super) fn figure_4_4(lab: &Lab<'_>) -> Result<Finding> {
-    relative(lab, false)
 }
 
 /// Esfahanian et al. 2014: cyclic reduction sorted and unsorted.

@@ -34,7 +34,6 @@ fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
 }
 
 /// p T₁ / T_p on p blocks along x, eq. 24.
-#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
 fn weak(lab: &Lab<'_>, method: Method, gpus: impl Iterator<Item = usize>) -> Vec<Point> {
     let derivative = derivative(lab, method);
     let seconds = |p: usize| {
@@ -50,7 +49,6 @@ fn weak(lab: &Lab<'_>, method: Method, gpus: impl Iterator<Item = usize>) -> Vec
 
 /// A point for each on the line of perfect scaling.
 fn ideal(gpus: &[usize]) -> Vec<Point> {
-    #[expect(clippy::cast_precision_loss, reason = "numbers of GPUs")]
     gpus.iter().map(|&p| (p as f64, p as f64)).collect()
 }
 
@@ -62,7 +60,6 @@ fn last(name: &str, points: &[Point]) -> String {
 }
 
 /// Song et al. 2022, figure 9.
-#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
 pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
     const LINE: usize = 8192;
     let gpus: Vec<usize> = (0..=9).map(|k| 1 << k).collect();
@@ -141,7 +138,6 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Song et al. 2022, figure 13.
-#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
 pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
     let config = lab.input("taylor-green", &["scheme.derivative=compact6"])?;
     let (rates, network) = (lab.rates(Rates::h200()), Network::FatTree(1.0));

@@ -96,7 +96,6 @@ impl Study {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "numbers of ranks")]
     fn efficiencies(&self) -> String {
         let mut modelled = MODELLED.into_iter();
         let curve = |series: &Series| {

@@ -40,7 +40,6 @@ pub(super) struct Series {
 
 impl Series {
     /// Time at the base over that of `step`, for as much work a rank.
-    #[allow(clippy::cast_precision_loss, reason = "numbers of ranks")]
     pub(super) fn efficiency(&self, scaling: &str, step: &Step) -> f64 {
         self.base / cost(scaling, step)
     }
@@ -52,7 +51,6 @@ pub(super) fn in_words(ranks: usize) -> String {
 }
 
 /// Seconds that as much work takes on a rank.
-#[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
 fn cost(scaling: &str, step: &Step) -> f64 {
     if scaling == "weak" { step.seconds } else { step.seconds * step.ranks as f64 }
 }

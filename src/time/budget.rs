@@ -129,7 +129,6 @@ fn of_a_rank(config: &Config, cut: Decomposition, device: Option<&Device>) -> St
     )
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
 fn device_memory(device: &Device) -> f64 {
     device.free_memory().unwrap_or(device.info().memory) as f64
 }

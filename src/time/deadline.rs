@@ -24,7 +24,6 @@ impl Deadline {
     ///
     /// # Errors
     /// Where the batch system is to be asked and says nothing.
-    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn new(limit: Option<WallLimit>, start: Instant, bytes: usize) -> Result<Self> {
         let end = match limit {
             None => None,

@@ -60,9 +60,6 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
 }
 
 /// ρφ of passive scalar number `at` at its start, in the flow of `state`. Collective.
-///
-/// # Errors
-/// As there.
 pub(super) fn initial_scalar(
     system: &dyn System,
     state: &[Field],

@@ -7,7 +7,6 @@ use crate::grid::{Block, MOST_POINTS};
 /// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes: none, or at least 16
 /// along each axis, which all formulas have enough of, in multiples of 8, or of 64 beyond 1024. On a device, lines of other lengths may
 /// need more fields.
-#[allow(clippy::cast_precision_loss, reason = "an estimate to begin with")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MOST_POINTS")]
 pub(super) fn largest(
     config: &Config,

@@ -9,7 +9,6 @@ use std::path::{Component, Path};
 const BESIDE: f64 = 64.0 * (1 << 20) as f64;
 
 /// Bytes that `processes` such as this one can still be given together on this machine, where the system tells (Linux).
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub(crate) fn available_memory(processes: usize) -> Option<f64> {
     let root = Path::new("/");
     let of_process = limit_of_process(root).map(|bytes| bytes * processes as f64);
@@ -93,7 +92,6 @@ fn left_in(folder: &Path, version: &Version) -> Option<f64> {
 
 /// What is left of the limits on the address space and the data of this process.
 #[cfg(unix)]
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 fn limit_of_process(root: &Path) -> Option<f64> {
     let pages = fs::read_to_string(root.join("proc/self/statm")).unwrap_or_default();
     let pages: Vec<f64> = pages.split_whitespace().filter_map(|n| n.parse().ok()).collect();

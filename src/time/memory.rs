@@ -31,10 +31,6 @@ pub(crate) fn check_memory(
 
 /// The same of what the host needs for the outputs of a run whose fields are elsewhere, and for a component of a random force on
 /// its way there.
-///
-/// # Errors
-/// As there.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
     check(config, block, ranks, |config, block| {
         let random = config.forcing.as_ref().is_some_and(|force| force.stochastic().is_some());
@@ -45,10 +41,6 @@ pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) 
 
 /// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another, or while
 /// a start is made of them.
-///
-/// # Errors
-/// As there.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub(crate) fn check_values_memory(fields: usize, block: &Block, ranks: usize) -> Result<()> {
     let needed = 8.0 * (fields * ranks) as f64 * block.len() as f64;
     match available_memory(ranks) {
@@ -62,7 +54,6 @@ pub(crate) fn check_values_memory(fields: usize, block: &Block, ranks: usize) ->
 }
 
 /// Refuse a grid of which `ranks` blocks such as this one need more than there is, by the bytes that each of them needs.
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
 fn check(
     config: &Config,
     block: &Block,
@@ -107,7 +98,6 @@ fn too_large(block: &Block, ranks: usize, [needed, available]: [f64; 2], advice:
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub(crate) fn check_device_memory(
     config: &Config,
     cut: Decomposition,
@@ -151,7 +141,6 @@ fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, 
 
 /// Bytes of the arrays that the rank with `block` works in along axes that are `cut`: planes that are sent and received, and, where
 /// lines travel, copies of them with what operators make.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
     if cut == Decomposition::ONE {
         return 0.0;
@@ -164,7 +153,6 @@ pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
 
 /// [`for_messages`] of blocks of other sizes too: planes go with the surface, whole lines with the points, and the more of both
 /// counts.
-#[allow(clippy::cast_precision_loss, reason = "an estimate")]
 fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl Fn(&Block) -> f64 {
     let (bytes, points) = (for_messages(config, cut, block), block.len() as f64);
     move |other| {
@@ -174,7 +162,6 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
 }
 
 /// Bytes that outputs need on the host while they are made.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
@@ -302,13 +289,11 @@ impl Parts {
     }
 
     /// Bytes a point.
-    #[allow(clippy::cast_precision_loss, reason = "a few fields")]
     pub fn bytes_a_point(&self) -> f64 {
         self.fields() as f64 * self.value
     }
 
     /// Bytes of the points of `block`.
-    #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
     pub fn bytes(&self, block: &Block) -> f64 {
         block.points.iter().map(|&n| n as f64).product::<f64>() * self.bytes_a_point()
     }

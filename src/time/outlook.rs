@@ -50,7 +50,6 @@ impl Length {
     ///
     /// # Errors
     /// Where the initial state makes no sense, or the checkpoint that it starts from cannot be read.
-    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn of(config: &Config) -> Result<Self> {
         let checkpoint = config.origin.as_deref().map(head).transpose()?;
         let (before, start) = checkpoint.map_or((0.0, 0.0), |head| (head.step as f64, head.time));
@@ -67,7 +66,6 @@ impl Length {
     }
 
     /// How often something is done on a `schedule`, where a step takes `seconds`; with the first time, at the start.
-    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     fn times(&self, schedule: Schedule, seconds: f64) -> f64 {
         let Self { steps, before, start, end, .. } = *self;
         // Counted from the start of the first run, up to the start and the end of this one.
@@ -111,7 +109,6 @@ fn course(config: &Config, dt: f64, [start, end]: [f64; 2], most: f64) -> (f64, 
 
 /// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell;
 /// where these do not, a [part of the box](part_of_box).
-#[allow(clippy::cast_precision_loss, reason = "a number of points")]
 fn first_rate(config: &Config) -> Result<f64> {
     let longest = config.grid.points.into_iter().max().unwrap_or(1);
     if longest <= SAMPLES[0] {
@@ -131,7 +128,6 @@ fn first_rate(config: &Config) -> Result<f64> {
 
 /// The same run on few points of the same spacings, where fewer in the whole box would not tell: where an axis has to keep its
 /// points, and on a curvilinear grid, whose points are closer here than there, unless that were too many.
-#[allow(clippy::cast_precision_loss, reason = "a number of points")]
 fn part_of_box(config: &Config) -> Option<Config> {
     let keeps = sample::keeps_points(config).contains(&true);
     let mapped = config.grid.mapping.is_some();
@@ -166,7 +162,6 @@ fn rate(mut config: Config) -> Result<f64> {
 }
 
 /// Bytes that a run leaves on disk, by what they are, where a step takes `seconds`. Checkpoints that are compressed take less.
-#[allow(clippy::cast_precision_loss, reason = "an estimate")]
 pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'static str, f64)> {
     let grid = config.grid();
     let count = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();

@@ -30,7 +30,6 @@ pub(super) fn stride(grid: &Grid) -> usize {
 }
 
 /// Every `stride`-th point of a grid along its axes, from the first on.
-#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
 pub(super) fn every(grid: &Grid, stride: usize) -> Grid {
     let line = |a: usize| {
         let pick = |values: &Vec<f64>| -> Vec<f64> {
@@ -64,7 +63,6 @@ pub(super) fn pixels(grid: &Grid, [right, up]: [usize; 2], values: Vec<f64>) -> 
 }
 
 /// Each cell of a curvilinear grid as two triangles, on which values are linear.
-#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 pixels")]
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -136,7 +134,6 @@ fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
 }
 
 /// Where point `i` along axis `a` lay if all spacings were equal.
-#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
 fn uniform(grid: &Grid, a: usize, i: usize) -> f64 {
     grid.origin[a] + grid.spacing[a] * i as f64
 }

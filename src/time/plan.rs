@@ -29,7 +29,6 @@ impl Plan {
 
     /// Count as done what is due at `time`; true where that is more than was.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 outputs")]
     fn catch_up(&mut self, time: f64) -> bool {
         let Some(interval) = self.schedule.every_time else { return false };
         let mut done = (time / interval).floor() as u64;
@@ -42,7 +41,6 @@ impl Plan {
     }
 
     /// The next time that a step has to land on.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 outputs")]
     pub fn next_time(&self) -> Option<f64> {
         // A product, not a sum of intervals: no drift.
         self.schedule.every_time.map(|interval| (self.done as f64 + 1.0) * interval)

@@ -449,12 +449,7 @@ impl<'a> Run<'a> {
 }
 
 /// Pictures that a run of `config` without fields has taken up to `step` and `time`: an end that is moved moves them too.
-#[allow(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a few pictures"
-)]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few pictures")]
 fn pictures_by(config: &Config, step: u64, time: f64) -> u64 {
     let part = |done: f64, all: f64| done / all * PICTURES as f64;
     let by_time = config.time.end.map_or(0.0, |end| part(time, end));

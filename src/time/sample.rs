@@ -43,9 +43,6 @@ pub(super) fn with_points(config: &Config, wanted: impl Fn(usize) -> usize) -> C
 
 /// Seconds of each of some steps of `config`: at least one. Steps that diverge behind the first are none of a run that ends
 /// before.
-///
-/// # Errors
-/// What the backend says; an unphysical initial state.
 pub(super) fn seconds(backend: Arc<dyn Backend>, config: &Config) -> Result<Vec<f64>> {
     let simulation = Simulation::on(backend, config);
     let mut simulation = simulation.map_err(|error| impossible_start(error, 1))?;

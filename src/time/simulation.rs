@@ -41,7 +41,6 @@ impl Phases {
     }
 
     /// (those of the slowest rank in each phase, their mean over all ranks). Collective.
-    #[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
     pub fn over_ranks(&self, comm: &dyn Communicator) -> [Self; 2] {
         let mut most: Vec<f64> = self.0.values().copied().collect();
         let mut sum = most.clone();
@@ -328,7 +327,6 @@ impl Simulation {
         self.backend.clone().within(|| self.diagnose())
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
     fn diagnose(&mut self) -> Result<Vec<f64>> {
         let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
         let Self { system, state, stepper, filter_rates, .. } = self;

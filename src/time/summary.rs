@@ -204,7 +204,6 @@ fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
     let steps = series.column("step")?;
     let mut from = 0.0;
     for part in earlier {
-        #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
         let until = part.until as f64;
         if !steps.iter().any(|step| (from..=until).contains(step)) {
             return Some(format!(
@@ -217,7 +216,6 @@ fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
 }
 
 /// Nanoseconds per point of the whole grid and right-hand side; not a number before the first.
-#[allow(clippy::cast_precision_loss, reason = "for a rate")]
 pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides: u64) -> f64 {
     let seconds: f64 = [STEPS, CHECKS].iter().filter_map(|phase| phases.0.get(phase)).sum();
     1e9 * seconds / (right_hand_sides as f64 * grid.len() as f64)

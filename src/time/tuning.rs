@@ -16,9 +16,6 @@ const CLEARLY: f64 = 0.97;
 /// by steps of the same equations on few points where it is not known yet, of which the fastest counts, and kept in the user's
 /// cache directory. Where the run is no larger than that the usual shape. The `first` rank alone tells the user of a measurement,
 /// and keeps it.
-///
-/// # Errors
-/// Where the backend cannot be opened.
 pub(super) fn tuned(
     open: impl Fn(usize) -> Result<Box<dyn Blocks>>,
     config: &Config,

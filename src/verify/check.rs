@@ -54,7 +54,6 @@ pub(super) fn order(coarse: (f64, f64), fine: (f64, f64)) -> f64 {
 }
 
 /// A count as a number.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub(super) fn float(count: usize) -> f64 {
     count as f64
 }

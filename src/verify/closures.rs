@@ -60,7 +60,6 @@ fn rows(closure: &Closure) -> Check {
 }
 
 /// A small whole number as a real one.
-#[allow(clippy::cast_precision_loss, reason = "below ten")]
 fn offset(d: isize) -> f64 {
     d as f64
 }

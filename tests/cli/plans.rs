@@ -151,7 +151,6 @@ fn a_plan_knows_how_large_files_of_a_curvilinear_grid_are() {
     done(dir.path(), [&["run", "--out", "run"][..], &arguments].concat());
     let files = fs::read_dir(dir.path().join("run/fields")).unwrap();
     let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
-    #[allow(clippy::cast_precision_loss, reason = "few bytes")]
     let found = bytes as f64 / 1024.0;
     assert!((found / told - 1.0).abs() < 0.1, "{found} KiB, {told} expected");
 }

@@ -3,12 +3,13 @@
  * beyond a buffer, launches with on-chip memory that was not asked for or more than was permitted, and anything left over when the
  * context is given back are errors; nothing is done before it is waited for, or a while has passed.
  *   KOLMO_CUDA_VERSION      what the driver says it is (default 13000)
- *   KOLMO_CUDA_INIT         what cuInit returns
+ *   KOLMO_CUDA_INIT         what cuInit returns; 34, a stub, every call before it
+ *   KOLMO_CUDA_GRAPHS       0: there is no memory for executable graphs
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
  *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched; 2: they do nothing
  *   KOLMO_CUDA_KERNELS      1: images of modules are texts (nvrtc.c), and kernels run
  *                           2: and are compiled without optimisation, fused ones in seconds instead of minutes
- * With the few functions of cuSPARSE that are used. Compiled by the tests, with nccl.c and opencl.c. */
+ * With the few functions of cuSPARSE that are used. Compiled by the tests, with opencl.c. */
 #include "cuda_driver.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NO_MEMORY = 2, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL = 700, CAPTURE = 900 };
+enum { NO_MEMORY = 2, STUB = 34, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL = 700, CAPTURE = 900 };
 enum { MOST = 4096, FREE_ON_CHIP = 49152, ON_CHIP = 232448, STREAMS = 4, A_WHILE = 5000 };
 static const uint64_t TOTAL = 1u << 30;
 
@@ -139,7 +140,10 @@ static Block *holds(const char *at, size_t size) {
 int cuda_holds(const void *at, size_t size) { return holds(at, size) != NULL; }
 int cuda_has_context(void) { return current == &contexts; }
 
-int cuDriverGetVersion(int *version) { *version = setting("KOLMO_CUDA_VERSION", 13000); return OK; }
+int cuDriverGetVersion(int *version) {
+    *version = setting("KOLMO_CUDA_VERSION", 13000);
+    return setting("KOLMO_CUDA_INIT", OK) == STUB ? STUB : OK;
+}
 int cuInit(unsigned flags) { return flags ? INVALID : setting("KOLMO_CUDA_INIT", OK); }
 int cuGetErrorString(int error, const char **text) {
     static char words[64];
@@ -381,6 +385,7 @@ int cuStreamBeginCapture_v2(Stream *stream, int mode) {
 int cuStreamEndCapture(Stream *stream, Graph **graph) { NEED_STREAM; *graph = capturing; capturing = NULL; return *graph ? OK : INVALID; }
 int cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, unsigned long long flags) {
     NEED_CONTEXT;
+    if (!setting("KOLMO_CUDA_GRAPHS", 1)) return NO_MEMORY;
     *executable = memcpy(malloc(sizeof(Graph)), graph, sizeof(Graph));
     executables++;
     return flags ? INVALID : OK;

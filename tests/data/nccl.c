@@ -1,6 +1,7 @@
 /* NCCL without GPUs: messages are files in a directory that is named by the number of the group. It is strict: calls outside a group of
  * calls, with memory that is no device's, on what is no stream, or before a group is ready are errors, and so are messages of a
- * length that the receiver does not expect. What takes a while is in progress until it was asked for some times.
+ * length that the receiver does not expect. What takes a while is in progress until it was asked for some times. A thread waits for the
+ * ranks from the number of a group on until they join: a library that is unloaded before ends the process.
  *   KOLMO_NCCL_VERSION   what it says it is (default 22703)
  *   KOLMO_NCCL_FAILS     "init": no group can be joined; "messages": they fail; "wrong": they arrive wrong; "never": they do not */
 #define _GNU_SOURCE
@@ -22,6 +23,7 @@ typedef struct { Message messages[MOST_MESSAGES]; int count, done; void *stream;
 static Group *group;
 static int depth;
 static char last[256];
+static _Atomic int waiting;
 
 static int fails(const char *what) {
     const char *asked = getenv("KOLMO_NCCL_FAILS");
@@ -81,10 +83,17 @@ int ncclGetVersion(int *version) {
 int ncclGetUniqueId(UniqueId *id) {
     memset(id, 0, sizeof *id);
     snprintf(id->internal, sizeof id->internal, "%s/nccl-XXXXXX", getenv("XDG_CACHE_HOME"));
+    waiting = 1;
     return mkdtemp(id->internal) ? OK : refuse("no directory");
+}
+__attribute__((destructor)) static void unload(void) {
+    if (!waiting) return;
+    fprintf(stderr, "NCCL was unloaded while its thread waits for the ranks\n");
+    abort();
 }
 int ncclCommInitRankConfig(Comm **comm, int size, UniqueId id, int rank, Config *config) {
     if (config->magic != 0xcafebeef || config->blocking || config->version < 21400 || config->size < sizeof *config) return refuse("wrong configuration");
+    waiting = 0;
     if (!cuda_has_context() || size > MOST_RANKS || rank >= size) return refuse("wrong rank");
     if (fails("init")) return refuse("Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 0");
     *comm = calloc(1, sizeof **comm);

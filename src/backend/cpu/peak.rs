@@ -16,7 +16,6 @@ const REGISTERS: usize = 8;
 
 impl<T: Real> Cpu<T> {
     /// Operations a second of multiply-adds on numbers in registers, on all threads together.
-    #[allow(clippy::cast_precision_loss, reason = "for a rate")]
     pub fn peak(&self) -> f64 {
         let work = |_: rayon::BroadcastContext<'_>| self.arch.dispatch(Chains(PhantomData::<T>));
         let rate = |_| {

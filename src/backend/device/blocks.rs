@@ -21,7 +21,6 @@ pub(super) struct PlaneSums {
 
 impl PlaneSums {
     /// `sums` of planes of `lines` values.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]
     pub(super) fn new(
         (device, precision): (&Arc<Device>, Precision),
         lines: usize,

@@ -146,7 +146,6 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
 pub fn check_memory(
     device: &DeviceInfo,
     free: Option<u64>,

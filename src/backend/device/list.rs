@@ -36,6 +36,8 @@ pub(super) struct List {
     known: HashMap<Vec<Launch>, Known>,
     /// Lists handed over so far.
     count: u64,
+    /// Whether lists become graphs: not where the driver once had no room for one.
+    has_graphs: bool,
     /// The first refusal since the last time that somebody could be told.
     error: Option<Error>,
     /// Bytes that were copied, and kernels launched.
@@ -55,6 +57,7 @@ impl List {
             scalar_buffer,
             known: HashMap::new(),
             count: 0,
+            has_graphs: true,
             error: None,
             to_device: 0,
             to_host: 0,
@@ -134,8 +137,12 @@ impl List {
         let launches = &self.launches[..self.length];
         if let Some(known) = self.known.get_mut(launches) {
             known.last = self.count;
-            if known.graph.is_none() {
-                known.graph = self.runtime.graph(launches)?;
+            if known.graph.is_none() && self.has_graphs {
+                known.graph = self.runtime.graph(launches).unwrap_or_else(|why| {
+                    tracing::info!("kernels are launched one by one: {why}");
+                    self.has_graphs = false;
+                    None
+                });
             }
             if let Some(graph) = known.graph {
                 return self.runtime.replay(graph);

@@ -328,7 +328,6 @@ impl Runtime for OpenCl {
         Ok(Handle::to(event, &mut self.objects().events))
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "nanoseconds of a benchmark")]
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
         let mut objects = self.objects();
         let mut end = |handle| {

@@ -321,8 +321,10 @@ impl Device {
 
     /// Hand over what is on the list and wait until all is done.
     pub fn finish(&self) -> Result<()> {
-        self.state().list.hand_over()?;
-        self.runtime.finish()
+        let handed_over = self.state().list.hand_over();
+        // Copies may be under way whatever was refused.
+        let finished = self.runtime.finish();
+        handed_over.and(finished)
     }
 
     /// Device time in seconds that what `work` queues takes.

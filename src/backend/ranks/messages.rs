@@ -81,6 +81,10 @@ impl Ranks {
     ) -> Underway {
         self.timed_messages(among, || {
             let size = self.precision().bytes();
+            if self.route == Route::Staged && round.send.is_empty() && !round.receive.is_empty() {
+                // What came last may still be on its way from here to the device. Whoever sends waits for it with what is sent.
+                self.note(self.inner.finish());
+            }
             let start = self.ready(&round.send, planes, staging);
             if self.route == Route::Nccl {
                 let messages = |parts: &[Part]| -> Vec<_> {

@@ -104,9 +104,6 @@ impl<'a> Team<'a> {
 
 /// Send short and long messages and an all-to-all among ranks, by `group` or else by MPI, and look at what arrives: what goes wrong on the first rank where
 /// something does. Collective.
-///
-/// # Errors
-/// What a driver says.
 pub(super) fn trial(
     backend: &dyn Blocks,
     comm: &dyn Communicator,

@@ -136,7 +136,6 @@ impl Job<'_> {
     }
 
     /// A sentence where the matrix has no room.
-    #[allow(clippy::cast_precision_loss, reason = "for a message")]
     fn too_large<S: Real>(&self) -> Option<String> {
         let blocks = (self.pattern.blocks() * S::PRECISION.bytes() * self.nb * self.nb) as f64;
         let needed = blocks + (8 * self.pattern.rows() * self.nb * self.nb) as f64;
@@ -159,11 +158,7 @@ impl Job<'_> {
     }
 
     /// Random blocks; those on the diagonal outweigh the others of their rows.
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "small; a hash"
-    )]
+    #[allow(clippy::cast_possible_truncation, reason = "small; a hash")]
     fn matrix<S: Real>(&self) -> Result<(Factored<S>, Samples)> {
         let (nb, pattern) = (self.nb, self.pattern);
         let numbers = Vec::<f64>::from(noise(Precision::F64, NUMBERS + nb * nb, 2));

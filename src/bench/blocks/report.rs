@@ -64,7 +64,6 @@ pub(in crate::bench) struct BlockRow {
 }
 
 impl BlockRow {
-    #[allow(clippy::cast_precision_loss, reason = "for a rate")]
     pub(super) fn new<S: Real>(
         points: [usize; 3],
         (matrix, solver): (&Factored<S>, &'static str),

@@ -111,7 +111,6 @@ pub(super) fn round(
 impl Probe<'_> {
     /// Put into `rates` what messages take, where long ones were exchanged as `traffic` says, by `route`; nothing for one rank.
     /// Collective.
-    #[allow(clippy::cast_precision_loss, reason = "bytes of messages and a number of ranks")]
     pub(super) fn messages(
         &self,
         traffic: &Traffic,
@@ -165,7 +164,6 @@ impl Probe<'_> {
     }
 
     /// Messages of growing size: there and back between the first two ranks, and rounds of all ranks. Collective.
-    #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
     pub(super) fn growing(&self, route: Route) -> Result<Vec<MessageRow>> {
         let Self { place, comm, .. } = *self;
         let mut rows = Vec::new();
@@ -241,7 +239,6 @@ impl Probe<'_> {
     }
 
     /// Bytes a second between the memories of device and host.
-    #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
     fn staging(&self, Ends { array, staging, half }: &mut Ends) -> Result<f64> {
         let place = self.place;
         let seconds = self.slowest(|| {

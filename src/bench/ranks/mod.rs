@@ -109,7 +109,6 @@ fn copies<'a>(
 }
 
 /// The most that any rank sent between two counts. Collective.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^53 bytes a repeat")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a count")]
 fn busiest(comm: &dyn Communicator, before: Sent, after: Sent) -> Sent {
     let mut counts =

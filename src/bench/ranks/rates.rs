@@ -92,7 +92,6 @@ impl Arrays {
 impl Probe<'_> {
     /// What the ranks do in a second when all of them work, for `problem` with lines along `axes` cut into blocks. One rank
     /// exchanges nothing: its rates say so with a bandwidth that nothing uses. Collective.
-    #[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
     pub(super) fn rates(
         &self,
         problem: &Problem<'_>,
@@ -167,7 +166,6 @@ impl Probe<'_> {
     }
 
     /// Seconds an operand of packing next to nothing.
-    #[allow(clippy::cast_precision_loss, reason = "a number of operands")]
     fn launch(&self, problem: &Problem<'_>, axes: &[Axis]) -> Result<f64> {
         let axis = axes.first().copied().unwrap_or(Axis::Z);
         let mut points = [1; 3];

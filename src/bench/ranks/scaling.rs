@@ -81,7 +81,6 @@ fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
 }
 
 /// Relative to one rank, and to the fewest that exchange along all axes.
-#[allow(clippy::cast_precision_loss, reason = "numbers of ranks")]
 fn efficiencies(weak: bool, rows: &mut [Row]) {
     // Seconds that as much work takes on a rank.
     let cost = |row: &Row| {

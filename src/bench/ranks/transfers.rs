@@ -24,7 +24,6 @@ pub(super) struct Transfers {
 
 impl Probe<'_> {
     /// Lines along `axes` dealt out, exchanged, collected and then copied. Collective.
-    #[allow(clippy::cast_precision_loss, reason = "bytes of a few fields")]
     pub(super) fn transfers(&self, axes: &[Axis], route: Route) -> Result<Transfers> {
         let Self { place, points, comm, .. } = *self;
         let len: usize = points.iter().product();

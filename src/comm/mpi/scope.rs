@@ -16,9 +16,6 @@ pub(super) struct Scope(Library);
 
 impl Scope {
     /// Load a library.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn load(name: &OsStr) -> Result<Self, String> {
         // The error names the step that failed; what the system says of it lies within.
         let told = |error: libloading::Error| {
@@ -53,9 +50,6 @@ impl Scope {
     }
 
     /// The address of the object of that name.
-    ///
-    /// # Errors
-    /// There is none.
     pub(super) fn address(&self, name: &str) -> Result<usize, String> {
         // SAFETY: a pointer to anything, which is not followed.
         unsafe { self.function::<*const c_void>(name) }.map(|address| address as usize)

@@ -74,7 +74,6 @@ impl Placement {
     }
 
     /// The warning of the first host that has one, and how many others have. Collective.
-    #[allow(clippy::cast_precision_loss, reason = "ranks are few")]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
     fn warning_of_any(&self, comm: &dyn Communicator) -> Vec<String> {
         let own = if self.is_first { self.warning() } else { String::new() };

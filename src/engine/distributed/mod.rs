@@ -55,9 +55,6 @@ pub fn distribute(
 }
 
 /// [`distribute`] for each of `positions`. What all blocks of a line have in common is found once.
-///
-/// # Errors
-/// As there.
 pub(crate) fn distribute_at(
     operator: &LineOperator,
     lengths: &[usize],
@@ -152,10 +149,5 @@ impl Method {
             Method::Transpose => "transpose",
             Method::Chain => "chain",
         }
-    }
-
-    /// The method of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.name() == name)
     }
 }

@@ -201,7 +201,6 @@ impl Writing {
 }
 
 /// Hosts of the ranks: no fewer, where not all have as many ranks. Collective.
-#[allow(clippy::cast_precision_loss, reason = "ranks are few")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a number of ranks")]
 fn hosts(comm: &dyn Communicator) -> usize {
     let mut fewest = [-(comm.local().1 as f64)];

@@ -129,7 +129,6 @@ impl Points3 {
 }
 
 /// The distance of planes along z, none of one alone, where each has one z and all are as far apart. `within` is the spacing in a plane.
-#[allow(clippy::cast_precision_loss, reason = "a number of planes")]
 fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Option<f64>, String> {
     let size = nx * ny;
     let rise = (z[size * (nz - 1)] - z[0]) / (nz.max(2) - 1) as f64;

@@ -117,9 +117,6 @@ impl Stirring {
 
 impl Forcing {
     /// That of `problem`, where there is one.
-    ///
-    /// # Errors
-    /// Where there is no memory left for the fields, or a compiler refuses.
     pub(super) fn new(
         problem: &Problem,
         backend: &dyn Backend,

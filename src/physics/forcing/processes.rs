@@ -37,7 +37,6 @@ pub(super) struct Processes {
 
 impl Processes {
     /// Those of a box, at the start: they have always been running.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer waves than 2^52")]
     pub(super) fn new(asked: &Stochastic, length: [f64; 3], active: [bool; 3]) -> Self {
         let longest = longest(length, active);
         let most = [0, 1, 2].map(|axis| match active[axis] {
@@ -178,7 +177,6 @@ mod tests {
                     mean += (0..3).map(|i| 2.0 * f[i][at].norm_sqr()).sum::<f64>();
                 }
             }
-            #[allow(clippy::cast_precision_loss, reason = "few")]
             let (draws, waves) = (draws as f64, processes.periods.len() as f64);
             // |f(k)|² is a sum of 2 × `across` squares of Gaussian numbers.
             let spread = 5.0 / (across * waves * draws).sqrt();

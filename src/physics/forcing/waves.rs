@@ -16,7 +16,6 @@ const TOGETHER: usize = 64;
 struct Axis(Vec<Vec<Complex<f64>>>);
 
 impl Axis {
-    #[allow(clippy::cast_precision_loss, reason = "an input has at most 65536 points")]
     fn new(most: usize, start: usize, count: usize, points: usize) -> Self {
         let at = |n: usize, m: usize| Complex::cis(TAU * ((n * m) % points) as f64 / points as f64);
         let row = |n| (start..start + count).map(|m| at(n, m)).collect();

@@ -16,9 +16,6 @@ pub(in crate::physics) struct Part<'a> {
 
 impl Part<'_> {
     /// See [`Backend::prepare_part`].
-    ///
-    /// # Errors
-    /// As there.
     pub(in crate::physics) fn prepare(
         &self,
         formula: PointFormula,
@@ -29,9 +26,6 @@ impl Part<'_> {
     }
 
     /// A field of its points alone.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(in crate::physics) fn field(&self, value: impl Fn(usize) -> f64) -> Result<Field> {
         let mut values = Values::zeros(self.backend.precision(), self.part.len());
         (0..self.part.len()).for_each(|at| values.set(at, value(at)));
@@ -48,9 +42,6 @@ pub(in crate::physics) struct Target {
 
 impl Target {
     /// One field of each of these values on `part`, which a formula takes from the start where there is one; it reads so much.
-    ///
-    /// # Errors
-    /// What a compiler says, or where there is no memory left.
     pub(in crate::physics) fn new(
         part: &Part<'_>,
         values: impl IntoIterator<Item = f64>,
@@ -60,9 +51,6 @@ impl Target {
     }
 
     /// The same with a formula that takes so many more fields of the part.
-    ///
-    /// # Errors
-    /// As there.
     pub(in crate::physics) fn behind(
         part: &Part<'_>,
         values: impl IntoIterator<Item = f64>,

@@ -11,9 +11,6 @@ use crate::physics::volume::VolumeAverage;
 impl PassiveScalars {
     /// The columns of each scalar in the series, one scalar after another: see [`columns_of`](super::super::columns_of). `scratch`
     /// has the size of U and is overwritten; `filter_rates` is what the filter did to ⟨ρφ''²⟩ of each in unit time. Collective.
-    ///
-    /// # Errors
-    /// What the device says.
     pub(in crate::physics) fn diagnostics(
         &self,
         backend: &dyn Backend,

@@ -62,9 +62,6 @@ struct Sweeps {
 
 impl PassiveScalars {
     /// Those of `problem`; `None` where it has none.
-    ///
-    /// # Errors
-    /// Where a compiler refuses.
     pub(super) fn new(
         backend: &dyn Backend,
         discretisation: &Discretisation,

@@ -38,9 +38,6 @@ pub(in crate::physics) struct AtFace {
 
 impl AtFace {
     /// In the zone of a sponge.
-    ///
-    /// # Errors
-    /// What a compiler says, or where there is no memory left.
     pub(in crate::physics) fn damped(
         part: &Part<'_>,
         base: BaseState,
@@ -50,9 +47,6 @@ impl AtFace {
     }
 
     /// Where the gas comes in faster than sound.
-    ///
-    /// # Errors
-    /// As there.
     pub(in crate::physics) fn given(
         part: &Part<'_>,
         base: BaseState,
@@ -76,9 +70,6 @@ impl AtFace {
     }
 
     /// As a wave through a face of a box of this `length`, at this `end` of its lines.
-    ///
-    /// # Errors
-    /// As there.
     pub(in crate::physics) fn through(
         part: &Part<'_>,
         (end, slope): (&End, Slope),

@@ -87,7 +87,6 @@ impl ImplicitStepper {
     ///
     /// # Errors
     /// Where points cannot be numbered, or what the backend says.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 unknowns")]
     pub(super) fn new(
         backend: Arc<dyn Backend>,
         options: ImplicitConfig,
@@ -138,9 +137,6 @@ impl ImplicitStepper {
     }
 
     /// Root mean square of dU/dt over the unknowns, as they are scaled. Collective.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn residual_now(&mut self, place: &mut Place<'_>, time: f64) -> Result<f64> {
         if let Some(known) = self.rate_of_change {
             return Ok(known);
@@ -158,9 +154,6 @@ impl ImplicitStepper {
     }
 
     /// U a step of dt after `at`, from U there, where an explicit step has the limit 1/`rate`. Collective.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn step(
         &mut self,
         place: &mut Place<'_>,

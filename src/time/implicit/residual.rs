@@ -60,8 +60,6 @@ pub(super) struct Along<'a> {
 }
 
 impl Residual {
-    /// # Errors
-    /// What a compiler says, or where there is no memory left.
     pub(super) fn new(
         backend: Arc<dyn Backend>,
         jacobian: &Jacobian,
@@ -90,9 +88,6 @@ impl Residual {
     }
 
     /// U of scaled unknowns on the host, point by point.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn unscaled(&self, v: &Vector) -> Result<Vec<f64>> {
         let mut state = Vec::new();
         for (k, (field, scale)) in v.iter().zip(self.scale).enumerate() {
@@ -105,9 +100,6 @@ impl Residual {
     }
 
     /// The variables of scaled unknowns on the host.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn variables(&self, v: &Vector) -> Result<Vec<Values<'static>>> {
         let variable = |(field, scale): (&Field, f64)| {
             let values = self.backend.values(field)?;
@@ -117,9 +109,6 @@ impl Residual {
     }
 
     /// The scaled unknowns of variables on the host.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(super) fn scaled(&self, variables: &[Vec<f64>; COUNT]) -> Result<Vector> {
         let field = |k: usize| {
             let scaled = variables[k].iter().map(|value| value / self.scale[k]);
@@ -164,9 +153,6 @@ impl Residual {
     }
 
     /// Let pseudo-time, where there is any, have this β.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn set_inertia(&mut self, inertia: Option<&[f64]>) -> Result<()> {
         match self.pseudo_time.as_mut().zip(inertia) {
             Some(((_, field), inertia)) => {
@@ -203,9 +189,6 @@ impl Residual {
 
     /// The largest fraction of `change` that leaves density and pressure above a third of what they are, of 1, 1/2, 1/4 ...: those that
     /// do are all below one, as ρe is a concave function of U. Collective.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(super) fn admissible(&self, v: &Vector, change: &Vector) -> Result<f64> {
         let mut fraction = 1.0;
         for _ in 0..40 {

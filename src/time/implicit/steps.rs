@@ -20,9 +20,6 @@ const EXPLICIT_CFL: f64 = 0.8;
 
 impl Simulation {
     /// Begin with implicit steps, where they are, or go on with what was `saved`. Collective.
-    ///
-    /// # Errors
-    /// What the device says.
     pub(in crate::time) fn begin_implicit(
         &mut self,
         config: &Config,
@@ -36,7 +33,6 @@ impl Simulation {
         let filter = config.scheme.filter;
         let every = filter.filter(|it| it.time.is_none()).map(|it| it.every);
         let kept = implicit.kept.filter_time.filter(|_| implicit.kept.filter_every == every);
-        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
         let usual = |every: u64| kept.unwrap_or(every as f64 * EXPLICIT_CFL / rate);
         implicit.kept.filter_every = every;
         implicit.kept.filter_time = every.map(usual).or(filter.and_then(|it| it.time));
@@ -67,9 +63,6 @@ impl Simulation {
     }
 
     /// Begin anew with implicit steps from a flow that another run made. Collective.
-    ///
-    /// # Errors
-    /// What the device says.
     pub(in crate::time) fn forget_other_run(&mut self, config: &Config) -> Result<()> {
         self.implicit.iter_mut().for_each(ImplicitStepper::forget);
         self.begin_implicit(config, None)
@@ -108,7 +101,6 @@ impl Simulation {
     }
 
     /// [`IMPLICIT_COLUMNS`], where steps are implicit.
-    #[allow(clippy::cast_precision_loss, reason = "counts of a step")]
     pub(in crate::time) fn implicit_row(&mut self) -> Result<Option<[f64; 3]>> {
         let Self { implicit, system, state, stepper, moment, .. } = self;
         let Some(implicit) = implicit else { return Ok(None) };
@@ -137,18 +129,12 @@ impl ImplicitStepper {
     }
 
     /// The state before this one, where it takes part in the next step: its variables one after another.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     pub(in crate::time) fn state_before(&self) -> Result<Vec<Values<'static>>> {
         let Some((before, _)) = &self.before else { return Ok(Vec::new()) };
         self.residual.variables(before)
     }
 
     /// Go on from a step of `last` from this state.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub(in crate::time) fn set_state_before(
         &mut self,
         before: Vec<Vec<f64>>,

@@ -30,9 +30,6 @@ pub(super) struct Vectors {
 
 impl Vectors {
     /// Of `len` points.
-    ///
-    /// # Errors
-    /// What a compiler says.
     pub(super) fn new(backend: Arc<dyn Backend>, len: usize) -> Result<Self> {
         Ok(Self {
             square: backend.prepare(PointFormula::sum(Square))?,

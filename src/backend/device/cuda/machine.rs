@@ -71,8 +71,8 @@ pub(super) fn driver() -> Result<Version> {
     check_functions(&library, &["cuDriverGetVersion", "cuGetErrorString"])?;
     let mut version = 0;
     // SAFETY: one integer is written.
-    let asked = unsafe { sys::cuDriverGetVersion(&raw mut version) }.result();
-    asked.map_err(failed("ask the driver for its version"))?;
+    let told = unsafe { sys::cuDriverGetVersion(&raw mut version) }.result();
+    usable("ask the driver for its version", told)?;
     let version = u32::try_from(version).unwrap_or(0);
     let version = (version / 1000, version % 1000 / 10);
     if version < OLDEST_DRIVER {
@@ -87,7 +87,6 @@ pub(super) fn driver() -> Result<Version> {
     }
     check_functions(&library, &FUNCTIONS)?;
     match cu::init() {
-        Ok(()) => Ok(version),
         Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => {
             let hidden = std::env::var("CUDA_VISIBLE_DEVICES");
             let hidden = hidden.map(|ids| format!(" among CUDA_VISIBLE_DEVICES={ids}"));
@@ -96,11 +95,18 @@ pub(super) fn driver() -> Result<Version> {
                 "`nvidia-smi` lists what it finds",
             )
         }
+        other => usable("start the driver", other).map(|()| version),
+    }
+}
+
+/// What the driver says. A stub says to every call that it is one, and has no words for it.
+fn usable<T>(what: &str, told: std::result::Result<T, DriverError>) -> Result<T> {
+    match told {
         Err(DriverError(sys::CUresult::CUDA_ERROR_STUB_LIBRARY)) => refuse(
             "the libcuda.so on the library path is the stub of a toolkit, which only links",
             "take its folder off LD_LIBRARY_PATH",
         ),
-        Err(error) => Err(failed("start the driver")(error)),
+        other => other.map_err(failed(what)),
     }
 }
 

@@ -26,7 +26,9 @@ const OLDEST: c_int = 21_400;
 const SUCCESS: c_int = 0;
 const IN_PROGRESS: c_int = 7;
 const BYTE: c_int = 0;
-/// How long a group that is not trusted waits.
+/// How long ranks wait for each other in a new group: many of them connect, some load libraries from a slow disk.
+const TO_JOIN: Duration = Duration::from_secs(120);
+/// How long a group that is not trusted waits for a message.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long messages that nobody waits for are awaited when a group ends.
 const PARTING: Duration = Duration::from_secs(10);
@@ -89,12 +91,10 @@ impl Functions {
     }
 }
 
-/// The library.
+/// The library. It stays loaded: threads of its own wait for ranks, or go on when a group has ended.
 pub(super) struct Nccl {
     call: Functions,
     version: c_int,
-    /// Must outlive the functions.
-    _library: Library,
 }
 
 impl Nccl {
@@ -110,13 +110,14 @@ impl Nccl {
         let library = library.ok_or_else(|| refuse("was not found".into()))?;
         let lacks = |error| refuse(format!("is older than 2.14: {error}"));
         let call = Functions::of(&library).map_err(lacks)?;
+        std::mem::forget(library);
         let mut version = 0;
         // SAFETY: one integer is written.
         unsafe { (call.get_version)(&raw mut version) };
         if version < OLDEST {
             return Err(refuse(format!("is {}, older than 2.14", dotted(version))));
         }
-        Ok(Self { call, version, _library: library })
+        Ok(Self { call, version })
     }
 
     /// What the ranks of a new group have to know to find each other.
@@ -216,7 +217,7 @@ impl Group {
                 let (comm, config) = (&raw mut state.comm, &raw mut config);
                 (group.nccl.call.init)(comm, count(size), unique, count(rank), config)
             };
-            group.done("join the group of all ranks", state, code)?;
+            group.done("join the group of all ranks", TO_JOIN, state, code)?;
         }
         Ok(group)
     }
@@ -231,12 +232,12 @@ impl Group {
     }
 
     /// Return when what a call of the library has begun on the host is done. What fails ends the group.
-    fn done(&self, what: &str, state: &mut State, code: c_int) -> Result<()> {
+    fn done(&self, what: &str, most: Duration, state: &mut State, code: c_int) -> Result<()> {
         let start = Instant::now();
         let mut code = code;
         while code == IN_PROGRESS {
-            if !state.is_trusted && start.elapsed() > PATIENCE {
-                return Err(self.give_up(what, state));
+            if !state.is_trusted && start.elapsed() > most {
+                return Err(self.give_up(what, most, state));
             }
             spin_loop();
             // SAFETY: the group is there; one integer is written.
@@ -252,19 +253,19 @@ impl Group {
         result
     }
 
-    /// What took too long.
-    fn give_up(&self, what: &str, state: &mut State) -> Error {
+    /// What took longer than `most`.
+    fn give_up(&self, what: &str, most: Duration, state: &mut State) -> Error {
         self.abandon(state);
-        let seconds = PATIENCE.as_secs();
+        let seconds = most.as_secs();
         Error::Device(format!("NCCL could not {what}: it did not end in {seconds} s"))
     }
 
     /// End the group without the others.
     fn abandon(&self, state: &mut State) {
-        let comm = std::mem::replace(&mut state.comm, ptr::null_mut());
-        if !comm.is_null() {
-            // SAFETY: the group is there, and is not used again.
-            unsafe { (self.nccl.call.abort)(comm) };
+        if !state.comm.is_null() {
+            // SAFETY: the group is there, and is not used again. A thread that still makes it may read the handle until it has ended.
+            unsafe { (self.nccl.call.abort)(state.comm) };
+            state.comm = ptr::null_mut();
         }
     }
 
@@ -292,7 +293,7 @@ impl Group {
             let ended = (call.group_end)();
             failed.unwrap_or(ended)
         };
-        self.done(WHAT, state, code)
+        self.done(WHAT, PATIENCE, state, code)
     }
 }
 
@@ -327,7 +328,7 @@ impl DeviceGroup for Group {
         // SAFETY: the event is of this device, and alive.
         while !state.is_trusted && unsafe { cu::event::query(end) }.is_err_and(is_not_ready) {
             if start.elapsed() > PATIENCE {
-                return Err(self.give_up("send messages", state));
+                return Err(self.give_up("send messages", PATIENCE, state));
             }
             spin_loop();
         }

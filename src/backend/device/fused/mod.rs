@@ -129,7 +129,8 @@ impl Fused {
         let turns = plan.sweeps.turns.unwrap_or(TURNS);
         let blocks = match body.first.is_empty() {
             true => tiles,
-            false => tiles.div_ceil(turns).max(at_once).min(tiles),
+            // As many as run at once, or some times as many: a last few would leave the other multiprocessors idle.
+            false => tiles.div_ceil(turns).next_multiple_of(at_once).min(tiles),
         };
         text.define("IN_TURN", u8::from(!body.first.is_empty()));
         text.define("BLOCKS", blocks);
