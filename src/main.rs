@@ -273,5 +273,7 @@ fn converged(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
         tell(&format!("note: converge runs on one rank; the other {} wait", ranks - 1));
     }
     let study = converge(options, &|set| configuration(&options.input, set))?;
-    say(&if options.json { study.json() } else { study.to_string() })
+    // What was computed is told also where it cannot be written.
+    let said = say(&if options.json { study.json() } else { study.to_string() })?;
+    study.write().map(|()| said)
 }

@@ -322,6 +322,7 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
         (in_y("{ map = 'polynomial', coefficients = [1.0, -1.5, 0.6] }"), "y = { coefficients = [1.0, -1.5, 0.6], map = \"polynomial\" }: the map does not increase from s = "),
         (in_y("'1 - tanh(2*s)'"), "y = \"1 - tanh(2*s)\": the map decreases, from 1.000000 at s = 0 to 0.035972 at s = 1"),
         (in_y("'s + t'"), "y = \"s + t\": y = \"s + t\": column 5: unknown name `t`"),
+        (in_y("'s - s^2'"), "y = \"s - s^2\": the map does not increase, from 0.000000 at s = 0 to 0.000000 at s = 1"),
         (in_y("'log(s)'"), "y = \"log(s)\": the map has no finite value at s = 0"),
         ("x = 's^2 + s'".into(), "x = \"s^2 + s\": a periodic axis needs a map that goes on periodically behind its ends"),
         ("x = { map = 'tanh', factor = 1.0 }".into(), "x = { factor = 1.0, map = \"tanh\" }: a periodic axis needs"),

@@ -44,6 +44,12 @@ pub(super) fn mapping(
     found
 }
 
+/// Whether the mapping of `section` is a file that was refused, since none was `found`.
+pub(super) fn is_refused_file(section: &Section<'_>, found: Option<&Curvilinear>) -> bool {
+    let table = section.get("mapping").and_then(|item| item.as_section("grid"));
+    found.is_none() && table.is_some_and(|table| table.has("file"))
+}
+
 /// The points of the file that `table` names.
 fn file(table: &Section<'_>, boundaries: &Boundaries) -> Option<NodeFile> {
     let path = PathBuf::from(table.value::<String>("file")?);

@@ -164,7 +164,8 @@ fn grid(
     let GridKeys { mut points, length } = section.read().unwrap_or_default();
     if !section.has("points") {
         points = mapping::points(mapping);
-        if points.is_none() {
+        // Of a file that was refused nobody knows how many it has.
+        if points.is_none() && !mapping::is_refused_file(section, mapping) {
             section.missing(&["points"], "for example points = [64, 64, 64]");
         }
     }

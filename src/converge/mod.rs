@@ -11,12 +11,15 @@ mod solve;
 
 pub use options::ConvergeOptions;
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use crate::cases::Case;
 use crate::config::{Config, Convection, EnergyForm, StepSize, ViscousForm};
 use crate::error::{Error, Result};
 use crate::grid::End;
+use crate::io::make_directory;
 use crate::io::progress::tell;
 use crate::io::report::grid;
 use crate::scheme::{SchemeFamily, default_closure};
@@ -50,6 +53,9 @@ pub struct Study {
     pub rows: Vec<Row>,
     /// What has to be known to read them, a sentence each.
     pub notes: Vec<String>,
+    /// Where [`Study::write`] puts it.
+    #[serde(skip)]
+    directory: PathBuf,
 }
 
 /// One grid.
@@ -81,11 +87,11 @@ pub struct Row {
     pub wall_seconds: f64,
 }
 
-/// Run the case of `options` on each of its grids and write what it came to. `load` reads the input with what is set.
+/// Run the case of `options` on each of its grids. `load` reads the input with what is set.
 ///
 /// # Errors
-/// Where the input is wrong, the grids cannot be compared, or the directory is in use: nothing was run then. Where a run
-/// diverges or a file cannot be written.
+/// Where the input is wrong, the grids cannot be compared, or the directory is in use or cannot be made: nothing was run then. Where a
+/// run diverges.
 pub fn converge(
     options: &ConvergeOptions,
     load: &dyn Fn(&[String]) -> Result<Config>,
@@ -113,6 +119,7 @@ pub fn converge(
     if !exact {
         shared::check(&grids)?;
     }
+    make_directory(&directory)?;
     let mut solved: Vec<Solved> = Vec::new();
     for config in &grids {
         let first = solved.first().filter(|_| !options.keep_cfl);
@@ -128,9 +135,7 @@ pub fn converge(
     }
     let rows = rows(&points, &grids, &solved, end);
     let floor = solved.last().map(|one| one.floor).unwrap_or_default();
-    let study = Study::new(&base, end, (exact, options.keep_cfl), rows, &floor);
-    study.write(&directory)?;
-    Ok(study)
+    Ok(Study::new((&base, directory), end, (exact, options.keep_cfl), rows, &floor))
 }
 
 /// Points along x, y, z for `n` on the command line. A finer grid has the points of a coarser one where n, 2n, 4n are numbers of
@@ -231,7 +236,7 @@ fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<
 
 impl Study {
     fn new(
-        config: &Config,
+        (config, directory): (&Config, PathBuf),
         time: f64,
         (exact, keep_cfl): (bool, bool),
         rows: Vec<Row>,
@@ -279,6 +284,7 @@ impl Study {
             step,
             rows,
             notes: Vec::new(),
+            directory,
         };
         study.notes = study.remarks(config, floor);
         study

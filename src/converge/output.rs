@@ -1,7 +1,6 @@
 //! A study as a table, as JSON, as CSV, as a picture and as a page.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::Path;
 
 use super::{Row, Study};
 use crate::error::Result;
@@ -9,12 +8,15 @@ use crate::io::figures::Figure;
 use crate::io::page::{self, Page, Table, escape, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::report::grid;
-use crate::io::{json, make_directory, write_text};
+use crate::io::{json, write_text};
 
 impl Study {
-    /// Write `converge.csv`, `converge.svg` and `converge.html`.
-    pub(super) fn write(&self, directory: &Path) -> Result<()> {
-        make_directory(directory)?;
+    /// Write `converge.csv`, `converge.svg` and `converge.html` into its directory.
+    ///
+    /// # Errors
+    /// Where one cannot be written.
+    pub fn write(&self) -> Result<()> {
+        let directory = &self.directory;
         write_text(&directory.join("converge.csv"), &self.csv())?;
         let drawn = page::draw(vec![self.figure()], |_, svg| {
             write_drawing(&directory.join("converge.svg"), svg)
@@ -104,8 +106,8 @@ impl Study {
                 .collect(),
         };
         let mut curves = vec![
-            curve("root mean square", Line::Marked, |row| row.error_l2),
-            curve("largest", Line::MarkedDashed, |row| row.error_max),
+            curve("root mean square", Line::Measured(0), |row| row.error_l2),
+            curve("largest", Line::Measured(1), |row| row.error_max),
         ];
         if let Some(&(from, level)) = curves[0].points.first() {
             let order = self.formal_order;

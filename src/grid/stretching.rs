@@ -108,18 +108,19 @@ impl Stretching {
             let end = origin + length;
             return Some(format!("at = {at} must lie within the box: from {origin} to {end}"));
         }
+        let [first, last] = [0.0, 1.0].map(|s| self.value(s, origin, length));
+        if last <= first {
+            let does = if last < first { "decreases" } else { "does not increase" };
+            return Some(format!(
+                "the map {does}, from {first:.6} at s = 0 to {last:.6} at s = 1\n\
+                 a map must increase strictly, as s^2 + s does"
+            ));
+        }
         let x = |s: f64| self.place(s, origin, length);
         let samples = BETWEEN * intervals;
         let s = |sample: u32| f64::from(sample) / f64::from(samples);
         if let Some(s) = (0..=samples).map(s).find(|s| !x(*s).is_finite()) {
             return Some(format!("the map has no finite value at s = {s}"));
-        }
-        let [first, last] = [0.0, 1.0].map(|s| self.value(s, origin, length));
-        if last < first {
-            return Some(format!(
-                "the map decreases, from {first:.6} at s = 0 to {last:.6} at s = 1\n\
-                 a map must increase strictly, as s^2 + s does"
-            ));
         }
         if let Some(sample) = (0..samples).find(|sample| x(s(sample + 1)) <= x(s(*sample))) {
             let [s, next] = [s(sample), s(sample + 1)];

@@ -13,7 +13,7 @@ use crate::comm::{Communicator, Solo, all_or_error, same_on_all};
 use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};
 use crate::grid::Curvilinear;
-use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress};
+use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress, is_damage};
 use crate::io::progress::tell;
 use crate::io::summary::Part;
 use crate::io::{RunDirectory, RunId, Summary};
@@ -52,13 +52,6 @@ pub fn restart(
     let first = comm.rank() == 0;
     let checkpoints = RunDirectory::checkpoints(directory);
     let look = || {
-        if wish.set.iter().any(|set| set.trim_start().starts_with("output.directory")) {
-            return Err(refusal(
-                "a restart goes on in the directory of its run: output.directory cannot be set"
-                    .into(),
-                "in another: a run with case.name = \"from-checkpoint\"",
-            ));
-        }
         checkpoint::check_name(directory)?;
         // A folder that cannot be read is not one without checkpoints.
         match std::fs::read_dir(&checkpoints) {
@@ -128,8 +121,8 @@ pub(super) fn set_newer_aside(directory: &Path, step: u64) -> Result<()> {
     let checkpoints = RunDirectory::checkpoints(directory);
     let newer = checkpoint::steps(&checkpoints).into_iter().take_while(|newer| *newer > step);
     for step in newer {
-        let sound = Checkpoint::open(&Solo, &checkpoint::path(&checkpoints, step)).is_ok();
-        let why = if sound { "left" } else { "damaged" };
+        let opened = Checkpoint::open(&Solo, &checkpoint::path(&checkpoints, step));
+        let why = if opened.is_err_and(|why| is_damage(&why)) { "damaged" } else { "left" };
         let path = checkpoint::set_aside(&checkpoints, step, why)?;
         tell(&format!("the checkpoint of step {step} is now {}", path.display()));
     }
@@ -196,9 +189,6 @@ pub fn base(path: &Path) -> Result<String> {
 }
 
 /// The head of the checkpoint at `path`, or of the newest one of the run there.
-///
-/// # Errors
-/// Where there is none that can be read.
 pub(super) fn head(path: &Path) -> Result<Head> {
     if path.join("zarr.json").exists() {
         return Head::read(path);
@@ -300,20 +290,34 @@ fn configuration(
     base: Base<'_>,
 ) -> Result<Config> {
     let input: PathBuf = directory.join("config.toml");
-    let Some(found) = found else {
-        if input.exists() {
-            return config::load_on(&input, set, base);
+    let load = |set: &[String]| match (input.exists(), found) {
+        (true, None) => config::load_on(&input, set, base),
+        (true, Some(found)) => {
+            config::load_on(&input, set, &|_: &Path| Ok(found.head.config.clone()))
         }
-        return Err(refusal(
+        (false, Some(found)) => {
+            config::parse(&found.head.config, "the input in the checkpoint", set)
+        }
+        (false, None) => Err(refusal(
             format!("{} has neither a config.toml nor a checkpoint", directory.display()),
             "the run was ended before it began: run it again with `--overwrite`",
-        ));
+        )),
     };
-    let own = |_: &Path| Ok(found.head.config.clone());
-    if input.exists() {
-        return config::load_on(&input, set, &own);
+    let config = load(set)?;
+    if set.iter().any(|set| set.contains("case") || set.contains("output")) {
+        let before = load(&[])?;
+        let elsewhere = config.output.directory != before.output.directory;
+        if elsewhere || config.origin != before.origin {
+            let key = if elsewhere { "output.directory" } else { "case.path" };
+            return Err(refusal(
+                format!(
+                    "a restart goes on in the directory of its run, from its own checkpoint: {key} cannot be set"
+                ),
+                "otherwise: a run with case.name = \"from-checkpoint\"",
+            ));
+        }
     }
-    config::parse(&found.head.config, "the input in the checkpoint", set)
+    Ok(config)
 }
 
 /// A sentence where the run has nothing left to do.

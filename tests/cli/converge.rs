@@ -56,6 +56,26 @@ fn a_wave_converges_at_the_order_of_the_scheme_where_the_step_is_small() {
 }
 
 #[test]
+fn what_was_computed_is_told_where_it_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("out/converge.csv")).unwrap();
+    let study = |out| {
+        kolmo(
+            dir.path(),
+            ["converge", "entropy-wave", "--points", "8,16", "--overwrite", "--out", out],
+        )
+    };
+    let computed = study("out");
+    assert_eq!(computed.code, Some(1), "{}", computed.err);
+    assert!(computed.err.contains("converge.csv"), "{}", computed.err);
+    assert!(computed.out.contains("16"), "{}", computed.out);
+    // What cannot be written at all is not computed first.
+    let refused = study("/proc/study");
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(!refused.err.contains("steps in"), "{}", refused.err);
+}
+
+#[test]
 fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
     let dir = tempfile::tempdir().unwrap();
     let wave = ["entropy-wave", "--points", "16,32,64", "--set", "grid.points=[16, 1, 1]"];

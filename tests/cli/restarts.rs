@@ -279,6 +279,23 @@ fn where_no_checkpoint_is_sound_nothing_is_lost() {
     assert!(before == files(&found));
 }
 
+/// Catches a checkpoint that is taken for damaged, and what was computed after the one before it removed, since it cannot be read here.
+#[test]
+fn a_checkpoint_of_a_newer_version_is_not_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let found = run(dir.path(), &input(10, 11), "run");
+    let newest = found.join("checkpoints/step_00000011.zarr/zarr.json");
+    fs::write(&newest, read(&newest).replace("\"format\": 2", "\"format\": 7")).unwrap();
+    let before = files(&found);
+    let refused = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=13"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("reads formats up to 2\n"), "{}", refused.err);
+    assert!(refused.err.contains("`--from STEP` goes on from an older one"), "{}", refused.err);
+    assert!(before == files(&found));
+    done(dir.path(), ["restart", "run", "--from", "8", "--set", "time.max_steps=13"]);
+    assert!(found.join("checkpoints/step_00000011.zarr.left").exists());
+}
+
 /// Catches boundaries that are left out where runs are compared.
 #[test]
 fn another_wall_is_another_flow() {
@@ -353,6 +370,8 @@ fn a_restart_that_is_refused_has_changed_nothing() {
     for (set, code) in [
         (["--backend", "cuda"], 2),
         (["--set", "output.directory=elsewhere"], 2),
+        (["--set", "output={ directory = 'elsewhere' }"], 2),
+        (["--set", "case={ name = 'from-checkpoint', path = 'run' }"], 2),
         (["--set", "grid.points=[10, 10, 1]"], 2),
         (["--set", "time.max_steps=12"], 1),
     ] {

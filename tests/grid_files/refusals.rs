@@ -140,7 +140,7 @@ fn files_that_are_cut_off_or_of_no_format_say_so() {
         ),
         (
             written("c.x", &|path| fs::write(path, records(&points, false)).unwrap()),
-            "it is cut off, or of another kind",
+            "it is cut off, of several blocks, or of another kind",
         ),
         (written("d.vts", &|path| vts(path, &points, "inline")), "its points are cut off"),
         (
@@ -169,6 +169,11 @@ fn files_that_are_cut_off_or_of_no_format_say_so() {
     other("none.vts", b"<VTKFile type=\"ImageData\">", "no element <StructuredGrid>");
     let said = refused(&dir.path().join("missing.npz"), POINTS, &[]);
     assert!(said.contains("cannot be read: No such file"), "{said}");
+    // Points are not asked for, which a file may have.
+    let text = "[case]\nname = 'taylor-green'\n[time]\nend = 1\n";
+    let set = [mapping(&dir.path().join("missing.npz"))];
+    let said = parse(text, "in.toml", &set).expect_err("no file").report();
+    assert!(said.ends_with("1 error; nothing was run"), "{said}");
     let (_, write, _) = super::FORMATS[0];
     let path = written("line.npz", &|path| write(path, &Points { n: [418, 1], ..points.clone() }));
     assert!(refused(&path, POINTS, &[]).contains("418 x 1 points along its first two axes"));

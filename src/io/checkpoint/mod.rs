@@ -36,6 +36,7 @@ use files::FileChecksum;
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
 pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
+pub(crate) use read::is_damage;
 pub use write::{WriteOptions, Writing};
 
 /// What is written now; what is read must be no newer.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -14,6 +15,20 @@ use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::io::zarr::{Array, Found};
 use crate::io::{RunId, malformed, open};
+
+/// What to do where a checkpoint may be sound and cannot be read.
+const UNREAD: &str = "\
+       nothing was changed: what is newer than another checkpoint would be lost with this one; make it readable, or read it with the \
+       version of Kolmo that wrote it; `--from STEP` goes on from an older one";
+
+/// What the system says, and [`parse`] of a newer format, where a file need not be damaged.
+const UNREADABLE: [ErrorKind; 5] = [
+    ErrorKind::PermissionDenied,
+    ErrorKind::TimedOut,
+    ErrorKind::StaleNetworkFileHandle,
+    ErrorKind::OutOfMemory,
+    ErrorKind::Unsupported,
+];
 
 /// Why ranks may see different files.
 const OLDER: &str = "\n       a file system shows this rank an older state: wait, and start again";
@@ -44,6 +59,7 @@ impl Checkpoint {
     fn seen_by_all(comm: &dyn Communicator, path: &Path) -> Result<Result<Self>> {
         // They tell of every file there is.
         let read = (comm.rank() == 0).then(|| attributes(path)).transpose();
+        let read = read.map_err(unless_damaged);
         // Of what rank 0 sees; nothing where that is not sound.
         let known = read.as_ref().ok().and_then(Option::as_ref);
         let first = comm.broadcast(0, known.map_or(Vec::new(), Attributes::known_by));
@@ -63,7 +79,8 @@ impl Checkpoint {
         let seal = head.run.map(|run| Seal { run, step: head.step });
         let checked = mine.iter().try_for_each(|(name, print)| print.check(seal, path, name));
         let path = path.to_path_buf();
-        Ok(all_or_error(comm, checked).map(|()| Self { path, format, head }))
+        let checked = all_or_error(comm, checked.map_err(unless_damaged));
+        Ok(checked.map(|()| Self { path, format, head }))
     }
 
     /// Where it is.
@@ -99,7 +116,7 @@ impl Checkpoint {
     /// The newest sound one of `run` in `directory`, as rank 0 sees that, and what is wrong with those that are newer. Collective.
     ///
     /// # Errors
-    /// On all ranks, where another rank does not see a checkpoint that rank 0 found sound.
+    /// On all ranks, where another rank does not see a checkpoint that rank 0 found sound, and where one may be sound and cannot be read.
     pub fn newest(
         comm: &dyn Communicator,
         directory: &Path,
@@ -110,6 +127,7 @@ impl Checkpoint {
             let found = Self::seen_by_all(comm, &path(directory, step))?;
             match found.and_then(|found| found.of_run(run)) {
                 Ok(found) => return Ok((Some(found), damaged)),
+                Err(why) if !is_damage(&why) => return Err(why),
                 Err(why) => damaged.push(why),
             }
         }
@@ -200,6 +218,21 @@ fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
     }
 }
 
+/// A refusal where the file need not be damaged: it may not be read here and now, or not by this version.
+fn unless_damaged(why: Error) -> Error {
+    match &why {
+        Error::Io { source, .. } if UNREADABLE.contains(&source.kind()) => {
+            Error::Config(vec![why.report(), UNREAD.into()])
+        }
+        _ => why,
+    }
+}
+
+/// Whether what kept a checkpoint from being opened says that it is damaged.
+pub(crate) fn is_damage(why: &Error) -> bool {
+    why.exit_code() == 1
+}
+
 /// The attributes of the group at `path`, which are sound and of the step that its name says.
 fn attributes(path: &Path) -> Result<Attributes> {
     let file = path.join("zarr.json");
@@ -233,7 +266,8 @@ fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
         }
         Some(newer) if newer > FORMAT.into() => {
             let reads = format!("this version of Kolmo reads formats up to {FORMAT}");
-            return Err(malformed(file, format!("it has format {newer}; {reads}")));
+            let what = format!("it has format {newer}; {reads}");
+            return Err(Error::io(file)(io::Error::new(ErrorKind::Unsupported, what)));
         }
         Some(_) => {}
     }

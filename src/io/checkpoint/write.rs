@@ -96,6 +96,7 @@ impl Writing {
             Ok(written)
         };
         let first = comm.rank() == 0;
+        let begin = || begin().inspect_err(|_| drop(files::remove(&part)));
         let written = all_or_error(comm, if first { begin() } else { Ok(Written::new()) })?;
         let have = Boxes::blocks(*decomposition, points);
         let mut store = Store::new(layout, seal, &part);

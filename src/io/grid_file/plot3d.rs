@@ -55,7 +55,7 @@ fn misfit(headers: &[Header], found: &str, size: &dyn Fn(&Header) -> String) -> 
     let shown: Vec<String> =
         header.points[..header.dimensions].iter().map(ToString::to_string).collect();
     format!(
-        "its header has {} points, which take {}, and it holds {found}: it is cut off, or of another kind\n{ALLOWED}",
+        "its header has {} points, which take {}, and it holds {found}: it is cut off, of several blocks, or of another kind\n{ALLOWED}",
         shown.join(" x "),
         size(header)
     )
