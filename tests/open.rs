@@ -62,17 +62,26 @@ fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
     }
 }
 
+/// Catches a state that only integrators in 2N storage impose, and an equation of implicit steps that does not know it.
 #[test]
 fn a_supersonic_inflow_has_the_state_that_is_given() {
     let inflow = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
-    let mut flow = on_host(&config("taylor-green", [18, 17, 1], &["case.mach=1", inflow]));
-    steps(&mut flow, 3);
     let rho: f64 = 1.4 * 0.9 / 1.2;
     let energy = 0.9 / 0.4 + 0.5 * rho * (4.0 + 0.01);
     let expected = [rho, 2.0 * rho, 0.1 * rho, 0.0, energy];
-    for (field, expected) in state(&flow).iter().zip(expected) {
-        for j in 0..17 {
-            assert!((field[18 * j] - expected).abs() < 1e-14, "{} {expected}", field[18 * j]);
+    for (integrator, bound) in [
+        ("time.integrator=hale64", 1e-14),
+        ("time.integrator=rk4", 1e-14),
+        ("time.implicit={ method = 'sdirk22' }", 1e-9),
+    ] {
+        let set = ["case.mach=1", inflow, integrator, "time.cfl=0.5"];
+        let mut flow = on_host(&config("taylor-green", [18, 17, 1], &set));
+        steps(&mut flow, 3);
+        for (field, expected) in state(&flow).iter().zip(expected) {
+            for j in 0..17 {
+                let found = field[18 * j];
+                assert!((found - expected).abs() < bound, "{integrator}: {found} {expected}");
+            }
         }
     }
 }

@@ -193,10 +193,19 @@ fn a_sponge_damps_a_scalar_towards_what_is_beyond() {
 #[test]
 fn a_supersonic_inflow_has_the_scalar_that_is_given() {
     let inflow = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
-    for (beyond, expected) in [("", None), (", beyond = { x = { low = 0.3 } }", Some(0.3))] {
+    let given = ", beyond = { x = { low = 0.3 } }";
+    for (beyond, expected, integrator) in [
+        ("", None, "time.integrator=hale64"),
+        (given, Some(0.3), "time.integrator=hale64"),
+        ("", None, "time.integrator=rk4"),
+        (given, Some(0.3), "time.integrator=rk4"),
+    ] {
         let text = format!("scalars.dye={{ schmidt = 1, start = 'cos(y)'{beyond} }}");
-        let mut run =
-            on_host(&config("taylor-green", [18, 17, 1], &["case.mach=1", inflow, &text]));
+        let mut run = on_host(&config(
+            "taylor-green",
+            [18, 17, 1],
+            &["case.mach=1", inflow, &text, integrator],
+        ));
         let start = dye(&mut run);
         steps(&mut run, 3);
         let found = dye(&mut run);

@@ -256,8 +256,9 @@ impl NavierStokes {
         }
     }
 
-    /// Make the flow and the scalars what the walls ask for at `time`.
+    /// Make the flow and the scalars what is given at faces, and what the walls ask for at `time`.
     pub(super) fn impose_on(&mut self, [flow, scalars]: [&mut [Field]; 2], time: f64) {
+        self.open.impose(&*self.backend, flow, scalars);
         self.walls.impose(&*self.backend, flow, time);
         if let Some(passive) = &self.scalars {
             passive.impose(&*self.backend, flow, scalars);

@@ -149,9 +149,13 @@ impl<T: Real> Cpu<T> {
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
     ) {
+        for (program, _) in programs {
+            check(program, &program.whole, read, write, false);
+        }
+        // Once for all: a field that is lent anew takes back what was lent of it before.
+        let write = share(write);
         let jobs = programs.iter().map(|(program, weights)| {
             let code = &program.whole;
-            let write = shared(program, code, read, write, false);
             let (weights, past_caches) = (*weights, false);
             let job =
                 Job { program, code, read, write, inflow: &[], packed: None, weights, past_caches };
@@ -322,6 +326,18 @@ fn shared<T: Real>(
     write: &mut [&mut Field<T>],
     longer: bool,
 ) -> [Option<SharedField<T>>; MAX_FIELDS] {
+    check(program, code, read, write, longer);
+    share(write)
+}
+
+/// Look whether the fields are those of the program.
+fn check<T: Real>(
+    program: &Program<T>,
+    code: &Code<T>,
+    read: &[&Field<T>],
+    write: &[&mut Field<T>],
+    longer: bool,
+) {
     assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
     let len = program.grid.iter().product::<usize>();
     let fits = |field: usize| if longer { field >= len } else { field == len };
@@ -329,6 +345,9 @@ fn shared<T: Real>(
     assert!(code.reads.iter().all(|&slot| fits(read[slot].len())), "field to read");
     assert!(code.planes.iter().all(|&slot| read[slot].len() == plane), "plane to read");
     assert!(code.writes.iter().all(|&slot| fits(write[slot].len())), "field to write");
+}
+
+fn share<T: Real>(write: &mut [&mut Field<T>]) -> [Option<SharedField<T>>; MAX_FIELDS] {
     let mut shared = [const { None }; MAX_FIELDS];
     for (to, field) in shared.iter_mut().zip(write.iter_mut()) {
         *to = Some(SharedField::new(field));

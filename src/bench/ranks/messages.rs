@@ -97,9 +97,9 @@ pub(super) fn round(
         // SAFETY: as above.
         requests.push(unsafe { comm.send(at.from.add(start), bytes, to, 1) });
     }
-    for _ in 0..more {
-        // SAFETY: as above; what comes twice to one place is not read.
-        requests.push(unsafe { comm.receive(at.to, SHORT, before, 2) });
+    for k in 0..more {
+        // SAFETY: as above; behind the two messages there is room for these.
+        requests.push(unsafe { comm.receive(at.to.add(2 * bytes + k * SHORT), SHORT, before, 2) });
     }
     for _ in 0..more {
         // SAFETY: as above.
@@ -126,7 +126,7 @@ impl Probe<'_> {
         let message = if rounds == 0 { UNKNOWN } else { leaving / (2 * rounds) };
         // A round has one message to each neighbour.
         let neighbours = if size == 2 { 1 } else { 2 };
-        let mut ends = Ends::new(place, 2 * message.max(SHORT))?;
+        let mut ends = Ends::new(place, 2 * message.max(SHORT) + MORE * SHORT)?;
         let at = ends.addresses(place, route);
         let exchange = |bytes: usize, more: usize| {
             together(place, comm, move || comm.wait(round(comm, at, bytes, more)))

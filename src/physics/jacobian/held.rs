@@ -13,8 +13,6 @@ pub(super) struct Held {
     heat: Temperature,
     /// Across which axis a wall lies.
     wall: Option<usize>,
-    /// Whether rates are 0: the state is given.
-    given: bool,
 }
 
 /// What is known of the temperature of a wall.
@@ -45,8 +43,10 @@ impl Held {
                 };
             }
             Face::Open(open) => {
-                if let Beyond::Inflow(Known::Stream(stream)) = open.beyond {
-                    self.given |= stream.is_supersonic(gas, axis);
+                if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
+                    && stream.is_supersonic(gas, axis)
+                {
+                    self.variables.fill(true);
                 }
             }
         }
@@ -60,12 +60,12 @@ impl Held {
     /// The block on the diagonal with what is held: momentum stays, energy follows density at the temperature of the wall.
     pub(super) fn diagonal(&self, matrix: &mut Matrix, per_dt: f64, own: &Flow) {
         for row in 0..COUNT {
-            if self.has(row) {
+            if self.variables[row] {
                 matrix.0[row] = [0.0; COUNT];
                 matrix.0[row][row] = per_dt;
             }
         }
-        if self.variables[ENERGY] && !self.has(MASS) {
+        if self.variables[ENERGY] && !self.variables[MASS] {
             matrix.0[ENERGY][MASS] = -per_dt * own.energy();
         }
     }
@@ -79,16 +79,13 @@ impl Held {
         own: &Flow,
     ) {
         for row in 0..COUNT {
-            if self.has(row) {
+            if self.variables[row] {
                 matrix.0[row] = [0.0; COUNT];
             }
         }
-        if self.variables[ENERGY] && !self.has(MASS) && self.heat == Temperature::Follows(to) {
+        if self.variables[ENERGY] && !self.variables[MASS] && self.heat == Temperature::Follows(to)
+        {
             matrix.0[ENERGY] = other.inner_energy().map(|inner| -per_dt * own.density() * inner);
         }
-    }
-
-    fn has(&self, row: usize) -> bool {
-        self.given || self.variables[row]
     }
 }

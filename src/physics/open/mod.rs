@@ -22,7 +22,7 @@
 //!   or the opposite one; where none is known, u_n, with κ = M.
 //! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
-//! * Where the gas comes in faster than sound, the state is given.
+//! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0.
 //! * Passive scalars are waves of speed u_n too: see the [scalars](super::passive::AtFace).
 //!
 //! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
@@ -86,8 +86,12 @@ struct OpenFace {
 /// A face whose state is given.
 struct GivenFace {
     give: Prepared,
+    /// Makes a rate 0.
+    still: Prepared,
     target: Target,
     scalars: Vec<AtFace>,
+    /// Whether nothing of it is still to be taken from the start.
+    is_known: bool,
 }
 
 /// What the faces of a problem are made of.
@@ -137,18 +141,40 @@ impl OpenFaces {
         Ok(found)
     }
 
-    /// Take what is known beyond them from the state at the start.
+    /// Take what is known beyond them from the state at the start, and make that of given faces what they ask for.
     pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
         let (flow, states) = start.split_at_mut(COUNT);
         let sponges =
             self.sponges.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
         let faces = self.faces.iter_mut();
         let faces = faces.map(|it| (&mut it.target, &mut it.geometry[..], &mut it.scalars));
-        let given = self.given.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
+        let given = self.given.iter_mut().map(|it| {
+            it.is_known = true;
+            (&mut it.target, &mut [][..], &mut it.scalars)
+        });
         for (target, geometry, scalars) in sponges.chain(faces).chain(given) {
             target.know_start(backend, &mut *flow, geometry);
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
                 scalar.know_start(backend, [&mut flow[MASS], state]);
+            }
+        }
+        self.impose(backend, flow, states);
+    }
+
+    /// Make flow and scalars what is given.
+    pub(super) fn impose(
+        &mut self,
+        backend: &dyn Backend,
+        flow: &mut [Field],
+        states: &mut [Field],
+    ) {
+        for GivenFace { give, target, scalars, .. } in
+            self.given.iter_mut().filter(|it| it.is_known)
+        {
+            let mut fields: [&mut Field; BOTH] = exactly(flow.iter_mut().chain(&mut target.fields));
+            backend.map_part(give, &mut fields, &[]);
+            for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
+                scalar.correct(backend, [state, &mut target.fields[MASS]], &[]);
             }
         }
     }
@@ -184,7 +210,7 @@ impl OpenFaces {
             backend.map_part(damp, &mut fields, &[advance]);
             for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
                 let flow = [&mut *strength, &mut target.fields[MASS]];
-                scalar.correct(backend, own, flow, &[advance]);
+                scalar.correct(backend, own.into_iter().chain(flow), &[advance]);
             }
         }
         for OpenFace { correct, kept, target, geometry, scalars, .. } in &mut self.faces {
@@ -194,15 +220,12 @@ impl OpenFaces {
             for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
                 let mass = [&mut rate[MASS], &mut u[MASS]];
                 let flow = mass.into_iter().chain(kept.iter_mut().take(left::COUNT));
-                scalar.correct(backend, own, flow, &[beta, advance]);
+                scalar.correct(backend, own.into_iter().chain(flow), &[beta, advance]);
             }
         }
-        for GivenFace { give, target, scalars } in &mut self.given {
-            let all = rate.iter_mut().chain(&mut *u).chain(&mut target.fields);
-            let mut fields: [&mut Field; BOTH + COUNT] = exactly(all);
-            backend.map_part(give, &mut fields, &[]);
-            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
-                scalar.correct(backend, own, [&mut target.fields[MASS]], &[]);
+        for GivenFace { still, .. } in &self.given {
+            for rate in rate.iter_mut().chain(&mut *of_scalars) {
+                backend.map_part(still, &mut [rate], &[]);
             }
         }
     }
@@ -295,10 +318,13 @@ impl Maker<'_> {
         let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
         let scalars = problem.scalars.iter();
         let scalars = scalars.map(|it| AtFace::given(&face, base, it.known([a, at], &open)));
+        let scalars: Vec<_> = scalars.collect::<Result<_>>()?;
         Ok(GivenFace {
             give: face.prepare(PointFormula::map(Given), &[], COUNT)?,
+            still: face.prepare(PointFormula::map(Still), &[], 0)?,
             target: Target::new(&face, stream.conserved(&problem.gas, base), None)?,
-            scalars: scalars.collect::<Result<_>>()?,
+            is_known: !scalars.iter().any(AtFace::is_of_start),
+            scalars,
         })
     }
 
@@ -379,15 +405,23 @@ impl Formula<0, BOTH> for Keep {
     }
 }
 
-/// The given state, which does not change.
+/// The given state, which stands behind it.
 struct Given;
 
-impl Formula<0, { BOTH + COUNT }> for Given {
+impl Formula<0, BOTH> for Given {
     #[inline(always)]
-    fn at<N: Number>(&self, _: [N; 0], mut all: [N; BOTH + COUNT], _: [N; 0]) -> [N; BOTH + COUNT] {
-        all[..COUNT].fill(N::of(0.0));
-        all.copy_within(BOTH..BOTH + COUNT, COUNT);
-        all
+    fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
+        std::array::from_fn(|at| before[COUNT + at % COUNT])
+    }
+}
+
+/// The rate of what does not change.
+struct Still;
+
+impl Formula<0, 1> for Still {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        [N::of(0.0)]
     }
 }
 

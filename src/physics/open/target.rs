@@ -65,6 +65,11 @@ impl Target {
         Ok(Self { fields, of_start })
     }
 
+    /// Whether they are of that.
+    pub(in crate::physics) fn is_of_start(&self) -> bool {
+        self.of_start.is_some()
+    }
+
     /// Take them from these fields of the start, if they are of that, with what else the formula takes.
     pub(in crate::physics) fn know_start<'a>(
         &'a mut self,

@@ -108,17 +108,22 @@ impl AtFace {
         }
     }
 
-    /// Make the sums of rates and ρφ what they should be, from what the formula takes of the `flow` here.
+    /// Whether φ beyond is that of the start.
+    pub(in crate::physics) fn is_of_start(&self) -> bool {
+        self.target.is_of_start()
+    }
+
+    /// Make the sums of rates and ρφ, or ρφ alone where it is given, what they should be: `fields` begin with them, and go on with what the
+    /// formula takes of the flow here.
     pub(in crate::physics) fn correct<'a>(
         &'a mut self,
         backend: &dyn Backend,
-        own: [&'a mut Field; OWN],
-        flow: impl IntoIterator<Item = &'a mut Field>,
+        fields: impl IntoIterator<Item = &'a mut Field>,
         parameters: &[f64],
     ) {
         let of_part = self.kept.iter_mut().chain(&mut self.target.fields);
         let mut fields: SmallVec<[&mut Field; FIELDS]> =
-            own.into_iter().chain(flow).chain(of_part).collect();
+            fields.into_iter().chain(of_part).collect();
         backend.map_part(&self.correct, &mut fields, parameters);
     }
 }
@@ -197,16 +202,15 @@ impl Formula<0, { OWN + 3 }, 1> for Damping {
     }
 }
 
-/// The given state, which does not change: ρ∞φ∞. Behind rate and state stand ρ∞' and φ∞.
+/// The given state: ρ∞φ∞. Behind it stand ρ∞' and φ∞.
 struct Given {
     base: BaseState,
 }
 
-impl Formula<0, { OWN + 2 }> for Given {
+impl Formula<0, 3> for Given {
     #[inline(always)]
-    fn at<N: Number>(&self, _: [N; 0], before: [N; OWN + 2], _: [N; 0]) -> [N; OWN + 2] {
-        let [.., rho, phi] = before;
-        [N::of(0.0), whole(rho, self.base.density) * phi, rho, phi]
+    fn at<N: Number>(&self, _: [N; 0], [_, rho, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
+        [whole(rho, self.base.density) * phi, rho, phi]
     }
 }
 

@@ -221,6 +221,10 @@ impl ImplicitStepper {
             }
             self.correct(place, stage)?;
             let fraction = self.residual.admissible(&self.v, &self.correction)?;
+            if fraction == 0.0 {
+                let why = "no part of a correction leaves density and pressure positive";
+                return Err(not_solved(self.at, why.into()));
+            }
             let correction = std::slice::from_ref(&self.correction);
             self.vectors.add(&mut self.v, &[fraction], correction);
             self.work.corrections += 1;
@@ -228,7 +232,7 @@ impl ImplicitStepper {
                 size = self.evaluate(place, stage)?;
             }
         }
-        match steady || size <= enough {
+        match size <= enough || (steady && size.is_finite()) {
             true => Ok(()),
             false => Err(not_solved(
                 self.at,
