@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,13 @@ def steps(directory: Path) -> dict[int, Path]:
     return dict(sorted((int(name[1]), path) for name, path in found if name))
 
 
-def read(path: Path, names: list[str] | None = None) -> "xarray.Dataset":
+def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Dataset":
     """The conserved fields of a checkpoint: `density`, `momentum_x`, `momentum_y`, `momentum_z`, `total_energy`, `rho_NAME` of
     each passive scalar; or `scalar`.
 
     Args:
         path: A folder `step_00000100.zarr`.
-        names: The fields to read; all of them where it is None.
+        names: The field or the fields to read; all of them where it is None.
 
     Returns:
         Fields of shape (nz, ny, nx) in double precision, with the coordinates `x`, `y`, `z` in L, which checkpoints of early
@@ -38,23 +39,46 @@ def read(path: Path, names: list[str] | None = None) -> "xarray.Dataset":
 
     try:
         group: Any = zarr.open_group(path, mode="r")
-        head: dict[str, Any] = group.attrs["kolmo"]["head"]
+        said: Any = group.attrs["kolmo"]
+        head, files = said["head"], said["files"]
     except KeyError as why:
         raise KolmoError(f"{path} is a Zarr group, but not one that Kolmo wrote") from why
     except (OSError, ValueError) as why:
         raise KolmoError(f"{path} is no checkpoint: {why}") from why
     curved = "mapping" in tomllib.loads(head["config"])["grid"]
     dimensions = ("z", "j", "i") if curved else ("z", "y", "x")
+
+    def stored(name: str) -> tuple[Any, float]:
+        """The values of an array, and what they are relative to."""
+        for file, known in files.items():
+            if file.startswith(f"{name}/"):
+                _check(path / file, known["bytes"])
+        try:
+            array = group[name]
+            return array[:], array.attrs.get("add_offset", 0.0)
+        except Exception as why:  # Zarr has many kinds for bytes that are not those of an array.
+            raise KolmoError(f"{path / name} is damaged: {why}") from why
+
     variables = {}
-    for name in head["fields"] if names is None else names:
+    for name in [names] if isinstance(names, str) else head["fields"] if names is None else names:
         if name not in head["fields"]:
             raise KolmoError(f"{path} holds no `{name}`, but {', '.join(head['fields'])}")
-        stored = group[name]
+        values, rest = stored(name)
         # Single precision is stored relative to a state at rest. In double precision the sum loses nothing.
-        values = stored[:].astype("f8") + stored.attrs.get("add_offset", 0.0)
+        values = values.astype("f8") + rest
         meaning = columns.of_field(name)
         notes = {"long_name": meaning.what, "units": meaning.unit} if meaning else {}
         variables[name] = xarray.DataArray(values, dims=dimensions, attrs=notes)
     axes = "z" if curved else "zyx"
-    coordinates = {axis: (axis, group[axis][:], {"units": "L"}) for axis in axes if axis in group}
+    coordinates = {axis: (axis, stored(axis)[0], {"units": "L"}) for axis in axes if f"{axis}/zarr.json" in files}
     return xarray.Dataset(variables, coords=coordinates, attrs={"step": head["step"], "time": head["time"]})
+
+
+def _check(file: Path, length: int) -> None:
+    """Refuse a file that is not as long as it was written: of one that is not there Zarr reads NaN."""
+    try:
+        found = file.stat().st_size
+    except OSError as why:
+        raise KolmoError(f"{file} cannot be read: {why.strerror}") from why
+    if found != length:
+        raise KolmoError(f"{file} is damaged: it has {found} bytes, not {length}")

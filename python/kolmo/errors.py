@@ -15,6 +15,8 @@ class KolmoError(Exception):
         self.exit_code = exit_code
 
 
-def needs(package: str, extra: str) -> KolmoError:
-    """The error of a package that is missing and comes with the extra `extra`."""
-    return KolmoError(f"this needs {package}: pip install 'kolmo[{extra}]'")
+def needs(package: str, extra: str, why: ImportError) -> KolmoError:
+    """The error of a package that comes with the extra `extra`, and is missing or cannot be imported."""
+    if isinstance(why, ModuleNotFoundError):
+        return KolmoError(f"this needs {package} ({why}): pip install 'kolmo[{extra}]'")
+    return KolmoError(f"{package} is installed, but cannot be imported: {why}")

@@ -1,17 +1,18 @@
 """Figures of a run by matplotlib, and surfaces by PyVista (`kolmo.surfaces`)."""
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
 from kolmo.errors import KolmoError, needs
+from kolmo.runs import Times, check_one, nearest
 
 try:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 except ImportError as why:
-    raise needs("matplotlib", "plot") from why
+    raise needs("matplotlib", "plot", why) from why
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +48,7 @@ class Plots:
         """Columns of the series over time, on one scale; the kinetic energy where none is named."""
         axes = axes or _axes()
         table = self._run.series
-        for name, colour in zip(columns or ("kinetic_energy",), COLOURS * len(columns or "1")):
+        for name, colour in zip(columns or ("kinetic_energy",), _colours(len(columns) or 1)):
             axes.plot(table["time"], self._column(table, name), color=colour, label=name)
         units = {table.attrs["units"].get(name, "") for name in columns or ("kinetic_energy",)}
         axes.set(xlabel="time, in L/V₀", ylabel=f"in {units.pop()}" if len(units) == 1 else "")
@@ -102,22 +103,19 @@ class Plots:
         axes.legend(frameon=False)
         return _open(axes)
 
-    def spectra(self, times: Iterable[float] | None = None) -> "Figure":
-        """Spectra nearest to these times, of the last three where none is given; below them times k^(5/3), which is level in an
-        inertial range."""
+    def spectra(self, times: Times = None) -> "Figure":
+        """Spectra at a time, at several or at `"all"`, as `Run.fields` has them, of the last three where none is given; below them times
+        k^(5/3), which is level in an inertial range."""
         table = self._run.statistics["spectra"]
         quantity = "energy" if "energy" in table.columns else "scalar"
         written = [(time, rows) for time, rows in table.groupby("time")]
         if not written:
             raise KolmoError(f"{self._run.path} has no rows in statistics/spectra.csv")
-        if times is None:
-            shown = written[-3:]
-        else:
-            shown = [min(written, key=lambda one: abs(one[0] - time)) for time in times]
+        shown = written[-3:] if times is None else nearest(written, times)
 
         figure, (plain, compensated) = plt.subplots(2, 1, figsize=(7, 8), sharex=True, layout="constrained")
         figure.suptitle(self._run.title)
-        for (time, rows), colour in zip(shown, COLOURS):
+        for (time, rows), colour in zip(shown, _colours(len(shown))):
             rows = rows[(rows["k"] > 0) & (rows[quantity] > _FLOOR * rows[quantity].max())]
             plain.loglog(rows["k"], rows[quantity], color=colour, label=f"t = {time:g}")
             compensated.loglog(rows["k"], rows[quantity] * rows["k"] ** (5 / 3), color=colour)
@@ -159,16 +157,21 @@ class Plots:
             name: The field.
             time: Those nearest to this time; the last ones where it is None.
             across: The axis across the plane; only `z` on a curvilinear grid.
-            at: Where the plane lies, in L; in the middle of the box where it is None.
+            at: Where the plane lies, in L: that of the nearest points is drawn; in the middle of the box where it is None.
             edges: What is seen of it, in L: `((left, right), (below, above))`, or `"all"`; where it is None all, too, but on a grid
                 round a body what is near that, as in the slices of the run.
         """
-        fields = self._run.fields(time, [name], closed=True)
+        check_one(time)
+        fields = self._run.fields(time, name, closed=True)
         plane = magnitude(fields[name])
-        if across not in plane.dims:
-            raise KolmoError(
-                f"`{across}` is no axis across which this grid can be cut; allowed: {', '.join(map(str, plane.dims))}"
-            )
+        allowed = ["z"] if "j" in plane.dims else [str(axis) for axis in plane.dims]
+        if across not in allowed:
+            raise KolmoError(f"`{across}` is no axis across which this grid can be cut; allowed: {', '.join(allowed)}")
+        first, last = float(plane[across].min()), float(plane[across].max())
+        # What is typed has not all digits of 2π.
+        digits = 1e-4 * (last - first)
+        if at is not None and not first - digits <= at <= last + digits:
+            raise KolmoError(f"at = {at:g}: the fields reach from {across} = {first:g} to {last:g}")
         middle = plane.sizes[across] // 2
         plane = plane.isel({across: middle}) if at is None else plane.sel({across: at}, method="nearest")
         if min(plane.shape) < 2:
@@ -258,6 +261,11 @@ def _edges(x: "xarray.DataArray", y: "xarray.DataArray", asked: Edges) -> numpy.
 
 def _axes() -> "Axes":
     return plt.subplots(figsize=(6, 4.5), layout="constrained")[1]
+
+
+def _colours(count: int) -> Sequence[Any]:
+    """At least as many colours, no two of them the same."""
+    return COLOURS if count <= len(COLOURS) else plt.get_cmap("viridis")(numpy.linspace(0, 0.95, count))
 
 
 def _open(axes: "Axes") -> "Axes":

@@ -13,6 +13,7 @@ import threading
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,16 @@ _COUNT = re.compile(r"\d+ errors?; nothing was run")
 _STOPPED = 3
 
 
+@cache
+def _absolute(named: str) -> Path:
+    """A path as it was where it was first read: `os.chdir` moves no program."""
+    return Path(named).absolute()
+
+
+if "KOLMO_PROGRAM" in os.environ:
+    _absolute(os.environ["KOLMO_PROGRAM"])
+
+
 def program() -> Path:
     """The program that everything here starts.
 
@@ -37,9 +48,10 @@ def program() -> Path:
     """
     named = os.environ.get("KOLMO_PROGRAM")
     if named:
-        if not os.access(named, os.X_OK):
-            raise KolmoError(f"KOLMO_PROGRAM is {named}, which is no program")
-        return Path(named)
+        path = _absolute(named)
+        if not os.access(path, os.X_OK):
+            raise KolmoError(f"KOLMO_PROGRAM is {path}, which is no program")
+        return path
     name = "kolmo" + (sysconfig.get_config_var("EXE") or "")
     users = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
     for folder in (sysconfig.get_path("scripts"), users, str(Path(__file__).parents[1] / "bin")):
@@ -80,12 +92,16 @@ def run(
             goes on with it.
     """
     with _typed(config) as name:
-        command = ["run", name, *_set(changes, keys)]
+        command = ["run", *_set(changes, keys)]
         command += ["--out", os.fspath(out)] if out is not None else []
         command += ["--overwrite"] if overwrite else []
-        _, told = _call(command, quiet=quiet, shown=name, may_stop=True)
+        _, told = _call([*command, "--", name], quiet=quiet, shown=name, may_stop=True)
+    if out is not None:
+        return runs.open(out)
     # A run tells where its report is when it ends.
-    report = next(line for line in reversed(told) if line.endswith("report.html"))
+    report = next((line for line in reversed(told) if line.endswith("report.html")), None)
+    if report is None:
+        raise KolmoError(f"{program()} ended, but named no run directory: give one with out=, or open it with kolmo.open", 0)
     return runs.open(Path(report).parent)
 
 
@@ -101,7 +117,7 @@ def restart(
     A run that is finished stays as it is, unless a change gives it a later end: `kolmo.restart(run, time__end=20)`.
     """
     directory = runs.path_of(run)
-    _call(["restart", str(directory), *_set(changes, keys)], quiet=quiet, may_stop=True)
+    _call(["restart", *_set(changes, keys), "--", str(directory)], quiet=quiet, may_stop=True)
     return runs.open(directory)
 
 
@@ -112,6 +128,7 @@ def converge(
     *,
     keep_cfl: bool = False,
     out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     quiet: bool = True,
     **keys: Any,
 ) -> "pandas.DataFrame":
@@ -122,6 +139,7 @@ def converge(
         points: Numbers of points along every axis that has more than one in the input.
         keep_cfl: Whether every grid has the same `time.cfl`.
         out: A directory for the table and its picture, which are thrown away where none is given.
+        overwrite: Whether a table that is in that directory may be replaced.
         changes, quiet, **keys: As for `run`.
 
     Returns:
@@ -133,9 +151,10 @@ def converge(
 
     command = ["--json", "--points", ",".join(str(n) for n in points), *_set(changes, keys)]
     command += ["--keep-cfl"] if keep_cfl else []
+    command += ["--overwrite"] if overwrite else []
     with _typed(config) as name, tempfile.TemporaryDirectory() as scratch:
         command += ["--out", scratch if out is None else os.fspath(out)]
-        printed, _ = _call(["converge", name, *command], quiet=quiet, shown=name)
+        printed, _ = _call(["converge", *command, "--", name], quiet=quiet, shown=name)
     study = json.loads(printed)
     table = pandas.DataFrame(study.pop("rows"))
     orders = ["error_l2", "error_max", "order_l2", "order_max"]
@@ -157,7 +176,7 @@ def verify(*names: str, quick: bool = True, quiet: bool = True) -> "pandas.DataF
     """
     import pandas
 
-    command = ["verify", *names, "--json", *(["--quick"] if quick else [])]
+    command = ["verify", "--json", *(["--quick"] if quick else []), "--", *names]
     # A check that fails is a row of the table, and no reason to end.
     printed, _ = _call(command, quiet=quiet, may_fail=True)
     return pandas.DataFrame(json.loads(printed)["checks"])
@@ -171,7 +190,7 @@ def cases() -> dict[str, str]:
 
 def config(case: str) -> dict[str, Any]:
     """The input that comes with a case, to change and give to `run`."""
-    printed, _ = _call(["init", case], quiet=True)
+    printed, _ = _call(["init", "--", case], quiet=True)
     return tomllib.loads(printed)
 
 

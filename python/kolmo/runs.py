@@ -4,7 +4,8 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from kolmo.plot import Plots
 
 Times = float | Iterable[float] | Literal["all"] | None
+
+# What is farther from the time that was asked for than this part of the run is not near it. A warning names so many times.
+_NEAR, _NAMED = 1e-3, 6
 
 
 def open(run: "Run | str | os.PathLike[str]") -> "Run":
@@ -51,13 +55,16 @@ class Run:
     def __repr__(self) -> str:
         if not (self.path / "summary.json").exists():
             return f"<run {self.path}, which has not ended>"
-        of = self.summary
+        try:
+            of = self.summary
+        except KolmoError as why:
+            return f"<run {self.path}: {why}>"
         return f"<run {self.path}: {self.title}, t = {of['end_time']:g}, {of['verdict']}>"
 
     @cached_property
     def config(self) -> dict[str, Any]:
         """The resolved input, `config.toml`."""
-        return tomllib.loads((self.path / "config.toml").read_text(encoding="utf-8"))
+        return _parsed(self.path / "config.toml", tomllib.loads)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -65,7 +72,7 @@ class Run:
         path = self.path / "summary.json"
         if not path.exists():
             raise KolmoError(f"{self.path} has no summary.json: it is a run that has not ended")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _parsed(path, json.loads)
 
     @property
     def verdict(self) -> str:
@@ -146,13 +153,16 @@ class Run:
         """The times at which fields were written, in L/V₀."""
         return [time for time, _ in self._files("fields", "set output.fields, for example to { every_time = 1.0 }")]
 
-    def fields(self, time: Times = None, names: list[str] | None = None, closed: bool = False) -> "xarray.Dataset":
+    def fields(
+        self, time: Times = None, names: str | Sequence[str] | None = None, closed: bool = False
+    ) -> "xarray.Dataset":
         """Fields as they were written, with their coordinates.
 
         Args:
-            time: The fields nearest to this time, in L/V₀; the last ones where it is None. Several times, or `"all"` of them,
-                give a Dataset with the dimension `time`, which holds all of them in memory.
-            names: The fields to read; all of them where it is None.
+            time: The fields nearest to this time, in L/V₀, with a warning where none were written near it; the last ones where
+                it is None. Several times, or `"all"` of them, give a Dataset with the dimension `time`, which holds all of
+                them in memory.
+            names: The field or the fields to read; all of them where it is None.
             closed: Whether the points that close the period, behind the last ones of a periodic axis, are among them. A
                 Fourier transform or a mean needs the n points of the grid without them; a picture is whole with them.
 
@@ -161,7 +171,7 @@ class Run:
             `time`. On a curvilinear grid the dimensions are (z, j, i), and `x` and `y` have the shape (ny, nx).
         """
         files = self._files("fields", "set output.fields, for example to { every_time = 1.0 }")
-        return _at_times(files, time, names, closed)
+        return _dataset(nearest(files, time), not is_one(time), names, closed)
 
     @property
     def planes(self) -> list[str]:
@@ -169,18 +179,19 @@ class Run:
         return sorted(path.name for path in (self.path / "planes").glob("*_*") if path.is_dir())
 
     def plane(
-        self, name: str, time: Times = None, names: list[str] | None = None, closed: bool = False
+        self, name: str, time: Times = None, names: str | Sequence[str] | None = None, closed: bool = False
     ) -> "xarray.Dataset":
         """Fields on a plane of `planes`, as `fields` has those of the box."""
         if name not in self.planes:
             there = ", ".join(self.planes) or "none: set output.planes"
             raise KolmoError(f"{self.path} has no plane `{name}`, but {there}")
-        return _at_times(self._files(f"planes/{name}", "set output.planes"), time, names, closed)
+        files = self._files(f"planes/{name}", "set output.planes")
+        return _dataset(nearest(files, time), not is_one(time), names, closed)
 
     def _files(self, folder: str, hint: str) -> list[tuple[float, Path]]:
         """The files of fields in a folder with their times, in order, as the `.series` file of ParaView lists them."""
         for index in (self.path / folder).glob("*.*vt[irs].series"):
-            files = json.loads(index.read_text(encoding="utf-8"))["files"]
+            files = _parsed(index, json.loads)["files"]
             return [(file["time"], self.path / folder / file["name"]) for file in files]
         raise KolmoError(f"{self.path} has no {folder}; {hint}")
 
@@ -189,12 +200,12 @@ class Run:
         """The steps of which there are checkpoints, in order."""
         return list(checkpoints.steps(self.path / "checkpoints"))
 
-    def checkpoint(self, step: int | None = None, names: list[str] | None = None) -> "xarray.Dataset":
+    def checkpoint(self, step: int | None = None, names: str | Sequence[str] | None = None) -> "xarray.Dataset":
         """The conserved fields of the checkpoint of a step, of the last one where it is None.
 
         Args:
             step: One of `checkpoints`.
-            names: The fields to read; all of them where it is None.
+            names: The field or the fields to read; all of them where it is None.
 
         Returns:
             `density`, `momentum_x`, `momentum_y`, `momentum_z`, `total_energy` and `rho_NAME` of each passive scalar, or
@@ -221,26 +232,53 @@ class Run:
         return Plots(self)
 
 
-def _at_times(files: list[tuple[float, Path]], time: Times, names: list[str] | None, closed: bool) -> "xarray.Dataset":
-    """The fields of files at one time, or of several joined along the dimension `time`."""
+def is_one(time: Times) -> bool:
+    """Whether one time is asked for, not several."""
+    return time is None or isinstance(time, Real)
+
+
+def check_one(time: Times) -> None:
+    """Refuse several times where one is drawn."""
+    if not is_one(time):
+        raise KolmoError(f"time = {time!r}: one time is drawn; allowed: a number, or None for the last")
+
+
+def nearest(written: Sequence[tuple[float, Any]], asked: Times) -> list[tuple[float, Any]]:
+    """Of what was written, in the order of its times, what is nearest to each time that is asked for, with a warning where that is
+    not near; the last where none is."""
+    if asked is None:
+        return [written[-1]]
+    times = [at for at, _ in written]
+    try:
+        if isinstance(asked, str):
+            wanted = times if asked == "all" else []
+        else:
+            wanted = [float(at) for at in cast(Iterable[float], [asked] if is_one(asked) else asked)]
+    except (TypeError, ValueError):
+        wanted = []
+    if not wanted or not all(map(math.isfinite, wanted)):
+        raise KolmoError(f'time = {asked!r}; allowed: a number, several of them, "all", or None for the last')
+    found = [min(written, key=lambda one: abs(one[0] - at)) for at in wanted]
+    for at, (time, _) in zip(wanted, found):
+        if abs(time - at) > max(_NEAR * (times[-1] - times[0]), 1e-9 * abs(at)):
+            near = sorted(sorted(times, key=lambda one: abs(one - at))[:_NAMED])
+            there = ", ".join(f"{one:g}" for one in near)
+            # Of the line that called the method of a run.
+            warnings.warn(f"nothing was written at t = {at:g}, t = {time:g} is taken; near it are {there}", stacklevel=3)
+    return found
+
+
+def _dataset(
+    files: list[tuple[float, Path]], joined: bool, names: str | Sequence[str] | None, closed: bool
+) -> "xarray.Dataset":
+    """The fields of one file, or of several joined along the dimension `time`."""
     import xarray
 
-    def one(wanted: float | None) -> "xarray.Dataset":
-        at, path = files[-1] if wanted is None else min(files, key=lambda file: abs(file[0] - wanted))
-        dataset = vtk_files.read(path, names, closed)
-        return dataset.assign_coords(time=((), at, {"units": "L/V₀"}))
-
-    if time is None:
-        return one(None)
-    if isinstance(time, str):
-        wanted = [at for at, _ in files] if time == "all" else []
-    else:
-        wanted = [float(at) for at in ([time] if isinstance(time, Real) else cast(Iterable[float], time))]
-    if not wanted or not all(map(math.isfinite, wanted)):
-        raise KolmoError(f'time = {time!r}; allowed: a number, several of them, "all", or None for the last')
-    if isinstance(time, Real):
-        return one(wanted[0])
-    datasets = [one(at) for at in wanted]
+    datasets = [
+        vtk_files.read(path, names, closed).assign_coords(time=((), at, {"units": "L/V₀"})) for at, path in files
+    ]
+    if not joined:
+        return datasets[0]
 
     def is_like_first(dataset: "xarray.Dataset") -> bool:
         points = [it.coords.to_dataset().drop_vars("time") for it in (dataset, datasets[0])]
@@ -252,3 +290,11 @@ def _at_times(files: list[tuple[float, Path]], time: Times, names: list[str] | N
             f"the fields of these times lie on different points or have other variables ({found}); read them one time at a time"
         )
     return xarray.concat(datasets, dim="time", join="exact")
+
+
+def _parsed(path: Path, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """What a file says."""
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as why:
+        raise KolmoError(f"{path} cannot be read: {why}") from why

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy
 
 from kolmo.errors import KolmoError, needs
+from kolmo.runs import check_one
 
 try:
     import pyvista
     import vtk
 except ImportError as why:
-    raise needs("PyVista", "plot") from why
+    raise needs("PyVista", "plot", why) from why
 
 if TYPE_CHECKING:
     import xarray
@@ -68,8 +69,10 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
         level: The surface is that of Q = `level` times the largest Q.
         off_screen: Whether it is for pictures and notebooks alone, or, where this is false, for a window too.
     """
+    check_one(time)
     names = ["q_criterion", "vorticity"]
-    fields, closed = run.fields(time, names), run.fields(time, names, closed=True)
+    fields = run.fields(time, names)
+    closed = run.fields(float(fields.time), names, closed=True)
     q = fields["q_criterion"]
     if min(q.shape) < 2 or not 0 < level < 1 or q.max() <= 0:
         raise KolmoError("a surface needs a flow in three dimensions that turns somewhere, and a level between 0 and 1")

@@ -10,6 +10,7 @@ import binascii
 import math
 import mmap
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,12 +53,12 @@ class _File:
     pieces: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
 
 
-def read(path: Path, names: list[str] | None = None, closed: bool = False) -> "xarray.Dataset":
+def read(path: Path, names: str | Sequence[str] | None = None, closed: bool = False) -> "xarray.Dataset":
     """The fields of a file, of one rank or of many.
 
     Args:
         path: A `.vti`, `.vtr`, `.vts`, or a `.pvti`, `.pvtr`, `.pvts` beside its pieces.
-        names: The fields to read; all of them where it is None.
+        names: The field or the fields to read; all of them where it is None.
         closed: Whether the points that close the period, behind the last ones of a periodic axis, are among them. A Fourier
             transform or a mean needs the n points of the grid without them; a picture is whole with them.
 
@@ -67,6 +68,7 @@ def read(path: Path, names: list[str] | None = None, closed: bool = False) -> "x
     """
     import xarray
 
+    names = [names] if isinstance(names, str) else names
     with _Mapped(path) as (head, data):
         own = _own(head, closed)
         found = _fields(path, head, names, data)
@@ -172,7 +174,7 @@ def _decoded(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.n
     return values
 
 
-def _fields(path: Path, head: _File, names: list[str] | None, data: mmap.mmap) -> dict[str, numpy.ndarray]:
+def _fields(path: Path, head: _File, names: Sequence[str] | None, data: mmap.mmap) -> dict[str, numpy.ndarray]:
     """The fields at all points of the file, [k, j, i] or [k, j, i, component]."""
     if head.pieces:
         return _joined(path, head, names)
@@ -187,7 +189,7 @@ def _fields(path: Path, head: _File, names: list[str] | None, data: mmap.mmap) -
     return found
 
 
-def _joined(path: Path, head: _File, names: list[str] | None) -> dict[str, numpy.ndarray]:
+def _joined(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, numpy.ndarray]:
     """The same, from pieces, which share the layer where they meet."""
     whole: dict[str, numpy.ndarray] = {}
     for extent, source in head.pieces:

@@ -1,6 +1,7 @@
 """Fields and planes against VTK, which reads the same files by other code."""
 
 import re
+import warnings
 
 import kolmo
 import numpy
@@ -88,11 +89,18 @@ def test_pieces_make_the_whole(name, request, tmp_path):
 
 
 def test_times_are_the_nearest_the_last_some_or_all(vortex):
-    """The fields of another time than was asked for."""
+    """The fields of another time than was asked for; of one far from it without a word."""
     times = vortex.field_times
     assert len(times) == 3 and times == sorted(times)
     assert float(vortex.fields(names=["density"]).time) == times[-1]
-    assert float(vortex.fields(0.9 * times[1], ["density"]).time) == times[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(vortex.fields(1.001 * times[1], ["density"]).time) == times[1]
+    with pytest.warns(UserWarning, match=f"t = {times[1]:g} is taken; near it are 0, ") as told:
+        assert float(vortex.fields(0.9 * times[1], "density").time) == times[1]
+    assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="nothing was written at t = "):
+        assert float(vortex.plane("z_3.14159", 0.9 * times[2]).time) == times[2]
     assert vortex.fields("all", ["density"]).density.dims == ("time", "z", "y", "x")
     pair = vortex.fields([times[2], 0.0], ["velocity"])
     assert pair.time.values.tolist() == [times[2], 0.0]

@@ -1,11 +1,14 @@
 """Figures, and that they show what they say."""
 
+import importlib
 import io
 import json
+import sys
 
 import numpy
 import pytest
 from kolmo import KolmoError
+from matplotlib.colors import to_rgb
 
 
 def drawn(axes, label):
@@ -30,7 +33,7 @@ def test_curves_are_those_of_the_series(vortex, cylinder):
 
 
 def test_slices_show_the_plane_that_they_name(vortex, cylinder):
-    """x and y the wrong way round, or another plane; a drawing by vectors that has megabytes."""
+    """x and y the wrong way round, or another plane, such as the edge for a place outside; a drawing by vectors that has megabytes."""
     whole = vortex.fields(names=["velocity"], closed=True)["velocity"]
     for across, at in (("z", None), ("x", 0.0), ("y", 3.0)):
         axes = vortex.plot.slice("velocity", across=across, at=at)
@@ -45,8 +48,15 @@ def test_slices_show_the_plane_that_they_name(vortex, cylinder):
     drawing = io.StringIO()
     axes.figure.savefig(drawing, format="svg")
     assert len(drawing.getvalue()) < 300_000
-    with pytest.raises(KolmoError, match="`x` is no axis across which this grid can be cut"):
-        cylinder.plot.slice("pressure", across="x")
+    for across in ("x", "j", "i"):
+        with pytest.raises(KolmoError, match=f"`{across}` is no axis across which this grid can be cut; allowed: z$"):
+            cylinder.plot.slice("pressure", across=across)
+    for at in (100.0, -0.1, numpy.nan):
+        with pytest.raises(KolmoError, match=f"at = {at:g}: the fields reach from z = 0 to 6.28319"):
+            vortex.plot.slice("velocity", at=at)
+    for draw in (lambda time: vortex.plot.slice("velocity", time), vortex.plot.vortices):
+        with pytest.raises(KolmoError, match="time = 'all': one time is drawn; allowed: "):
+            draw("all")
 
 
 def test_slices_round_a_body_show_what_is_near_it(cylinder):
@@ -78,12 +88,18 @@ def test_slices_round_a_body_show_what_is_near_it(cylinder):
 
 
 def test_spectra_are_those_nearest_to_the_times(vortex):
-    """A spectrum with the time of another."""
+    """A spectrum with the time of another, one that is left out, or two in one colour."""
     table = vortex.statistics["spectra"]
     last = table[(table["time"] == table["time"].max()) & (table["k"] > 0)]
-    axes = vortex.plot.spectra([99.0]).axes[0]
+    with pytest.warns(UserWarning, match="nothing was written at t = 99, ") as told:
+        axes = vortex.plot.spectra(99.0).axes[0]
+    assert told[0].filename == __file__
     shown = drawn(axes, f"t = {table['time'].max():g}")
     numpy.testing.assert_allclose(shown, last["energy"][last["energy"] > 1e-12 * last["energy"].max()])
+    curves = [line for line in vortex.plot.spectra(7 * [0.0]).axes[0].lines if line.get_label() == "t = 0"]
+    assert len({tuple(to_rgb(line.get_color())) for line in curves}) == 7
+    with pytest.raises(KolmoError, match=r"time = \[\]; allowed: "):
+        vortex.plot.spectra([])
 
 
 def test_the_mean_velocity_between_walls_is_drawn_in_wall_units(channel):
@@ -105,3 +121,13 @@ def test_vortices_are_a_surface_of_q(name, request):
     assert 0.2999 * largest < mesh["q_criterion"].mean() < 0.36 * largest
     with pytest.raises(KolmoError, match="a level between 0 and 1"):
         run.plot.vortices(level=1.0)
+
+
+def test_a_library_that_cannot_be_imported_is_not_called_missing(tmp_path, monkeypatch):
+    """Advice to install what is installed, in place of the cause."""
+    (tmp_path / "pyvista.py").write_text("raise ImportError('libGL.so.1 is not there')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("pyvista", "kolmo.surfaces"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with pytest.raises(KolmoError, match="PyVista is installed, but cannot be imported: libGL.so.1 is not there"):
+        importlib.import_module("kolmo.surfaces")

@@ -2,6 +2,7 @@
 
 import math
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -120,7 +121,8 @@ def test_a_convergence_study_is_a_table_that_leaves_no_files():
     # One term more of the Taylor series of k' moves the order by about h²/2 of the coarse grid.
     assert math.isnan(table["order_l2"][0]) and abs(table["order_l2"][1] - table.attrs["formal_order"]) < 0.04
     assert os.listdir() == []
-    kolmo.converge("acoustic-wave", [12, 16], time__end=0.1, out="order")
+    for again in (False, True):
+        kolmo.converge("acoustic-wave", [12, 16], time__end=0.1, out="order", overwrite=again)
     assert "converge.csv" in os.listdir("order")
 
 
@@ -135,11 +137,25 @@ def test_checks_cases_and_inputs_are_those_of_the_program():
 
 
 def test_the_program_is_the_one_that_is_named(monkeypatch):
-    """Another program than the user's own."""
-    assert kolmo.program().name.startswith("kolmo") and os.access(kolmo.program(), os.X_OK)
+    """Another program than the user's own, or none any more where the directory has changed."""
+    program = kolmo.program()
+    assert program.name.startswith("kolmo") and os.access(program, os.X_OK)
     monkeypatch.setenv("KOLMO_PROGRAM", "/nowhere/kolmo")
     with pytest.raises(KolmoError, match="KOLMO_PROGRAM is /nowhere/kolmo, which is no program"):
         kolmo.cases()
+    monkeypatch.setenv("KOLMO_PROGRAM", os.path.relpath(program))
+    script = "import kolmo, os; os.chdir('/'); kolmo.cases(); os.chdir('/usr'); kolmo.cases()"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_program_that_ends_without_a_run_is_an_error(monkeypatch):
+    """A `StopIteration`, for one where a name is taken for an option; a directory of which a part is read."""
+    assert kolmo.run(SMALL, out="two\nlines", quiet=True).path == Path("two\nlines")
+    with pytest.raises(KolmoError, match="^--help: no such file"):
+        kolmo.run("--help")
+    monkeypatch.setenv("KOLMO_PROGRAM", shutil.which("true"))
+    with pytest.raises(KolmoError, match="ended, but named no run directory: give one with out="):
+        kolmo.run(SMALL)
 
 
 def test_the_package_starts_without_what_takes_long_to_import():

@@ -2,12 +2,13 @@
 
 import json
 import re
+import shutil
 
 import kolmo
 import numpy
 import pytest
 from conftest import ROOT
-from kolmo import KolmoError, columns
+from kolmo import KolmoError, checkpoints, columns
 
 
 @pytest.mark.parametrize("name", ["vortex", "channel", "cylinder"])
@@ -80,13 +81,35 @@ def test_a_checkpoint_has_the_conserved_fields_with_coordinates(vortex, cylinder
         given = fields.density * fields.velocity.sel(component=axis)
         numpy.testing.assert_allclose(state[f"momentum_{axis}"], given, atol=1e-14)
     assert state.indexes["x"].equals(fields.indexes["x"])
-    assert vortex.checkpoint(2, ["density"]).attrs["step"] == 2
+    assert vortex.checkpoint(2, ["density"]).equals(vortex.checkpoint(2, "density"))
     bent = cylinder.checkpoint()
     assert bent.density.dims == ("z", "j", "i") and (bent.x == cylinder.fields().x).all()
     with pytest.raises(KolmoError, match="has no checkpoint of step 3, but of 0, 2, 4"):
         vortex.checkpoint(3)
     with pytest.raises(KolmoError, match="holds no `pressure`, but density, momentum_x"):
         vortex.checkpoint(names=["pressure"])
+
+
+@pytest.mark.parametrize(
+    ("file", "spoil", "says"),
+    [
+        ("density/c.0.0.0", None, "c.0.0.0 cannot be read: No such file"),
+        ("density/c.0.0.0", lambda data: data[:-9], "c.0.0.0 is damaged: it has .* bytes, not "),
+        ("density/c.0.0.0", lambda data: data[:99] + bytes([data[99] ^ 1]) + data[100:], "density is damaged: "),
+        ("density/zarr.json", lambda data: data[:-9], "zarr.json is damaged: it has "),
+        ("x/zarr.json", None, "x/zarr.json cannot be read: No such file"),
+    ],
+)
+def test_a_damaged_checkpoint_is_told_in_a_sentence(vortex, tmp_path, file, spoil, says):
+    """NaN for what is missing, values that nobody wrote, or an error of another library."""
+    path = tmp_path / "step_00000004.zarr"
+    shutil.copytree(vortex.path / "checkpoints" / path.name, path)
+    data = (path / file).read_bytes()
+    (path / file).unlink()
+    if spoil:
+        (path / file).write_bytes(spoil(data))
+    with pytest.raises(KolmoError, match=says):
+        checkpoints.read(path, "density")
 
 
 def test_single_precision_is_read_with_its_offset(tmp_path):
@@ -122,3 +145,16 @@ def test_a_run_says_what_it_is_and_what_is_not_yet_there(vortex, tmp_path):
         begun.checkpoint()
     with pytest.raises(KolmoError, match="is no run: it has no config.toml"):
         kolmo.open(tmp_path / "nothing")
+
+
+def test_files_that_are_cut_off_are_named(vortex, tmp_path):
+    """An error of another library that does not say of which file."""
+    run = tmp_path / "run"
+    for name in ("config.toml", "summary.json", "fields/fields.vti.series"):
+        (run / name).parent.mkdir(parents=True, exist_ok=True)
+        (run / name).write_bytes((vortex.path / name).read_bytes()[:-9])
+    cut = kolmo.open(run)
+    for read, name in ((lambda: cut.config, "config.toml"), (lambda: cut.title, "summary.json"), (cut.fields, "vti.series")):
+        with pytest.raises(KolmoError, match=f"{name} cannot be read: "):
+            read()
+    assert repr(cut).startswith(f"<run {run}: {run}/summary.json cannot be read: ")
