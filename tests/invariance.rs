@@ -3,9 +3,12 @@
 
 use kolmo::backend::cpu::Field;
 use kolmo::backend::on_host;
+use kolmo::config::{Config, StepSize, parse};
 use kolmo::scheme::{family, tableau};
 use kolmo::time::Simulation;
 use kolmo::verify::invariance::Turn;
+
+use crate::open::open_box;
 
 use crate::common::{
     CONVECTION, ENERGY, VISCOUS, advance, assert_close, config, float, max_difference, noise,
@@ -134,6 +137,11 @@ fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
     }
     assert_eq!(taken[..3], [0.03; 3]);
     assert_eq!((taken.len(), run.time().to_bits()), (4, 0.1_f64.to_bits()));
+    // What many steps are off the time that they should be is no step of its own.
+    let mut run = simulation("entropy-wave", [16, 1, 1], &["time.dt=0.03"]);
+    let target = 0.12 + 1e-8;
+    let taken = (0..4).map(|_| run.step(Some(target)).unwrap()).collect::<Vec<_>>();
+    assert!(taken[3] > 0.03 && run.time().to_bits() == target.to_bits(), "{taken:?}");
 }
 
 #[test]
@@ -299,4 +307,57 @@ fn instructions_of_another_processor_are_refused_with_the_best_there_is() {
     let config = config("taylor-green", [8; 3], &[&format!("compute.simd={other}")]);
     let error = on_host(&config.compute, None).err().unwrap().to_string();
     assert!(error.contains(&format!("compute.simd = \"{other}\": the best that")), "{error}");
+}
+
+/// Catches a face, a force or a scalar that only one form of steps knows: integrators differ by their errors alone, which are small
+/// where steps are.
+#[test]
+fn integrators_of_every_form_agree_where_steps_are_small() {
+    const SUPERSONIC: &str = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
+    const SCALAR: &str = "scalars.dye={ schmidt = 0.7, start = '1.5 + sin(x)*cos(y)' }";
+    const FILTER: &str = "scheme.filter={ order = 6, alpha = 0.45, time = 0.05 }";
+    let box_of_faces = |more: &[&str]| open_box([19, 18, 9], more);
+    let flows: [(&str, Config); 9] = [
+        ("faces", box_of_faces(&[])),
+        ("faces and a scalar", box_of_faces(&[SCALAR])),
+        ("a fast stream", config("taylor-green", [19, 18, 1], &["case.mach=1", SUPERSONIC])),
+        (
+            "a fast stream and a scalar",
+            config("taylor-green", [19, 18, 1], &["case.mach=1", SUPERSONIC, SCALAR]),
+        ),
+        ("a wall that oscillates", config("stokes-layer", [1, 21, 1], &[])),
+        ("a lid", config("lid-driven-cavity", [17, 17, 1], &[])),
+        ("a channel", config("channel", [16, 17, 16], &[])),
+        (
+            "a force",
+            config(
+                "isotropic-turbulence",
+                [16, 16, 16],
+                &["forcing={ kind = 'linear', energy = 0.5 }"],
+            ),
+        ),
+        ("a filter as a rate", config("taylor-green", [16, 16, 16], &[FILTER])),
+    ];
+    for (name, mut config) in flows {
+        config.time.step = StepSize::Fixed(2e-4);
+        let text = config.to_toml();
+        let run = |method: &str| {
+            let config = parse(&text, name, &[method.to_string()]).unwrap();
+            let mut flow = Simulation::new(&config).unwrap();
+            steps(&mut flow, 10);
+            state(&flow)
+        };
+        let expected = run("time.integrator=hale64");
+        let mut methods = vec!["time.integrator=rk4", "time.integrator=ssprk54"];
+        if !["scalar", "force", "channel"].iter().any(|word| name.contains(word)) {
+            methods.push("time.implicit={ method = 'esdirk64', tolerance = 1e-9 }");
+        }
+        for method in methods {
+            for (a, b) in expected.iter().zip(run(method)) {
+                let off = max_difference(a, &b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                println!("{name}, {method}: {off:.1e}");
+                assert!(off < 1.0, "{name}, {method}: {off:.1e}");
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{KINDS, entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
 use super::vtk::{FieldData, write_parallel, write_part};
-use super::{make_directory, read_json, remove_file, write_json, write_whole};
+use super::{make_directory, read_json, remove_file, sync_file, write_json, write_whole};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Decomposition, Grid};
@@ -35,6 +35,8 @@ pub struct FieldWriter {
     /// Whether pieces are written, even if there is one.
     in_pieces: bool,
     index: FieldIndex,
+    /// Files of this rank that may not be on disk yet.
+    unsynced: Vec<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,7 +57,8 @@ impl FieldWriter {
     pub fn new(directory: &Path, stem: &'static str, layout: Layout) -> Self {
         let index = FieldIndex { file_series_version: "1.0".into(), files: Vec::new() };
         let directory = directory.to_path_buf();
-        Self { directory, stem, in_pieces: layout.files > 1, layout, index }
+        let unsynced = Vec::new();
+        Self { directory, stem, in_pieces: layout.files > 1, layout, index, unsynced }
     }
 
     /// Go on with what is in the directory: later times than that of the step `last` are removed, all where that is none; of
@@ -173,13 +176,14 @@ impl FieldWriter {
             true => format!("step_{step:08}/rank_{rank:05}.{kind}"),
             false => whole.clone(),
         };
-        let own = || {
+        let own = &mut || {
             if part.is_empty() {
                 return Ok(0);
             }
             let path = directory.join(piece(comm.rank()));
             make_directory(path.parent().unwrap_or(&directory))?;
             write_part(&path, &image, &part, &fields)?;
+            self.unsynced.push(path.clone());
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
         // All pieces are there before a file speaks of them.
@@ -192,6 +196,7 @@ impl FieldWriter {
                 let all: Vec<_> = boxes.all().map(|(rank, part)| (piece(rank), part)).collect();
                 let path = directory.join(&whole);
                 write_whole(&path, |writer| write_parallel(writer, &image, &fields, &all))?;
+                self.unsynced.push(path);
             }
             self.index.files.retain(|entry| entry.name != whole);
             self.index.files.push(FieldEntry { name: whole.clone(), time });
@@ -200,6 +205,15 @@ impl FieldWriter {
         let listed = list();
         all_or_error(comm, listed)?;
         Ok(total(comm, bytes))
+    }
+
+    /// Have on disk what this rank has written: a checkpoint counts on it.
+    pub fn sync(&mut self) -> Result<()> {
+        // Somebody may have removed some.
+        let mut there = self.unsynced.iter().filter(|path| path.exists());
+        there.try_for_each(|path| sync_file(path))?;
+        self.unsynced.clear();
+        Ok(())
     }
 
     fn series(&self, in_pieces: bool) -> PathBuf {

@@ -98,6 +98,11 @@ pub(crate) fn write_whole(
     })
 }
 
+/// Have a file on disk.
+pub(crate) fn sync_file(path: &Path) -> Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path))
+}
+
 /// [`write_whole`] of a text.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     write_whole(path, |writer| writer.write_all(text.as_bytes()))

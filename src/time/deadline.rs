@@ -63,12 +63,32 @@ fn after(start: Instant, seconds: f64) -> Option<Instant> {
 fn batch_seconds() -> Result<f64> {
     let number = |name: &str| env::var(name).ok()?.trim().parse::<f64>().ok();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
-    // Slurm gives the end as seconds since 1970; PBS the length of the job, which is about to begin.
-    let left = number("SLURM_JOB_END_TIME").map(|end| end - now).or(number("PBS_WALLTIME"));
+    // Slurm gives the end as seconds since 1970; PBS the length of the job, which began with its session.
+    let length = || number("PBS_WALLTIME").map(|length| length - session_age().unwrap_or(0.0));
+    let left = number("SLURM_JOB_END_TIME").map(|end| end - now).or_else(length);
     left.map(|left| left.max(0.0)).ok_or_else(|| {
         Error::refused(
             "time.wall_limit = \"auto\", and no batch system says when this job ends",
             "neither SLURM_JOB_END_TIME nor PBS_WALLTIME is set to a number of seconds; give the time, as in \"11h50m\"",
         )
     })
+}
+
+/// Seconds since the leader of this session began, the shell of a batch job; `None` where the system does not tell.
+#[cfg(target_os = "linux")]
+fn session_age() -> Option<f64> {
+    use std::fs::read_to_string;
+    // SAFETY: questions about this process and the system, which cannot fail with these arguments.
+    let (leader, ticks) = unsafe { (libc::getsid(0), libc::sysconf(libc::_SC_CLK_TCK)) };
+    // Behind the name, which may hold anything, stands the third of the numbers of proc(5); the 22nd is when the process began.
+    let stat = read_to_string(format!("/proc/{leader}/stat")).ok()?;
+    let began: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    let uptime: f64 =
+        read_to_string("/proc/uptime").ok()?.split_whitespace().next()?.parse().ok()?;
+    Some((uptime - began / ticks as f64).max(0.0))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn session_age() -> Option<f64> {
+    None
 }

@@ -2,9 +2,10 @@
 
 use super::available_memory;
 use super::largest::{advice, largest};
+use super::output::selected;
 use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
 use crate::backend::ranks::Needed;
-use crate::config::{Config, FilterConfig, Pencils};
+use crate::config::{Config, FilterConfig, Pencils, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
 use crate::physics::{FieldCounts, all_sweeps, composed_room};
@@ -161,6 +162,17 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
     }
 }
 
+/// Values a point that are on the host while fields are written: one variable as it is computed, and of all those that are written the
+/// points that are.
+fn for_fields(config: &Config) -> f64 {
+    let Some(fields) = &config.output.fields else { return 0.0 };
+    let grid = config.grid();
+    let written: usize = selected(fields, &grid).points.iter().product();
+    let components = fields.variables.iter().map(Variable::components);
+    let largest = components.clone().max().unwrap_or(0);
+    largest as f64 + components.sum::<usize>() as f64 * written as f64 / grid.len() as f64
+}
+
 /// Bytes that outputs need on the host while they are made.
 pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
@@ -176,7 +188,7 @@ pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     });
     let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
     let copies = if later { state } else { 0 };
-    8.0 * block.len() as f64 * (copies + statistics) as f64
+    8.0 * block.len() as f64 * (copies as f64 + for_fields(config).max(statistics as f64))
 }
 
 /// Whether F U − U is held.

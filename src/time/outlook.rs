@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::memory::UNKNOWNS;
+use super::output::selected;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
 use super::refusals::impossible_start;
@@ -178,8 +179,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
     let columns = physics::columns(&problem).len();
     let mut parts = vec![("series", times(output.series) * columns as f64 * CELL)];
     if let Some(fields) = &output.fields {
-        let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
-        let points = Selection::between(&grid, from, to, fields.stride).points;
+        let points = selected(fields, &grid).points;
         // Files of curvilinear grids have three coordinates of every point.
         let coordinates =
             if grid.plane.is_some() { 3.0 * width(Some(Precision::F64)) } else { 0.0 };
@@ -214,7 +214,8 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         // `bdf2` goes on from the state before, too.
         let before = config.time.implicit.filter(|implicit| implicit.method == Marching::Bdf2);
         let state = (problem.fields() + before.map_or(0, |_| UNKNOWNS)) as f64;
-        let kept = checkpoint.schedule.map_or(1.0, times).min(checkpoint.keep as f64);
+        // The oldest goes when the newest is there.
+        let kept = checkpoint.schedule.map_or(1.0, times).min(checkpoint.keep as f64 + 1.0);
         parts.push(("checkpoints", kept * state * count(grid.points) * width(None)));
     }
     parts

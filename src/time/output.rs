@@ -9,7 +9,7 @@ use super::output_schedule::Kind;
 use super::pictures::{Pixels, every, pixels, stride};
 use super::run_loop::Run;
 use crate::comm::{Communicator, all_or_error};
-use crate::config::{Config, OnFailure, Precision, Variable};
+use crate::config::{Config, FieldsConfig, OnFailure, Precision, Variable};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::io::checkpoint::OutputProgress;
@@ -204,8 +204,7 @@ impl Volumes {
         let all = Selection::all(grid);
         let layout = |selection, files| Layout { grid: grid.clone(), selection, files };
         let fields = config.output.fields.as_ref().map(|fields| {
-            let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
-            let selection = Selection::between(grid, from, to, fields.stride);
+            let selection = selected(fields, grid);
             let files = fields.pieces.map_or(comm.size(), |pieces| pieces.min(comm.size()));
             let directory = directory.join("fields");
             Volume {
@@ -260,6 +259,12 @@ impl Volumes {
         Ok(volumes)
     }
 
+    /// Have all that this rank has written on disk.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let volumes = self.fields.iter_mut().chain(&mut self.planes);
+        volumes.flat_map(|volume| &mut volume.writers).try_for_each(FieldWriter::sync)
+    }
+
     /// (step, time) of all that was written, by the folder in `directory`.
     pub(super) fn written(&self, directory: &Path) -> BTreeMap<String, Vec<(u64, f64)>> {
         let writers = self.fields.iter().chain(&self.planes).flat_map(|volume| &volume.writers);
@@ -272,6 +277,12 @@ impl Volumes {
             _ => self.planes.as_mut(),
         }
     }
+}
+
+/// The points of `grid` of which `fields` are written.
+pub(super) fn selected(fields: &FieldsConfig, grid: &Grid) -> Selection {
+    let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |it| (it.from, it.to));
+    Selection::between(grid, from, to, fields.stride)
 }
 
 /// The folder of a writer in the run directory, as in its manifest.

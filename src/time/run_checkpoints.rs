@@ -10,6 +10,7 @@ use crate::config::CheckpointConfig;
 use crate::error::Result;
 use crate::io::RunDirectory;
 use crate::io::checkpoint::{self, OutputProgress, WriteOptions};
+use crate::io::progress::tell;
 use crate::io::series::TableMark;
 
 /// How a run that is stopped writes one though the input asks for none.
@@ -30,7 +31,17 @@ impl Run<'_> {
         let step = self.simulation.steps();
         // The rows that it counts on are on disk first.
         let synced = self.sync_tables(step);
-        let Some(tables) = self.tolerate_failure(synced)? else { return Ok(()) };
+        let Some(tables) = self.tolerate_failure(synced)? else {
+            if self.files.is_some() {
+                tell(&format!("warning: no checkpoint of step {step}: it counts on that file"));
+            }
+            return Ok(());
+        };
+        // So are the fields.
+        let synced = self.volumes.sync();
+        if self.tolerate_failure(synced)?.is_none() {
+            return Ok(());
+        }
         // What was switched off may be switched on again.
         let OutputProgress { tables: marks, volumes, restarts, earlier, .. } = &self.before;
         let (mut marks, mut volumes) = (marks.clone(), volumes.clone());

@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::io::checkpoint::OutputProgress;
 use crate::io::series::cut;
 use crate::io::{
-    Progress, RunDirectory, SeriesWriter, SliceWriter, USER_REFERENCE, remove_file, write_whole,
+    Progress, RunDirectory, SeriesWriter, SliceWriter, USER_REFERENCE, remove_file, sync_file,
+    write_whole,
 };
 
 pub(super) struct Files {
@@ -69,6 +70,8 @@ impl Files {
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;
         }
+        // A restart reads it whatever became of the machine.
+        sync_file(&directory.join("config.toml"))?;
         // Those of a flow that the run was before, or of an input that had one.
         for (name, is_there) in
             [("reference.csv", reference.is_some()), (USER_REFERENCE, curves.is_some())]

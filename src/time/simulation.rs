@@ -20,6 +20,9 @@ use crate::physics::{
 use crate::real::Values;
 use crate::statistics::Sample;
 
+/// A fixed step is longer by this part where it would else leave less than that to the next time that is to be met.
+const SLIVER: f64 = 1e-3;
+
 /// The phase of right-hand sides and updates; on a device their checks too, which are waited for with them.
 pub(super) const STEPS: &str = "right-hand sides and updates";
 pub(super) const CHECKS: &str = "step size and checks";
@@ -185,7 +188,8 @@ impl Simulation {
         self.rate.map(|rate| self.next_dt(rate, None))
     }
 
-    /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it.
+    /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it. A fixed one is a little
+    /// longer there: many steps are the time that they should be but for round-off.
     pub(super) fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
         let dt = match self.size {
             StepSize::Cfl(cfl) => cfl / rate,
@@ -193,7 +197,8 @@ impl Simulation {
         };
         let left = until.map_or(f64::INFINITY, |until| until - self.moment.time);
         match self.size {
-            _ if left <= dt * (1.0 + 1e-9) => left,
+            _ if left <= dt => left,
+            StepSize::Fixed(_) if left <= dt * (1.0 + SLIVER) => left,
             StepSize::Cfl(_) if left < 2.0 * dt => 0.5 * left,
             _ => dt,
         }

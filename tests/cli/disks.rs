@@ -151,7 +151,7 @@ fn tables_of_statistics_that_have_room_are_whole_where_another_has_none() {
         let line = format!(
             "trap '' XFSZ; {limit} exec {kolmo} run taylor-green --backend cpu --out {out} --set 'grid.points=[8, 8, 8]' \
              --set 'time={{ max_steps = 8, dt = 1e-3 }}' --set 'output.{statistics}' --set output.on_failure=continue \
-             --set output.fields=none --set output.checkpoint=none"
+             --set output.fields=none --set 'output.checkpoint={{ every_steps = 5 }}'"
         );
         let outcome = shell(dir.path(), &line);
         assert_eq!(outcome.code, Some(0), "{}", outcome.err);
@@ -164,6 +164,9 @@ fn tables_of_statistics_that_have_room_are_whole_where_another_has_none() {
         told.contains("gradients.csv") && told.contains("the run goes on without it"),
         "{told}"
     );
+    // Nor is there a checkpoint that counts on it, which nobody was told.
+    assert!(told.contains("warning: no checkpoint of step 5: "), "{told}");
+    assert!(names(&dir.path().join("whole/checkpoints")).contains(&"step_00000005.zarr".into()));
     let table = |run: &str, name: &str| read(dir.path().join(run).join("statistics").join(name));
     for name in ["moments.csv", "turbulence.csv", "gradient_moments.csv"] {
         assert_eq!(table("full", name), table("whole", name), "{name}");

@@ -58,10 +58,14 @@ fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
     let steady = ["couette-flow", "--set", "time.implicit={ method = 'steady', steps = 20 }"];
     let told = plan(dir.path(), &steady);
     assert!(line(&told, "run").contains(" 20 steps") && !told.contains("inf"), "{told}");
-    // 8 bytes of 6 fields of the flow, 9 gradients and 3 x 3 components of spectra at 64³ points.
+    // 8 bytes of 6 fields of the flow, 9 gradients and 3 x 3 components of spectra at 64³ points; the velocity that is written, and its
+    // components as they are computed.
     let vortex = ["taylor-green", "--set", "grid.points=[64,64,64]", "--set", "time.end=1"];
-    let told = plan(dir.path(), &vortex);
+    let told = plan(dir.path(), &[&vortex[..], &["--set", "output.fields=none"]].concat());
     assert!(!told.contains("outputs"), "{told}");
+    let velocity = ["--set", "output.fields={ every_time = 1, variables = ['velocity'] }"];
+    let told = plan(dir.path(), &[&vortex[..], &velocity].concat());
+    assert!(line(&told, "outputs").contains("0.01 GiB more on the host"), "{told}");
     let statistics = ["--set", "output.statistics={ every_time = 1 }"];
     let told = plan(dir.path(), &[&vortex[..], &statistics].concat());
     assert!(line(&told, "outputs").contains("0.05 GiB more on the host"), "{told}");

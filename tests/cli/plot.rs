@@ -59,6 +59,21 @@ fn runs_are_drawn_over_each_other_with_what_differs_in_their_labels() {
     }
 }
 
+/// Catches names of columns, which a file of somebody else may have, that end an attribute of the page.
+#[test]
+fn names_of_columns_are_text_in_the_page() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        run(dir.path(), name, &[]);
+        let series = dir.path().join(name).join("series.csv");
+        let text = read(&series).replacen("enstrophy", "\"><img src=x>", 1);
+        fs::write(&series, text).unwrap();
+    }
+    done(dir.path(), ["plot", "a", "b"]);
+    let page = read(dir.path().join("plot.html"));
+    assert!(page.contains("&lt;img src=x") && !page.contains("<img"), "{page}");
+}
+
 #[test]
 fn a_curve_of_others_that_runs_share_is_drawn_once() {
     let dir = tempfile::tempdir().unwrap();

@@ -151,7 +151,7 @@ pub(super) struct Shard {
     /// (offset, length) of each part, those along x fastest.
     index: Vec<[u64; 2]>,
     offset: u64,
-    /// None where the system starts no thread but this one (`ulimit -u`).
+    /// For what is compressed; none where the system starts no thread but this one (`ulimit -u`).
     pool: Option<ThreadPool>,
 }
 
@@ -160,7 +160,8 @@ impl Shard {
     pub(super) fn create(field: Field, seal: Seal, group: &Path, name: &str) -> Result<Self> {
         let file = seal.create(group, name)?;
         let index = vec![ABSENT; field.parts().iter().product()];
-        Ok(Self { field, file, index, offset: 0, pool: ThreadPoolBuilder::new().build().ok() })
+        let pool = field.compressed.then(|| ThreadPoolBuilder::new().build().ok()).flatten();
+        Ok(Self { field, file, index, offset: 0, pool })
     }
 
     /// Add the block at the position `round`: `values` are the bytes of all its values, those along x fastest.
