@@ -6,6 +6,17 @@ use std::path::{Path, PathBuf};
 /// The result of anything that can fail in a way a user has to hear about.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What does not fit, as a sentence: "`what` need 2.0 GiB `of`; 1.0 GiB `there`".
+pub(crate) fn no_room(
+    what: impl Display,
+    [needed, free]: [f64; 2],
+    of: &str,
+    there: impl Display,
+) -> String {
+    let [needed, free] = [needed, free].map(|bytes| bytes / (1_u64 << 30) as f64);
+    format!("{what} need {needed:.1} GiB {of}; {free:.1} GiB {there}")
+}
+
 /// Everything that can go wrong, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

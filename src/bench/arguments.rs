@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
 use crate::backend::Backend;
-use crate::backend::Simd;
 use crate::backend::device::LineSolver;
-use crate::config::{self, ComputeConfig, Pencils, Precision, RightHandSide, SweepConfig, Wish};
+use crate::config::ComputeConfig;
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
@@ -273,32 +273,22 @@ impl Bench {
             | Bench::Blocks(_) => "strided",
         };
         ComputeConfig {
-            backend: match common.backend.as_str() {
-                "cpu" => config::Backend::Cpu,
-                "cuda" => config::Backend::Cuda,
-                "opencl" => config::Backend::OpenCl,
-                _ => config::Backend::Auto,
-            },
+            backend: meant(&common.backend),
             device: common.device,
             threads: common.threads.map(usize::from),
-            simd: common.simd.as_deref().map(|simd| match simd {
-                "avx512" => Simd::Avx512,
-                "avx2" => Simd::Avx2,
-                "neon" => Simd::Neon,
-                _ => Simd::Baseline,
-            }),
-            precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
+            simd: common.simd.as_deref().map(meant),
+            precision: meant(&common.precision),
+            pencils: meant(pencils),
             tune: false,
-            sweeps: SweepConfig::default(),
-            line_solver: None,
-            pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
-            right_hand_side: RightHandSide::Fused,
-            distributed: None,
-            ranks: None,
-            device_aware: Wish::Auto,
-            nccl: Wish::Auto,
+            ..ComputeConfig::default()
         }
     }
+}
+
+/// What a word is in an input.
+fn meant<T: DeserializeOwned>(word: &str) -> T {
+    T::deserialize(word.into_deserializer())
+        .unwrap_or_else(|why: value::Error| unreachable!("{why}"))
 }
 
 impl Common {

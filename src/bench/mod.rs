@@ -22,6 +22,7 @@ mod table;
 
 pub use arguments::Bench;
 pub use output::Report;
+pub(crate) use output::Row;
 
 use std::sync::Arc;
 

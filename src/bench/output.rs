@@ -8,26 +8,28 @@ use super::blocks::{BlockRow, MeshRow};
 use super::measure::Times;
 use super::ranks::report::{MessageRow, Spreading};
 use super::sweeps::SweepRow;
-use super::table::{Table, figure, write_aligned};
+use super::table::{Table, figure};
 use crate::backend::device::{Api, DeviceInfo};
 use crate::error::{Error, Result};
+use crate::io::json;
+use crate::io::page::aligned;
 use crate::io::summary::Machine;
 use crate::model::Rates;
 
 /// Everything that one command measured. Its [`Display`](std::fmt::Display) is a table.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    machine: MachineReport,
+    pub(crate) machine: MachineReport,
     pub(super) copy: CopyReport,
-    pub(super) results: Vec<Row>,
+    pub(crate) results: Vec<Row>,
     /// Of messages between ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) messages: Vec<MessageRow>,
     /// Meshes, and sweeps over blocks on them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) meshes: Vec<MeshRow>,
+    pub(crate) meshes: Vec<MeshRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) blocks: Vec<BlockRow>,
+    pub(crate) blocks: Vec<BlockRow>,
     /// For `kolmo model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rates: Option<Rates>,
@@ -50,16 +52,23 @@ pub(super) struct CopyReport {
 
 /// The machine and, where it was used, the device.
 #[derive(Debug, Serialize)]
-struct MachineReport {
+pub(crate) struct MachineReport {
     version: &'static str,
     #[serde(flatten)]
-    machine: Machine,
-    device: Option<DeviceReport>,
+    pub(crate) machine: Machine,
+    pub(crate) device: Option<DeviceReport>,
+}
+
+impl MachineReport {
+    /// The name of the device, else of the processor.
+    pub(crate) fn name(&self) -> &str {
+        self.device.as_ref().map_or(&self.machine.cpu, |device| &device.name)
+    }
 }
 
 /// A device, as far as speed depends on it.
 #[derive(Debug, Serialize)]
-struct DeviceReport {
+pub(crate) struct DeviceReport {
     api: &'static str,
     index: usize,
     name: String,
@@ -86,8 +95,8 @@ impl DeviceReport {
 
 /// The best and the middle of all repeats.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Spread {
-    pub(super) min: f64,
+pub(crate) struct Spread {
+    pub(crate) min: f64,
     pub(super) median: f64,
 }
 
@@ -105,18 +114,18 @@ impl Spread {
 
 /// One result.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub(super) name: &'static str,
     pub(super) axis: Option<&'static str>,
-    pub(super) points: [usize; 3],
+    pub(crate) points: [usize; 3],
     pub(super) scheme: Option<&'static str>,
-    pub(super) method: &'static str,
-    pub(super) backend: &'static str,
-    pub(super) threads: usize,
+    pub(crate) method: &'static str,
+    pub(crate) backend: &'static str,
+    pub(crate) threads: usize,
     pub(super) precision: &'static str,
     /// The fewest that the algorithm must move.
     pub(super) bytes_per_point: Option<usize>,
-    pub(super) ns_per_point: Spread,
+    pub(crate) ns_per_point: Spread,
     /// Of the smallest time.
     pub(super) gb_per_s: Option<f64>,
     /// Smallest time over smallest time of the copy; of a step, of one of its stages.
@@ -246,8 +255,7 @@ impl Report {
 
     /// As JSON, indented.
     pub fn json(&self) -> String {
-        // Names and numbers only: nothing that JSON could refuse.
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        json(self)
     }
 }
 
@@ -311,7 +319,7 @@ impl std::fmt::Display for Report {
         } else if self.results.iter().all(|row| row.sweep.is_none()) {
             let mut table = vec![head.map(str::to_string)];
             table.extend(self.results.iter().map(Row::cells));
-            write_aligned(f, &table, &[0, 2])?;
+            f.write_str(&aligned(&table, &[0, 2]))?;
         }
         for row in &self.results {
             if let (Some(stage), Some(phases)) = (row.ns_per_point_stage, &row.phases) {

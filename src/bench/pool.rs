@@ -3,7 +3,7 @@
 use super::place::Setup;
 use super::refusal;
 use crate::backend::{Backend, Field};
-use crate::error::Result;
+use crate::error::{Result, no_room};
 use crate::real::{Precision, Values};
 
 /// Bytes that sources and results take together at least, where [`MOST`] of each are enough: several times the largest
@@ -14,7 +14,6 @@ pub(super) const FEWEST: usize = 2;
 const MOST: usize = 16;
 /// Fields that a part may need beside, as far as that is known: scratch memory of the line solvers, and a check.
 const BESIDE: usize = 5;
-const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Fields of one length, `results` as many as `sources`.
 pub(super) struct Pool {
@@ -59,12 +58,8 @@ pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let [x, y, z] = points;
     let bytes = x * y * z * setup.compute.precision.bytes();
     let (field, fields) = (bytes as f64, count(bytes, FEWEST));
-    let sentence = |what: &str, needed: f64, free: f64| {
-        format!(
-            "{x} x {y} x {z} points need {:.1} GiB {what}; {:.1} GiB are free",
-            needed / GIB,
-            free / GIB
-        )
+    let sentence = |of: &str, needed: f64, free: f64| {
+        no_room(format!("{x} x {y} x {z} points"), [needed, free], of, "are free")
     };
     let on_place = (2 * fields + BESIDE) as f64 * field;
     // A field is made, and checked against another, on the host: in the precision of the place and in f64.

@@ -1,6 +1,8 @@
 //! Tables for people.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
+
+use crate::io::page::aligned;
 
 /// A table with a heading; its first column is words.
 #[derive(Debug)]
@@ -23,34 +25,8 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.heading)?;
-        write_aligned(f, &self.rows, &[0])
+        write!(f, "{}\n{}", self.heading, aligned(&self.rows, &[0]))
     }
-}
-
-/// Rows of cells; the columns that are `words` to the left, numbers to the right.
-pub(super) fn write_aligned<R: AsRef<[String]>>(
-    f: &mut fmt::Formatter<'_>,
-    rows: &[R],
-    words: &[usize],
-) -> fmt::Result {
-    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.as_ref().get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for row in rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.as_ref().iter().zip(&widths).enumerate() {
-            let _ = match words.contains(&column) {
-                true => write!(line, "{cell:width$}  "),
-                false => write!(line, "{cell:>width$}  "),
-            };
-        }
-        writeln!(f, "{}", line.trim_end())?;
-    }
-    Ok(())
 }
 
 /// Four significant figures: a time may be picoseconds or minutes.

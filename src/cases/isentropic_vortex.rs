@@ -48,10 +48,23 @@ impl IsentropicVortex {
         reynolds: f64::INFINITY,
         needs: [true, true, false],
     };
+}
 
-    /// 1 − T in the centre over e: (γ − 1) Ma² β² / (8π²).
-    fn coldness(&self, gas: &Gas) -> f64 {
-        (gas.gamma - 1.0) * (gas.mach * self.strength).powi(2) / (8.0 * PI * PI)
+/// 1 − T in the centre of a vortex of strength β over e: (γ − 1) Ma² β² / (8π²).
+pub(super) fn coldness(gas: &Gas, strength: f64) -> f64 {
+    (gas.gamma - 1.0) * (gas.mach * strength).powi(2) / (8.0 * PI * PI)
+}
+
+/// That vortex without a stream, at (x, y) from its centre.
+pub(super) fn vortex(gas: &Gas, strength: f64, [x, y]: [f64; 2]) -> FlowPoint {
+    let r2 = x * x + y * y;
+    let f = strength / TAU * (0.5 * (1.0 - r2)).exp();
+    let temperature = 1.0 - coldness(gas, strength) * (1.0 - r2).exp();
+    let density = temperature.powf(1.0 / (gas.gamma - 1.0));
+    FlowPoint {
+        density,
+        velocity: [-f * y, f * x, 0.0],
+        pressure: gas.reference_pressure() * density * temperature,
     }
 }
 
@@ -66,7 +79,7 @@ impl Definition for IsentropicVortex {
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        let strongest = (1.0_f64.exp() * self.coldness(gas)).sqrt();
+        let strongest = (1.0_f64.exp() * coldness(gas, self.strength)).sqrt();
         if strongest < 1.0 {
             return Vec::new();
         }
@@ -83,19 +96,14 @@ impl Definition for IsentropicVortex {
 impl FlowCase for IsentropicVortex {
     fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
         let middle = domain.middle();
-        let [dx, dy] = [0, 1].map(|j| {
+        let from_centre = [0, 1].map(|j| {
             let centre = middle[j] + self.velocity[j] * t;
             if active[j] { domain.shortest(j, centre, x[j]) } else { 0.0 }
         });
-        let r2 = dx * dx + dy * dy;
-        let f = self.strength / TAU * (0.5 * (1.0 - r2)).exp();
-        let temperature = 1.0 - self.coldness(gas) * (1.0 - r2).exp();
-        let density = temperature.powf(1.0 / (gas.gamma - 1.0));
-        FlowPoint {
-            density,
-            velocity: [self.velocity[0] - f * dy, self.velocity[1] + f * dx, 0.0],
-            pressure: gas.reference_pressure() * density * temperature,
-        }
+        let mut point = vortex(gas, self.strength, from_centre);
+        point.velocity[0] += self.velocity[0];
+        point.velocity[1] += self.velocity[1];
+        point
     }
 
     fn is_exact(&self, gas: &Gas) -> bool {

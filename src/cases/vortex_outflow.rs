@@ -1,9 +1,8 @@
 //! Vortex that a uniform stream carries out of the box.
 
-use std::f64::consts::{PI, TAU};
-
 use serde::{Deserialize, Serialize};
 
+use super::isentropic_vortex::{coldness, vortex};
 use super::{About, Definition, Domain, FlowCase, FlowPoint};
 use crate::boundary::{Beyond, Boundaries, Known, Open, Stream};
 use crate::gas::Gas;
@@ -45,11 +44,6 @@ impl VortexOutflow {
         reynolds: f64::INFINITY,
         needs: [true, true, false],
     };
-
-    /// 1 − T in the centre over e.
-    fn coldness(&self, gas: &Gas) -> f64 {
-        (gas.gamma - 1.0) * (gas.mach * self.strength).powi(2) / (8.0 * PI * PI)
-    }
 }
 
 impl Definition for VortexOutflow {
@@ -71,7 +65,7 @@ impl Definition for VortexOutflow {
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        if 1.0_f64.exp() * self.coldness(gas) < 1.0 {
+        if 1.0_f64.exp() * coldness(gas, self.strength) < 1.0 {
             return Vec::new();
         }
         let what = format!(
@@ -85,16 +79,10 @@ impl Definition for VortexOutflow {
 impl FlowCase for VortexOutflow {
     fn at(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
         let [centre_x, centre_y, _] = domain.middle();
-        let (dx, dy) = (x[0] - centre_x - t, domain.shortest(1, centre_y, x[1]));
-        let r2 = dx * dx + dy * dy;
-        let f = self.strength / TAU * (0.5 * (1.0 - r2)).exp();
-        let temperature = 1.0 - self.coldness(gas) * (1.0 - r2).exp();
-        let density = temperature.powf(1.0 / (gas.gamma - 1.0));
-        FlowPoint {
-            density,
-            velocity: [1.0 - f * dy, f * dx, 0.0],
-            pressure: gas.reference_pressure() * density * temperature,
-        }
+        let from_centre = [x[0] - centre_x - t, domain.shortest(1, centre_y, x[1])];
+        let mut point = vortex(gas, self.strength, from_centre);
+        point.velocity[0] += 1.0;
+        point
     }
 
     fn is_exact(&self, gas: &Gas) -> bool {

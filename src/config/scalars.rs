@@ -3,8 +3,9 @@
 use super::resolve::AXES;
 use super::section::Section;
 use crate::boundary::{Boundaries, Face};
-use crate::cases::custom::{Quantity, is_name};
+use crate::cases::custom::Quantity;
 use crate::cases::{AtWall, Case, PassiveScalar};
+use crate::expression::is_name;
 use crate::physics::{
     BODY_COLUMNS, CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
     Variable, columns_of,

@@ -148,10 +148,6 @@ const PASSIVE: [(&str, &str, &str, &str, &str); 2] = [
     ),
 ];
 
-/// The lines of scalars, in their order.
-const LINES: [Line; 6] =
-    [Line::Solid, Line::Dashed, Line::Dotted, Line::Long, Line::Thin, Line::Sky];
-
 /// The terms of the kinetic-energy budget.
 const TERMS: Columns = &[
     ("viscous", Line::Dashed, "ke_rate_viscous"),
@@ -244,8 +240,8 @@ fn passive(over: &Over) -> [Option<Figure>; 2] {
     PASSIVE.map(|(name, title, y_label, column, caption)| {
         let curves = scalars
             .iter()
-            .zip(LINES.into_iter().cycle())
-            .filter_map(|(scalar, line)| over.column(scalar, line, &format!("{scalar}_{column}")));
+            .zip(Line::SIDE_BY_SIDE[..6].iter().cycle())
+            .filter_map(|(scalar, &line)| over.column(scalar, line, &format!("{scalar}_{column}")));
         let curves: Vec<Curve> = curves.collect();
         let plot = (!curves.is_empty()).then(|| Plot::over_time(title, y_label, curves))?;
         Some(Figure { name: name.into(), plot, caption: caption.into() })

@@ -92,7 +92,7 @@ impl Page {
         self.needs(Script::Plots);
         self.push(&format!("<h2>{heading}</h2>\n<div class=\"plots\">"));
         for (Figure { plot, caption, name }, svg) in drawn {
-            let (title, data) = (escape(&plot.title), plot.data());
+            let (title, name, data) = (escape(&plot.title), escape(name), plot.data());
             self.push(&format!(
                 "<figure role=\"group\" id=\"plot-{name}\" aria-label=\"{title}\">\n{svg}<figcaption>{caption}</figcaption>\n\
                  <script type=\"application/json\">{data}</script>\n</figure>"
@@ -224,21 +224,30 @@ impl Table {
         format!("<div class=\"wide side\" style=\"{style}\"><table>\n{lines}</table></div>")
     }
 
-    /// Lines of text: columns as wide as what stands in them, the first to the left, the others right.
+    /// Lines of text, the first column to the left.
     pub(crate) fn text(&self) -> String {
-        let all = || std::iter::once(&self.header).chain(&self.rows);
-        let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
-        let line = |row: &Vec<String>| {
-            let cells = row.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(column, (cell, &width))| match column {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
-        };
-        all().map(line).collect()
+        let rows: Vec<_> = std::iter::once(&self.header).chain(&self.rows).collect();
+        aligned(&rows, &[0])
     }
+}
+
+/// Lines of text: columns as wide as what stands in them, those that are `words` to the left, the others to the right.
+pub(crate) fn aligned<R: AsRef<[String]>>(rows: &[R], words: &[usize]) -> String {
+    let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.as_ref().get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &R| {
+        let cells = row.as_ref().iter().zip(&widths).enumerate();
+        let cells = cells.map(|(column, (cell, &width))| match words.contains(&column) {
+            true => format!("{cell:<width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Text as HTML, also inside an attribute.

@@ -43,15 +43,11 @@ pub(crate) enum Line {
     Sky,
     /// Long dashes in the colour of text.
     Ink,
-    /// Solid blue with a dot at every point: few points, each a number of its own.
-    Marked,
-    /// Long vermilion dashes with a dot at every point.
-    MarkedDashed,
     /// Open circles in the colour of text: data that someone else computed.
     Reference,
     /// The same in the colour of curve number n of those side by side.
     ReferenceOf(usize),
-    /// Curve number n of those side by side with a dot at every point.
+    /// Curve number n of those side by side with a dot at every point: few points, each a number of its own.
     Measured(usize),
     /// Open circles in the colour of that curve: what someone else found of the same.
     Published(usize),
@@ -72,8 +68,8 @@ impl Line {
     /// Colour, width, dashes. The colours are those that Okabe and Ito (2008) chose to be told apart by everyone.
     pub(super) fn stroke(self) -> (&'static str, u32, &'static str) {
         match self {
-            Self::Solid | Self::Marked => ("#0072B2", 3, "none"),
-            Self::Dashed | Self::MarkedDashed => ("#D55E00", 3, "10 5"),
+            Self::Solid => ("#0072B2", 3, "none"),
+            Self::Dashed => ("#D55E00", 3, "10 5"),
             Self::Dotted => ("#009E73", 3, "3 4"),
             Self::Long => ("#CC79A7", 3, "22 6"),
             Self::Thin => ("#E69F00", 2, "none"),
@@ -89,7 +85,7 @@ impl Line {
     }
 
     fn is_marked(self) -> bool {
-        matches!(self, Self::Marked | Self::MarkedDashed | Self::Measured(_))
+        matches!(self, Self::Measured(_))
     }
 
     /// What is drawn of the points, in words: a line through them, circles at all of them or at a few, a level.
@@ -410,7 +406,7 @@ mod tests {
             for [logarithmic_x, logarithmic] in
                 [[false, false], [false, true], [true, false], [true, true]]
             {
-                let line = Line::MarkedDashed;
+                let line = Line::Measured(1);
                 let curve = Curve { label: "a".into(), line, points: points.clone() };
                 let plot = Plot::over_time("title", "y", vec![curve]);
                 let svg = Plot { logarithmic_x, logarithmic, ..plot }.svg();

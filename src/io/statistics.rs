@@ -10,9 +10,6 @@ use crate::io::series::Series;
 use crate::io::spectra::{ReferenceSpectrum, Spectra, Spectrum};
 use crate::io::wall_profiles;
 
-/// How curves of different times, axes or quantities are drawn.
-const LINES: [Line; 4] = [Line::Solid, Line::Dashed, Line::Dotted, Line::Long];
-
 /// The figures that the files in `run_dir` allow; none where there are none.
 pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     let present = |name: &str| Some(run_dir.join(name)).filter(|path| path.exists());
@@ -66,7 +63,7 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
     let mut shown: Vec<&Spectrum> = rows.iter().filter_map(|&at| spectra.times.get(at)).collect();
     let at_reference = reference.and_then(|reference| spectra.nearest(reference.spectrum.time));
     shown.extend(at_reference.filter(|one| !shown.contains(one)));
-    let curves = shown.iter().zip(LINES).map(|(spectrum, line)| {
+    let curves = shown.iter().zip(Line::SIDE_BY_SIDE).map(|(spectrum, line)| {
         let label = format!("t = {:.2}", spectrum.time);
         Curve { label, line, points: spectrum.points() }
     });
@@ -112,7 +109,7 @@ fn structure_figure(table: &Series) -> Result<Option<Figure>> {
         let points = rows.map(|row| (r[row], values[row])).filter(|&(r, v)| r > 0.0 && v > 0.0);
         Curve { label: format!("along {name}"), line, points: points.collect() }
     };
-    let curves = ["x", "y", "z"].into_iter().zip(LINES).map(along);
+    let curves = ["x", "y", "z"].into_iter().zip(Line::SIDE_BY_SIDE).map(along);
     let mut curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
     if curves.is_empty() {
         return Ok(None);
@@ -138,7 +135,7 @@ fn gradient_figure(table: &Series) -> Result<Option<Figure>> {
     let mut curves: Vec<Curve> = Vec::new();
     for row in (0..time.len()).filter(|&row| time[row] == last && density[row] > 0.0) {
         if curves.last().is_none_or(|curve| curve.label != quantity[row]) {
-            let Some(&line) = LINES.get(curves.len()) else { break };
+            let Some(&line) = Line::SIDE_BY_SIDE.get(curves.len()) else { break };
             curves.push(Curve { label: quantity[row].clone(), line, points: Vec::new() });
         }
         if let Some(curve) = curves.last_mut() {
@@ -163,8 +160,8 @@ fn turbulence_figures(table: &Series) -> Result<Vec<Figure>> {
         let curve = |((column, label), line): (&(&str, &str), Line)| {
             Ok(Curve::new(label, line, time, table.required(column)?))
         };
-        let curves: Result<Vec<Curve>> = columns.iter().zip(LINES).map(curve).collect();
-        let mut plot = Plot::over_time(title, y_label, curves?);
+        let curves = columns.iter().zip(Line::SIDE_BY_SIDE).map(curve);
+        let mut plot = Plot::over_time(title, y_label, curves.collect::<Result<_>>()?);
         plot.logarithmic = columns.len() > 1;
         Ok(Figure { name: name.into(), plot, caption: caption.into() })
     };

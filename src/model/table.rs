@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Prediction;
 use super::study::{Eighty, Row, Study};
 use crate::error::Result;
+use crate::io::json;
 use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
 
@@ -64,8 +65,7 @@ fn line(to: &mut Formatter<'_>, row: &Row) -> fmt::Result {
 impl Study {
     /// As JSON.
     pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
+        json(self)
     }
 
     /// Efficiencies over numbers of ranks, one drawing of the network that comes first.
@@ -73,12 +73,11 @@ impl Study {
     /// # Errors
     /// Where the file cannot be written.
     pub fn draw(&self, path: &Path) -> Result<()> {
-        let lines = [Line::Solid, Line::Dashed, Line::Dotted, Line::Long, Line::Thin];
         let network = self.rows.first().map_or("", |row| row.network);
         let mut curves: Vec<Curve> = Vec::new();
         for row in self.rows.iter().filter(|row| row.network == network) {
             if curves.last().is_none_or(|curve| curve.label != row.method) {
-                let line = lines[curves.len() % lines.len()];
+                let line = Line::side_by_side(curves.len());
                 curves.push(Curve { label: row.method.into(), line, points: Vec::new() });
             }
             let (Some(efficiency), Some(curve)) = (row.efficiency, curves.last_mut()) else {

@@ -1,12 +1,13 @@
 //! Sweeps over blocks: tables II to IV and figures 14 and 15 of Zubair et al. 2017.
 
-use serde_json::Value;
+use std::rc::Rc;
 
 use super::Basis;
 use super::chart::{Chart, From};
 use super::finding::{Csv, Finding, cell};
 use super::lab::Lab;
 use super::published::{MESHES, SWEEPS};
+use crate::bench::Report;
 use crate::error::Result;
 use crate::io::plot::Point;
 
@@ -20,23 +21,14 @@ const MACHINE: &str = "The paper measures a K40; meshes here are boxes cut into 
                        not published.";
 
 /// Sweeps of blocks of `nb` rows, such as `1-10`, on these boxes.
-fn measured(lab: &Lab<'_>, boxes: &[&str], nb: &str) -> Result<(std::rc::Rc<Value>, String)> {
+fn measured(lab: &Lab<'_>, boxes: &[&str], nb: &str) -> Result<(Rc<Report>, String)> {
     lab.bench(&format!("blocks --points {} --nb {nb}", boxes.join(",")))
 }
 
 /// (rows of a block, ms) on the mesh of so many points.
-fn times(report: &Value, rows: u64) -> Vec<Point> {
-    let of_mesh = report["blocks"].as_array().into_iter().flatten();
-    let of_mesh = of_mesh.filter(|row| row["rows"].as_u64() == Some(rows));
-    let point =
-        |row: &Value| Some((row["nb"].as_u64()? as f64, 1e3 * row["seconds"]["min"].as_f64()?));
-    of_mesh.filter_map(point).collect()
-}
-
-fn machine(report: &Value) -> String {
-    let machine = &report["machine"];
-    let name = machine["device"]["name"].as_str().or(machine["cpu"].as_str());
-    name.unwrap_or("this machine").to_string()
+fn times(report: &Report, rows: usize) -> Vec<Point> {
+    let of_mesh = report.blocks.iter().filter(|row| row.rows == rows);
+    of_mesh.map(|row| (row.nb as f64, 1e3 * row.seconds.min)).collect()
 }
 
 /// Zubair et al. 2017, table II.
@@ -49,15 +41,12 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
         csv.row(["published".into(), a, b, c, d, e]);
     }
     let mut found = Vec::new();
-    for mesh in report["meshes"].as_array().into_iter().flatten() {
-        let number = |value: &Value| value.as_u64().unwrap_or(0);
-        let colours = mesh["colours"].as_array().into_iter().flatten().map(number);
-        let colours: Vec<u64> = colours.collect();
-        let ends = [colours.iter().max(), colours.iter().min()].map(|n| n.copied().unwrap_or(0));
-        let (rows, blocks) = (number(&mesh["rows"]), number(&mesh["blocks"]));
-        let all = [rows, blocks, colours.len() as u64, ends[0], ends[1]];
-        found.push(format!("{rows} points, {blocks} blocks, {} colours", colours.len()));
-        let [a, b, c, d, e] = all.map(|n| n.to_string());
+    for mesh in &report.meshes {
+        let (rows, blocks, colours) = (mesh.rows, mesh.blocks, mesh.colours.len());
+        let ends = [mesh.colours.iter().max(), mesh.colours.iter().min()];
+        let [most, fewest] = ends.map(|n| n.copied().unwrap_or(0));
+        found.push(format!("{rows} points, {blocks} blocks, {colours} colours"));
+        let [a, b, c, d, e] = [rows, blocks, colours, most, fewest].map(|n| n.to_string());
         csv.row(["exact".into(), a, b, c, d, e]);
     }
     Ok(Finding::table(csv, Vec::new()).saying(
@@ -82,21 +71,20 @@ pub(super) fn sweeps(
     let mut chart = Chart::new("One sweep over all colours", "rows of a block", "time, ms");
     let mut here = Vec::new();
     let mut gains = Vec::new();
-    let mut rows = |points: u64, nb: usize, basis: &str, method: &str, ms: f64| {
+    let mut rows = |points: usize, nb: usize, basis: &str, method: &str, ms: f64| {
         csv.row([points.to_string(), nb.to_string(), basis.into(), method.into(), cell(ms)]);
     };
     for at in meshes {
         let (points, published) = SWEEPS[at - 1];
         for (nb, [baseline, optimised]) in (1..).zip(published) {
-            rows(points as u64, nb, "published", "libraries", *baseline);
-            rows(points as u64, nb, "published", "optimised", *optimised);
+            rows(points, nb, "published", "libraries", *baseline);
+            rows(points, nb, "published", "optimised", *optimised);
             gains.push(baseline / optimised);
         }
         if !used.contains(&at) {
             continue;
         }
-        let mesh = report["meshes"].get(at - used.start).and_then(|mesh| mesh["rows"].as_u64());
-        let mesh = mesh.unwrap_or(0);
+        let mesh = report.meshes[at - used.start].rows;
         let own = times(&report, mesh);
         for (nb, ms) in &own {
             #[expect(
@@ -125,7 +113,7 @@ pub(super) fn sweeps(
             "Times of one sweep by libraries and by the optimised kernels, which are {low:.1} to {high:.1} times faster. \
              Circles are the optimised ones."
         ),
-        format!("{command} on {}: {}.", machine(&report), here.join("; ")),
+        format!("{command} on {}: {}.", report.machine.name(), here.join("; ")),
         format!("{MACHINE} A sweep reads every block once, so times go as nb² and as the rate of memory."),
     ))
 }
@@ -133,7 +121,7 @@ pub(super) fn sweeps(
 /// Figures 14 and 15: times over the rows of a block on the smallest mesh.
 fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
     let (report, command) = measured(lab, &BOXES[..1], lab.pick(BLOCKS[0], BLOCKS[1]))?;
-    let points = report["meshes"][0]["rows"].as_u64().unwrap_or(0);
+    let points = report.meshes[0].rows;
     let own: Vec<Point> =
         times(&report, points).into_iter().filter(|(nb, _)| *nb <= most).collect();
     let title = format!("One sweep over {points} rows");
@@ -144,7 +132,7 @@ fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
         paper,
         format!(
             "{command} on {}: {:.2} ms for blocks of {} rows, {:.1} ms for {}.",
-            machine(&report),
+            report.machine.name(),
             ends[0].1,
             ends[0].0,
             ends[1].1,

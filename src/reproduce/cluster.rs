@@ -218,12 +218,10 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let n = lab.pick(256, 128);
     let words = format!("derivative --points {n} --axis x --scheme compact4 --ends closed");
     let (report, command) = lab.bench(&words)?;
-    let result = &report["results"][0];
-    let points = (n * n * n) as f64;
-    let seconds = result["ns_per_point"]["min"].as_f64().map(|ns| 1e-9 * ns * points);
-    let threads = result["threads"].as_u64().unwrap_or(1);
-    let own = format!("{} with {threads} threads", result["backend"].as_str().unwrap_or("here"));
-    row(n, own.clone(), "measured", "auto", seconds.map(in_ms));
+    let result = &report.results[0];
+    let seconds = 1e-9 * result.ns_per_point.min * (n * n * n) as f64;
+    let own = format!("{} with {} threads", result.backend, result.threads);
+    row(n, own.clone(), "measured", "auto", Some(in_ms(seconds)));
     let [low, high] =
         [f64::min, f64::max].map(|of| ratios.iter().copied().reduce(of).unwrap_or(f64::NAN));
     Ok(Finding::table(csv, Vec::new()).saying(
@@ -232,7 +230,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
         format!(
             "Modelled times by `gather`, the method of the thesis, are {low:.2} to {high:.2} of the published ones. {command} on {own}: \
              {:.2} ms for {n}³ points.",
-            1e3 * seconds.unwrap_or(f64::NAN)
+            in_ms(seconds)
         ),
         format!("{} The reference program is not here.", differences(lab)),
     ))

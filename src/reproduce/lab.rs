@@ -7,11 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use clap::Parser;
-use serde_json::Value;
 
 use super::finding::Finding;
 use super::options::ReproduceOptions;
-use crate::bench::{self, Bench};
+use crate::bench::{self, Bench, Report};
 use crate::comm::Solo;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -35,7 +34,7 @@ pub(super) struct Lab<'a> {
     rates: Option<Rates>,
     load: &'a dyn Fn(&str, &[String]) -> Result<Config>,
     /// By their words: figures of the same paper share measurements.
-    measured: RefCell<HashMap<String, Rc<Value>>>,
+    measured: RefCell<HashMap<String, Rc<Report>>>,
     /// Of the experiment at hand.
     directory: RefCell<PathBuf>,
 }
@@ -72,11 +71,11 @@ impl<'a> Lab<'a> {
         if self.quick { quick } else { full }
     }
 
-    /// What `kolmo bench` with these words measures, as its JSON, and the command.
+    /// What `kolmo bench` with these words measures, and the command.
     ///
     /// # Errors
     /// What it says, and where a result was wrong.
-    pub(super) fn bench(&self, words: &str) -> Result<(Rc<Value>, String)> {
+    pub(super) fn bench(&self, words: &str) -> Result<(Rc<Report>, String)> {
         let repeats = self.options.repeats.unwrap_or(self.pick(REPEATS[0], REPEATS[1]));
         let words = format!("{words} --repeats {repeats} --backend {}", self.options.backend);
         let command = format!("`kolmo bench {words}`");
@@ -92,10 +91,9 @@ impl<'a> Lab<'a> {
             let message = format!("error: {command}: {}", report.failures());
             return Err(Error::Elsewhere { message, exit_code: 1 });
         }
-        let value = serde_json::from_str(&report.json());
-        let value = Rc::new(value.unwrap_or_else(|_| unreachable!("a report is JSON")));
-        self.measured.borrow_mut().insert(words, Rc::clone(&value));
-        Ok((value, command))
+        let report = Rc::new(report);
+        self.measured.borrow_mut().insert(words, report.clone());
+        Ok((report, command))
     }
 
     /// The rates that the user gave, else those of the paper's machine.

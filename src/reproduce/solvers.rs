@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::Basis;
 use super::chart::{Chart, From};
 use super::finding::{Csv, Finding, cell};
 use super::lab::Lab;
 use super::published::{SOLVER_TIMES, SolverTimes};
+use crate::bench::Row;
 use crate::error::Result;
 use crate::io::plot::Point;
 
@@ -23,7 +22,7 @@ const MACHINE: &str = "The thesis times given right-hand sides in f64 on a K20, 
 struct Time {
     rows: usize,
     systems: usize,
-    method: String,
+    method: &'static str,
     ms: f64,
 }
 
@@ -46,14 +45,12 @@ impl Measured {
             "lines --points {sizes} --scheme compact4 --ends closed --precision {precision}"
         );
         let (report, command) = lab.bench(&words)?;
-        let machine = &report["machine"];
-        let name = machine["device"]["name"].as_str().or(machine["cpu"].as_str());
-        let threads = machine["threads"].as_u64().unwrap_or(1);
-        let host = machine["device"].is_null();
-        let machine = name.unwrap_or("this machine").to_string();
-        let machine = if host { format!("{machine}, {threads} threads") } else { machine };
-        let rows = report["results"].as_array().into_iter().flatten();
-        Ok(Self { times: rows.filter_map(time).collect(), command, machine })
+        let (name, threads) = (report.machine.name(), report.machine.machine.threads);
+        let machine = match report.machine.device {
+            None => format!("{name}, {threads} threads"),
+            Some(_) => name.to_string(),
+        };
+        Ok(Self { times: report.results.iter().map(time).collect(), command, machine })
     }
 
     /// The plane problems or the boxes of table 4.1, with `--quick` those that take little.
@@ -65,10 +62,9 @@ impl Measured {
         Self::new(lab, &sizes, "f64")
     }
 
-    fn methods(&self) -> Vec<&str> {
+    fn methods(&self) -> Vec<&'static str> {
         let mut seen = BTreeSet::new();
-        let new = |time: &&Time| seen.insert(time.method.clone());
-        self.times.iter().filter(new).map(|time| time.method.as_str()).collect()
+        self.times.iter().map(|time| time.method).filter(|method| seen.insert(*method)).collect()
     }
 
     /// (rows, what `of` makes of the time of `method`) of plane problems or of boxes.
@@ -101,14 +97,10 @@ impl Measured {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "points of a grid")]
-fn time(row: &Value) -> Option<Time> {
-    let points: Vec<usize> =
-        row["points"].as_array()?.iter().filter_map(|n| n.as_u64().map(|n| n as usize)).collect();
-    let [rows, across, planes] = points[..] else { return None };
-    let count = (rows * across * planes) as f64;
-    let ms = 1e-6 * row["ns_per_point"]["min"].as_f64()? * count;
-    Some(Time { rows, systems: across * planes, method: row["method"].as_str()?.into(), ms })
+fn time(row: &Row) -> Time {
+    let [rows, across, planes] = row.points;
+    let ms = 1e-6 * row.ns_per_point.min * (rows * across * planes) as f64;
+    Time { rows, systems: across * planes, method: row.method, ms }
 }
 
 fn is_plane(times: &SolverTimes) -> bool {
@@ -137,7 +129,7 @@ pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
         row(size, "published", GLOBAL, neato[0]);
         row(size, "published", SHARED, neato[1]);
         let own = measured.times.iter().filter(|time| [time.rows, time.systems] == size);
-        own.for_each(|time| row(size, "measured", &time.method, time.ms));
+        own.for_each(|time| row(size, "measured", time.method, time.ms));
     }
     let Measured { command, machine, .. } = &measured;
     let largest = measured.times.iter().max_by_key(|time| time.rows * time.systems);

@@ -6,7 +6,7 @@ use super::output::selected;
 use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
 use crate::backend::ranks::Needed;
 use crate::config::{Config, FilterConfig, Pencils, Variable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_room};
 use crate::grid::{Block, Decomposition};
 use crate::physics::{FieldCounts, all_sweeps, composed_room};
 use crate::scheme::Form;
@@ -81,18 +81,11 @@ fn check(
 }
 
 /// What is said of bytes that are needed and more than there are.
-fn too_large(block: &Block, ranks: usize, [needed, available]: [f64; 2], advice: &str) -> Error {
-    const GIB: f64 = (1_u64 << 30) as f64;
+fn too_large(block: &Block, ranks: usize, bytes: [f64; 2], advice: &str) -> Error {
     let [x, y, z] = block.points;
     let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
-    Error::refused(
-        format!(
-            "{times}{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
-            needed / GIB,
-            available / GIB
-        ),
-        advice,
-    )
+    let what = format!("{times}{x} x {y} x {z} points");
+    Error::refused(no_room(what, bytes, "of memory", "are free"), advice)
 }
 
 /// The same for the memory of a device, where operators keep what they make unless every sweep is one kernel.

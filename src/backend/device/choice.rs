@@ -2,7 +2,7 @@
 
 use super::{Api, DeviceInfo, cuda, devices};
 use crate::backend::{BackendChoice, ComputeConfig, Pencils};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_room};
 use crate::real::Precision;
 
 /// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
@@ -153,20 +153,13 @@ pub fn check_memory(
     points: [usize; 3],
     advice: impl FnOnce() -> String,
 ) -> Result<()> {
-    const GIB: f64 = (1_u64 << 30) as f64;
     let available = free.unwrap_or(device.memory) as f64;
     let has = if free.is_some() { "are free on" } else { "is all that there is on" };
     if needed <= available {
         return Ok(());
     }
     let [x, y, z] = points;
-    Err(Error::refused(
-        format!(
-            "{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB {has} {}",
-            needed / GIB,
-            available / GIB,
-            device.name
-        ),
-        &advice(),
-    ))
+    let what = format!("{x} x {y} x {z} points");
+    let there = format!("{has} {}", device.name);
+    Err(Error::refused(no_room(what, [needed, available], "of memory", there), &advice()))
 }

@@ -17,7 +17,7 @@ use super::refusal;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::BlockKernels;
 use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern};
-use crate::error::Result;
+use crate::error::{Result, no_room};
 use crate::real::{Precision, Real};
 use crate::splitmix::{STEP, mixed};
 use crate::time::available_memory;
@@ -40,7 +40,6 @@ const COPIED: usize = 1 << 24;
 const NUMBERS: usize = 1 << 20;
 /// Largest error of a sum of many products, as a fraction of what it is a sum of.
 const TOLERANCE: f64 = 1e-13;
-const GIB: f64 = (1_u64 << 30) as f64;
 
 pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -> Result<()> {
     if setup.compute.precision == Precision::F32 {
@@ -148,13 +147,8 @@ impl Job<'_> {
         let device = self.setup.device_memory().filter(|&free| on_place > free);
         let largest = self.setup.largest_buffer().filter(|&largest| blocks > largest);
         let free = host.or(device).or(largest)?;
-        Some(format!(
-            "blocks of {} rows on {} need {:.1} GiB of memory; {:.1} GiB are free",
-            self.nb,
-            shape(self.points),
-            needed / GIB,
-            free / GIB
-        ))
+        let what = format!("blocks of {} rows on {}", self.nb, shape(self.points));
+        Some(no_room(what, [needed, free], "of memory", "are free"))
     }
 
     /// Random blocks; those on the diagonal outweigh the others of their rows.

@@ -10,14 +10,14 @@ use crate::real::Real;
 
 /// A mesh, as table II has them.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::bench) struct MeshRow {
+pub(crate) struct MeshRow {
     /// Of the box.
     points: [usize; 3],
-    rows: usize,
+    pub(crate) rows: usize,
     /// Beside the diagonal.
-    blocks: usize,
+    pub(crate) blocks: usize,
     /// Rows of each colour.
-    colours: Vec<usize>,
+    pub(crate) colours: Vec<usize>,
 }
 
 impl MeshRow {
@@ -42,18 +42,18 @@ impl MeshRow {
 
 /// Sweeps over one matrix.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::bench) struct BlockRow {
+pub(crate) struct BlockRow {
     points: [usize; 3],
-    rows: usize,
+    pub(crate) rows: usize,
     blocks: usize,
-    nb: usize,
+    pub(crate) nb: usize,
     off_diagonal: &'static str,
     /// What solves them: `host`, or the kernels of a device.
     solver: &'static str,
     /// The fewest of one sweep.
     bytes: usize,
     /// Of one sweep over all colours.
-    seconds: Spread,
+    pub(crate) seconds: Spread,
     /// Of the smallest time.
     gb_per_s: f64,
     /// Of the copy that ran between the repeats.

@@ -169,11 +169,6 @@ impl Custom {
     }
 }
 
-/// Whether `text` is a letter with letters, digits and `_` behind it.
-pub fn is_name(text: &str) -> bool {
-    expression::is_name(text)
-}
-
 impl Definition for Custom {
     fn domain(&self) -> Domain {
         Domain::cube(std::f64::consts::TAU)
