@@ -3,7 +3,7 @@
 
 use kolmo::backend::cpu::Field;
 use kolmo::backend::on_host;
-use kolmo::config::{Config, StepSize, parse};
+use kolmo::config::{StepSize, parse};
 use kolmo::scheme::{family, tableau};
 use kolmo::time::Simulation;
 use kolmo::verify::invariance::Turn;
