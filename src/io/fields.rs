@@ -176,7 +176,7 @@ impl FieldWriter {
             true => format!("step_{step:08}/rank_{rank:05}.{kind}"),
             false => whole.clone(),
         };
-        let own = &mut || {
+        let mut own = || {
             if part.is_empty() {
                 return Ok(0);
             }

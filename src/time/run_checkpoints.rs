@@ -29,19 +29,15 @@ impl Run<'_> {
         let CheckpointConfig { compress, asynchronous, files, .. } = *asked;
         let manner = WriteOptions { compress, asynchronous, files };
         let step = self.simulation.steps();
-        // The rows that it counts on are on disk first.
+        // The rows and the fields that it counts on are on disk first.
         let synced = self.sync_tables(step);
+        let synced = synced.and_then(|tables| self.volumes.sync().map(|()| tables));
         let Some(tables) = self.tolerate_failure(synced)? else {
             if self.files.is_some() {
                 tell(&format!("warning: no checkpoint of step {step}: it counts on that file"));
             }
             return Ok(());
         };
-        // So are the fields.
-        let synced = self.volumes.sync();
-        if self.tolerate_failure(synced)?.is_none() {
-            return Ok(());
-        }
         // What was switched off may be switched on again.
         let OutputProgress { tables: marks, volumes, restarts, earlier, .. } = &self.before;
         let (mut marks, mut volumes) = (marks.clone(), volumes.clone());
