@@ -6,8 +6,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::config::WallLimit;
 use crate::error::{Error, Result};
 
-/// Bytes a second that a checkpoint is written with, as long as none was.
+/// Bytes a second that a rank, and all of them together, write a checkpoint with, as long as none was.
 const SLOW_DISK: f64 = 50e6;
+const SLOW_SYSTEM: f64 = 2e9;
 
 /// Knows when a run has to stop so that its checkpoint is written in time.
 #[derive(Debug)]
@@ -20,17 +21,21 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// For a run that began at `start`, and a state of `bytes` bytes.
+    /// For a run that began at `start`, and a state of `bytes` bytes on each of `ranks`.
     ///
     /// # Errors
     /// Where the batch system is to be asked and says nothing.
-    pub(super) fn new(limit: Option<WallLimit>, start: Instant, bytes: usize) -> Result<Self> {
+    pub(super) fn new(
+        limit: Option<WallLimit>,
+        start: Instant,
+        [bytes, ranks]: [usize; 2],
+    ) -> Result<Self> {
         let end = match limit {
             None => None,
             Some(WallLimit::Seconds(seconds)) => after(start, seconds),
             Some(WallLimit::Auto) => after(Instant::now(), batch_seconds()?),
         };
-        let guess = bytes as f64 / SLOW_DISK;
+        let guess = bytes as f64 * (ranks as f64 / SLOW_SYSTEM).max(1.0 / SLOW_DISK);
         Ok(Self { end, slowest_step: 0.0, slowest_checkpoint: None, guess })
     }
 

@@ -114,7 +114,8 @@ impl<'a> Run<'a> {
         let bytes = simulation.state().len()
             * simulation.block().len()
             * simulation.backend().precision().bytes();
-        let deadline = all_or_error(comm, Deadline::new(config.time.wall_limit, start, bytes))?;
+        let deadline = Deadline::new(config.time.wall_limit, start, [bytes, ranks]);
+        let deadline = all_or_error(comm, deadline)?;
         all_or_error(comm, check_step(config, &simulation))?;
         all_or_error(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
         let course = origin.course();
