@@ -2,7 +2,6 @@
 
 use super::available_memory;
 use super::largest::{advice, largest};
-use super::output::selected;
 use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
 use crate::backend::ranks::Needed;
 use crate::config::{Config, FilterConfig, Pencils, Variable};
@@ -156,14 +155,17 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
 }
 
 /// Values a point that are on the host while fields are written: one variable as it is computed, and of all those that are written the
-/// points that are.
+/// points that are, of a region as many as its part of the box.
 fn for_fields(config: &Config) -> f64 {
     let Some(fields) = &config.output.fields else { return 0.0 };
-    let grid = config.grid();
-    let written: usize = selected(fields, &grid).points.iter().product();
+    let of_axis = |a: usize| {
+        let length = config.grid.domain.length[a];
+        let part = fields.region.map_or(1.0, |it| ((it.to[a] - it.from[a]) / length).min(1.0));
+        if config.grid.points[a] > 1 { part / fields.stride as f64 } else { 1.0 }
+    };
     let components = fields.variables.iter().map(Variable::components);
     let largest = components.clone().max().unwrap_or(0);
-    largest as f64 + components.sum::<usize>() as f64 * written as f64 / grid.len() as f64
+    largest as f64 + components.sum::<usize>() as f64 * (0..3).map(of_axis).product::<f64>()
 }
 
 /// Bytes that outputs need on the host while they are made.
