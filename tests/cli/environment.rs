@@ -94,8 +94,8 @@ fn more_threads_than_a_machine_can_use_are_refused() {
 fn a_run_that_does_not_fit_into_the_limits_of_its_process_is_refused_before_it_begins() {
     let dir = tempfile::tempdir().unwrap();
     for (limits, set, told) in [
-        ("ulimit -v 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.2 GiB"),
-        ("ulimit -d 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.2 GiB"),
+        ("ulimit -v 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.4 GiB"),
+        ("ulimit -d 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.4 GiB"),
         ("ulimit -v 150000", "compute.threads=128", "error: the system does not start the threads"),
     ] {
         let kolmo = program();
