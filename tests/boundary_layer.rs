@@ -57,6 +57,24 @@ fn compressible_layers_have_the_integrals_of_busemann_and_chapman() {
     }
 }
 
+/// The shear at the wall and δ* of layers to which Newton's method does not lead from estimates; by SciPy's solve_bvp, a collocation of
+/// fourth order, with a tolerance of 1e-8.
+#[test]
+fn hot_layers_and_those_of_other_prandtl_numbers_are_found() {
+    let sutherland = Gas { viscosity: Viscosity::SUTHERLAND, ..air(5.0) };
+    for (gas, plate, shear, displacement) in [
+        (sutherland, None, 0.3789, 6.982),
+        (sutherland, Some(2.0), 0.4175, 4.096),
+        (Gas { prandtl: 2.0, ..air(0.2) }, Some(3.0), 0.3640, 1.968),
+    ] {
+        let layer = Similarity::new(&gas, plate).unwrap();
+        let friction = layer.friction(1.0) * (300.0_f64 / 2.0).sqrt();
+        assert!((friction - shear).abs() < 1e-4, "{plate:?}: {friction}");
+        let found = (150.0 / layer.inflow()).sqrt();
+        assert!((found - displacement).abs() < 1e-3, "{plate:?}: {found}");
+    }
+}
+
 const POINTS: [usize; 3] = [31, 33, 1];
 const LENGTH: f64 = 60.0;
 

@@ -31,7 +31,7 @@ impl AerofoilGrid {
         let contour = section.contour(radius).map_err(|why| ("radius", why))?;
         let map = Exterior::new(&contour).ok_or_else(|| {
             let why = "the conformal map onto a circle does not converge for this section";
-            ("digits", format!("\"{digits}\": {why}\nallowed: less camber or thickness"))
+            ("digits", format!("\"{digits}\": {why}\nallowed: less camber, or a thicker section"))
         })?;
         const SAMPLES: usize = 512;
         let spacing = |i: usize| map.at(1.0, map.tail + TAU * float(i) / float(SAMPLES))[1].norm();
@@ -405,7 +405,7 @@ mod tests {
                 "9904",
                 0.003,
                 "digits",
-                "\"9904\": the conformal map onto a circle does not converge for this section\nallowed: less camber or thickness",
+                "\"9904\": the conformal map onto a circle does not converge for this section\nallowed: less camber, or a thicker section",
             ),
             (
                 "0012",

@@ -29,28 +29,47 @@ const INTERVALS: u32 = 4000;
 /// Most steps towards the values on the plate, and how close far away it comes to what is known.
 const MOST: usize = 100;
 const CLOSE: f64 = 1e-11;
+/// The shortest step from one layer to the next, of the way to the last.
+const SHORTEST: f64 = 1.0 / 64.0;
 
 impl Similarity {
     /// That of `gas` over a plate of this temperature, or without a flux of heat; `None` where none is found.
     pub fn new(gas: &Gas, plate: Option<f64>) -> Option<Self> {
-        // Recovery by the factor √Pr, and the analogy of Reynolds and Crocco.
+        // The heat of friction by the recovery factor √Pr.
         let recovery = 1.0 + 0.5 * gas.prandtl.sqrt() * (gas.gamma - 1.0) * gas.mach * gas.mach;
-        let mut shot = [0.4696, plate.map_or(recovery, |t| 0.4696 * (recovery - t))];
         // f reaches its asymptote, and T its Gaussian tail.
         let hottest = plate.unwrap_or(1.0).max(recovery);
         let end = 1.7 * hottest + 9.0 / gas.prandtl.min(1.0).sqrt();
         let mut trial = Self { gas: *gas, rows: Vec::new(), step: end / f64::from(INTERVALS) };
-        let mut off = trial.shoot(plate, shot);
+        // From Blasius's layer, where T = 1, to this one by steps of Ma² and of the plate's temperature: as long ones as lead there.
+        let mut shot = [0.4696, plate.map_or(1.0, |_| 0.0)];
+        let (mut reached, mut part) = (0.0, 1.0);
+        while reached < 1.0 {
+            let next = f64::min(reached + part, 1.0);
+            trial.gas.mach = gas.mach * next.sqrt();
+            match trial.solve(plate.map(|t| 1.0 + next * (t - 1.0)), shot) {
+                Some(found) => (reached, shot) = (next, found),
+                None if part < SHORTEST => return None,
+                None => part *= 0.5,
+            }
+        }
+        (trial.displacement() > 0.0).then_some(trial)
+    }
+
+    /// What is sought on a plate of this temperature, from a guess, by Newton's method; `None` where it does not come closer.
+    fn solve(&mut self, plate: Option<f64>, guess: [f64; 2]) -> Option<[f64; 2]> {
+        let mut shot = guess;
+        let mut off = self.shoot(plate, shot);
         for _ in 0..MOST {
             if size(off) < CLOSE {
-                return (trial.displacement() > 0.0).then_some(trial);
+                return Some(shot);
             }
             let mut changes = [[0.0; 2]; 2];
             for (which, change) in changes.iter_mut().enumerate() {
                 const DIFFERENCE: f64 = 1e-7;
                 let mut beside = shot;
                 beside[which] += DIFFERENCE;
-                let found = trial.shoot(plate, beside);
+                let found = self.shoot(plate, beside);
                 *change = [0, 1].map(|k| (found[k] - off[k]) / DIFFERENCE);
             }
             let [[a, c], [b, d]] = changes;
@@ -60,7 +79,7 @@ impl Similarity {
             let mut part = 1.0;
             (shot, off) = loop {
                 let next = [0, 1].map(|k| shot[k] - part * newton[k]);
-                let found = trial.shoot(plate, next);
+                let found = self.shoot(plate, next);
                 if size(found) < size(off) {
                     break (next, found);
                 }
