@@ -44,7 +44,7 @@ pub fn budget(config: &Config) -> Result<String> {
     if outputs > 0.0 {
         line(
             "outputs",
-            format!("{} more on the host, of statistics and checkpoints", gib(outputs)),
+            format!("{} more on the host, of fields, statistics and checkpoints", gib(outputs)),
         );
     }
     if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
