@@ -66,6 +66,11 @@ fn the_viscous_form_follows_the_viscosity_unless_it_is_named() {
     assert_eq!(read(LEAST, &["gas.viscosity=power"]).scheme.viscous, ViscousForm::Midpoint);
     let named = read(LEAST, &["gas.viscosity=sutherland", "scheme.viscous=conservative"]);
     assert_eq!(named.scheme.viscous, ViscousForm::Conservative);
+    // Where ends of an axis of one point are none.
+    let flat =
+        ["grid.points=[16, 16, 1]", "boundary.z={ low = \"symmetry\", high = \"symmetry\" }"];
+    let plane = read(LEAST, &[&flat[..], &["gas.viscosity=power"]].concat());
+    assert_eq!(plane.scheme.viscous, ViscousForm::Midpoint);
     assert_eq!(named.gas.viscosity, Viscosity::Sutherland { temperature_ratio: 110.4 / 273.15 });
 }
 

@@ -212,8 +212,8 @@ fn with_keys(table: &Section<'_>, mut wall: Wall, axis: usize) -> Wall {
 }
 
 /// What a scheme cannot do along axes with ends.
-pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, boundaries: &Boundaries) {
-    if boundaries.is_periodic() {
+pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, periodic: bool) {
+    if periodic {
         return;
     }
     let why = "goes by way of midpoints, which have no closures at walls";
@@ -321,7 +321,7 @@ pub(super) fn check_force(
 }
 
 /// Whether lines along every axis close.
-fn is_periodic(boundaries: &Boundaries, points: [usize; 3]) -> bool {
+pub(super) fn is_periodic(boundaries: &Boundaries, points: [usize; 3]) -> bool {
     (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1)
 }
 

@@ -73,8 +73,10 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
     let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
-    let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (&boundaries, mapping.is_some()));
     let (points, length, maps) = grid(&grid_keys, mapping.as_ref());
+    // Ends of an axis of one point are none.
+    let periodic = boundary::is_periodic(&boundaries, points.unwrap_or([usize::MAX; 3]));
+    let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (periodic, mapping.is_some()));
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
     }
@@ -126,7 +128,6 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let others = [&grid_keys, &forcing_keys, &output_keys];
     let grid = GridConfig { points: points?, domain, stretching: maps, mapping };
-    let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
     let flow = (periodic, forcing.is_some());
     stretching::check_others(&case, flow, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
@@ -247,7 +248,7 @@ fn scheme(
     section: &Section<'_>,
     case: Option<&Case>,
     gas: &Gas,
-    (boundaries, curved): (&Boundaries, bool),
+    (periodic, curved): (bool, bool),
 ) -> Option<SchemeConfig> {
     let known: Vec<_> = families().iter().map(|family| (family.name, *family)).collect();
     let derivative = section.choice("derivative", &known);
@@ -262,13 +263,13 @@ fn scheme(
     };
     let named = section.has_other_than("viscous", "auto");
     if !named && (curved || gas.viscosity != Viscosity::Constant) {
-        scheme.viscous = match boundaries.is_periodic() && !curved {
+        scheme.viscous = match periodic && !curved {
             true => ViscousForm::Midpoint,
             false => ViscousForm::Conservative,
         };
     }
     scheme.filter = filter(section);
-    boundary::check_scheme(section, &scheme, boundaries);
+    boundary::check_scheme(section, &scheme, periodic);
     section.finish();
     scheme.derivative = if section.has("derivative") { derivative? } else { scheme.derivative };
     Some(scheme)
