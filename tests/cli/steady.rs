@@ -31,8 +31,7 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     let fields = names(&dir.path().join("whole/fields"));
     assert_eq!(fields.iter().filter(|name| name.ends_with(".vts")).count(), 2, "{fields:?}");
     let plan = done(dir.path(), ["info", "--plan", "my.toml"]).out;
-    let of_fields = plan.split_once(" of fields").unwrap().0.rsplit([':', ',']).next().unwrap();
-    assert!(of_fields.ends_with("KiB"), "{plan}");
+    assert!(plan.contains(" KiB of fields"), "{plan}");
     let plots = read(dir.path().join("whole/manifest.txt"));
     assert!(plots.contains("plots/residual.svg") && plots.contains("plots/implicit_work.svg"));
     assert!(read(dir.path().join("whole/summary.json")).contains("became steady"));
