@@ -5,6 +5,7 @@ from pathlib import Path
 import kolmo
 import matplotlib
 import pytest
+from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
@@ -13,9 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """A directory of its own for what a test runs, and no GPU, which would be another run."""
+    """A directory of its own for what a test runs, no GPU, which would be another run, and no figures of the test before."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    yield
+    pyplot.close("all")
 
 
 def make(tmp_path_factory, name, **keys):
