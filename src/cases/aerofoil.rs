@@ -70,6 +70,10 @@ impl Definition for Aerofoil {
         Some(self)
     }
 
+    fn grid_dependence(&self) -> Option<&'static str> {
+        Some("it ends at the line through the points of the section")
+    }
+
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         if self.angle.abs() <= 90.0 {
             return Vec::new();

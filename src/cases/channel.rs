@@ -70,6 +70,10 @@ impl Definition for Channel {
     fn on_grid(&self) -> Option<&dyn GridCase> {
         Some(self)
     }
+
+    fn grid_dependence(&self) -> Option<&'static str> {
+        Some("its mean flow is scaled by the sum over a grid")
+    }
 }
 
 impl GridCase for Channel {

@@ -109,6 +109,11 @@ pub trait Definition {
         Vec::new()
     }
 
+    /// Why its start is another flow on every grid; `None` where it is the same.
+    fn grid_dependence(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Periods of its `wavenumber` along x, y, z, which the grid must resolve; 0 where there are none.
     fn periods(&self) -> [u32; 3] {
         [0; 3]

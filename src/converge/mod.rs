@@ -293,16 +293,7 @@ impl Study {
     /// Why the last order is not the formal one, as far as that can be told.
     fn remarks(&self, config: &Config, floor: &Floor) -> Vec<String> {
         let mut notes = Vec::new();
-        let of_grid = match &config.case {
-            Case::Custom(it) if it.noise.as_ref().is_some_and(|it| it.amplitude.text() != "0") => {
-                Some("noise is another at every point: set `case.noise.amplitude` to \"0\"")
-            }
-            Case::IsotropicTurbulence(_) => Some("it has the waves that a grid has"),
-            Case::Channel(_) => Some("its mean flow is scaled by the sum over a grid"),
-            Case::Aerofoil(_) => Some("it ends at the line through the points of the section"),
-            _ => None,
-        };
-        notes.extend(of_grid.map(|why| {
+        notes.extend(config.case.grid_dependence().map(|why| {
             format!("the start is another on every grid, so that orders say little: {why}")
         }));
         if let Some(filter) = config.scheme.filter {

@@ -181,4 +181,9 @@ impl Definition for Custom {
     fn on_grid(&self) -> Option<&dyn GridCase> {
         Some(self)
     }
+
+    fn grid_dependence(&self) -> Option<&'static str> {
+        let noise = self.noise.as_ref().filter(|noise| noise.amplitude.text() != "0");
+        noise.map(|_| "noise is another at every point: set `case.noise.amplitude` to \"0\"")
+    }
 }

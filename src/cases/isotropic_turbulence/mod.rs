@@ -89,6 +89,10 @@ impl Definition for IsotropicTurbulence {
         Some(self)
     }
 
+    fn grid_dependence(&self) -> Option<&'static str> {
+        Some("it has the waves that a grid has")
+    }
+
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         self.spectrum.problems().into_iter().map(|sentence| ("spectrum", sentence)).collect()
     }

@@ -14,11 +14,10 @@ use crate::comm::{Communicator, all_or_error, deal};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::io::zarr::{Array, Found};
-use crate::io::{RunId, malformed, open};
+use crate::io::{RunId, malformed, open, refused};
 
 /// What to do where a checkpoint may be sound and cannot be read.
-const UNREAD: &str = "\
-       nothing was changed: what is newer than another checkpoint would be lost with this one; make it readable, or read it with the \
+const UNREAD: &str = "nothing was changed: what is newer than another checkpoint would be lost with this one; make it readable, or read it with the \
        version of Kolmo that wrote it; `--from STEP` goes on from an older one";
 
 /// What the system says, and [`parse`] of a newer format, where a file need not be damaged.
@@ -222,7 +221,7 @@ fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
 fn unless_damaged(why: Error) -> Error {
     match &why {
         Error::Io { source, .. } if UNREADABLE.contains(&source.kind()) => {
-            Error::Config(vec![why.report(), UNREAD.into()])
+            refused(why.what(), UNREAD)
         }
         _ => why,
     }

@@ -148,16 +148,14 @@ impl OpenFaces {
             self.sponges.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
         let faces = self.faces.iter_mut();
         let faces = faces.map(|it| (&mut it.target, &mut it.geometry[..], &mut it.scalars));
-        let given = self.given.iter_mut().map(|it| {
-            it.is_known = true;
-            (&mut it.target, &mut [][..], &mut it.scalars)
-        });
+        let given = self.given.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
         for (target, geometry, scalars) in sponges.chain(faces).chain(given) {
             target.know_start(backend, &mut *flow, geometry);
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
                 scalar.know_start(backend, [&mut flow[MASS], state]);
             }
         }
+        self.given.iter_mut().for_each(|face| face.is_known = true);
         self.impose(backend, flow, states);
     }
 
