@@ -1,18 +1,28 @@
-"""What the scripts of this folder share: the package `kolmo` of this checkout, and how a script begins and ends."""
+"""What the scripts of this folder share: the package `kolmo` of this checkout, and how a script begins and ends.
+
+A script imports it before all else: what it needs may be missing, and its usage is told all the same.
+"""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+if not {"-h", "--help"}.isdisjoint(sys.argv[1:]):
+    print(sys.modules["__main__"].__doc__)
+    sys.exit()
+
 # Scripts and package are of one version, and the scripts need no installation.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-import matplotlib
+try:
+    import matplotlib
 
-matplotlib.use("Agg")
-import kolmo
-import matplotlib.pyplot as plt
-from kolmo.plot import INK
+    matplotlib.use("Agg")
+    import kolmo
+    import matplotlib.pyplot as plt
+    from kolmo.plot import INK
+except ModuleNotFoundError as why:
+    sys.exit(f"error: {why}: pip install -r postprocess/requirements.txt (docs/user-guide.md says how)")
 
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 11, "text.color": INK, "axes.labelcolor": INK})
 
@@ -24,7 +34,7 @@ def script(main: Callable[..., None], usage: str | None, least: int, most: int |
         sys.exit(usage)
     try:
         main(*typed)
-    except kolmo.KolmoError as why:
+    except (kolmo.KolmoError, OSError, ValueError) as why:
         sys.exit(f"error: {why}")
 
 

@@ -8,9 +8,10 @@ RUN_DIR is a run of a flow in three dimensions that wrote `q_criterion` and `vor
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
+from common import kolmo, number, plt, script, spacing
+
 import numpy
 import vtk
-from common import kolmo, number, plt, script, spacing
 from kolmo.plot import INK, REFERENCE, RUN, magnitude
 from kolmo.surfaces import refine
 from matplotlib.colors import Normalize

@@ -8,8 +8,9 @@ first. PLANE is xy, xz or yz, through the middle of the box; where none is given
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how). No ffmpeg.
 """
 
-import numpy
 from common import kolmo, plt, script, spacing
+
+import numpy
 from kolmo.plot import label, magnitude
 from PIL import Image
 

@@ -8,8 +8,9 @@ All are drawn on the colours of the first.
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
-import numpy
 from common import kolmo, number, plt, script, spacing
+
+import numpy
 from kolmo.plot import INK
 
 

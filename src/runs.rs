@@ -122,7 +122,9 @@ fn execute_run(
         Ending::OutOfTime => "stopped early, since its wall time is nearly over",
     };
     if comm.rank() == 0 {
-        tell(&format!("{why}; to go on: {}", onwards(&path)));
+        let launcher =
+            if comm.size() > 1 { format!("mpirun -n {} ", comm.size()) } else { String::new() };
+        tell(&format!("{why}; to go on: {launcher}{}", onwards(&path)));
     }
     comm.barrier();
     Ok(ExitCode::from(3))

@@ -9,7 +9,7 @@ use kolmo::config::{Config, parse, parse_on};
 use kolmo::grid::{Axis, Decomposition};
 use kolmo::physics::{CHANNEL_COLUMNS, FORCING_COLUMNS, Force, ForcingConfig, GRADIENT_COLUMNS};
 use kolmo::statistics::profiles::{self, COLUMNS};
-use kolmo::statistics::{RunningProfiles, Sample};
+use kolmo::statistics::{BetweenWalls, RunningProfiles, Sample};
 use kolmo::time::Simulation;
 
 use crate::common::{
@@ -130,7 +130,7 @@ fn ranks_and_sweeps_operator_by_operator_agree_in_state_row_and_profiles() {
             let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
             let walls = sample.walls.as_ref().unwrap();
             let means = profiles::means(flow.backend().comm(), &cut, &grid, &sample, walls);
-            profiles::rows(&means, &grid, walls.axis, walls.heat_capacity).concat()
+            profiles::rows(&means, &grid, walls).concat()
         };
         let expected = take(on_host(&config), Decomposition::ONE);
         for ranks in [[1, 3, 1], [2, 1, 2]] {
@@ -179,7 +179,7 @@ fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
     };
     let (means, walls) = rows_of(0.0);
     let (later, _) = rows_of(0.2);
-    let rows = |means: &[f64]| profiles::rows(means, &grid, walls.axis, walls.heat_capacity);
+    let rows = |means: &[f64]| profiles::rows(means, &grid, &walls);
     let of = |row: &[f64], name: &str| row[COLUMNS.iter().position(|it| *it == name).unwrap()];
     let u_tau = (2.0_f64 / 50.0).sqrt();
     for row in rows(&means) {
@@ -228,7 +228,7 @@ fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
     // Over time, what the mean moves by is a fluctuation too, here ±0.1; time counts by the trapezoidal rule.
     let mut running = RunningProfiles::default();
     for (time, means) in [(0.0, &means), (1.0, &later), (2.0, &means)] {
-        running.add(time, means);
+        running.add(time, means, &walls);
     }
     assert_eq!(running.duration(), 2.0);
     assert!(running.check(2.0).is_ok() && running.check(1.0).is_err());
@@ -237,6 +237,56 @@ fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
     let row = &rows(&running.means().unwrap())[8];
     assert!((of(row, "velocity_x") - 1.1).abs() < 1e-13);
     assert!((of(row, "reynolds_stress_xx") - 0.5 * B * B - 0.01).abs() < 1e-13);
+    // Those of another gas are no part of them.
+    running.add(3.0, &later, &BetweenWalls { at_rest: [1.0, 10.0, 1.0], ..walls.clone() });
+    assert_eq!(running.duration(), 0.0);
+}
+
+/// Catches fluctuations that drown in the squares of the pressure and the temperature at a low Mach number.
+#[test]
+fn small_fluctuations_are_found_at_a_low_mach_number() {
+    let set = ["case.mach=1e-3", "grid.length=[1.0, 2.0, 1.0]"];
+    let mut flow = simulation("poiseuille-flow", [12, 17, 8], &set);
+    let p0 = 1e6 / 1.4;
+    set_flow(&mut flow, 1.4, |_, [x, ..]| {
+        let s = (2.0 * PI * x).sin();
+        [1.0, 1.0, 0.0, 0.0, p0 + 0.01 * s]
+    });
+    let grid = flow.grid().clone();
+    let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
+    let walls = sample.walls.as_ref().unwrap();
+    let means = profiles::means(&Solo, &Decomposition::ONE, &grid, &sample, walls);
+    for row in profiles::rows(&means, &grid, walls) {
+        let of = |name: &str| row[COLUMNS.iter().position(|it| *it == name).unwrap()];
+        let (p, t) = (0.01 * 0.5_f64.sqrt(), 0.01 * 0.5_f64.sqrt() / p0);
+        assert!((of("pressure_rms") - p).abs() < 1e-6 * p, "{}", of("pressure_rms"));
+        assert!((of("temperature_rms") - t).abs() < 1e-6 * t, "{}", of("temperature_rms"));
+    }
+}
+
+/// Catches wall units along an axis with next to no flow, where as much flows forth as back, and of the further wall where the points of a
+/// half are fewer.
+#[test]
+fn wall_units_are_along_the_flow_and_of_the_nearer_wall() {
+    let low = "grid.stretching={ y = { map = 'tanh', factor = 2.0, ends = 'low' } }";
+    for stretching in [&[][..], &[low]] {
+        let set = ["case.reynolds=50", "case.mach=0.5", "grid.length=[1.0, 2.0, 1.0]"];
+        let mut flow = simulation("poiseuille-flow", [8, 33, 8], &[&set[..], stretching].concat());
+        set_flow(&mut flow, 1.4, |_, [_, y, _]| {
+            [1.0, y, 0.0, 0.01 * (1.0 - y * y), 1.0 / (1.4 * 0.25)]
+        });
+        let grid = flow.grid().clone();
+        let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
+        let walls = sample.walls.as_ref().unwrap();
+        let means = profiles::means(&Solo, &Decomposition::ONE, &grid, &sample, walls);
+        for row in profiles::rows(&means, &grid, walls) {
+            let of = |name: &str| row[COLUMNS.iter().position(|it| *it == name).unwrap()];
+            let distance = 1.0 - of("coordinate").abs();
+            assert!((of("wall_distance") - distance).abs() < 1e-14);
+            assert!((of("viscous_stress") - 0.02).abs() < 1e-12);
+            assert!((of("u_plus") - distance / 0.02_f64.sqrt()).abs() < 1e-9);
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,6 @@ use kolmo::backend::ranks::Blocks;
 use kolmo::backend::{self, Backend, ComputeConfig, Field, cpu};
 use kolmo::comm::Solo;
 use kolmo::config::{Config, Precision, parse};
-use kolmo::grid::Decomposition;
 use kolmo::io::checkpoint::Checkpoint;
 use kolmo::physics::{NavierStokes, TermGroup};
 use kolmo::scheme::{COMPACT6_PENTA, Kind, Scheme, SchemeFamily, families, family};
@@ -282,10 +281,9 @@ pub(crate) fn assert_repeats(config: &Config, what: &str) -> (TempDir, Checkpoin
     two.row().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("step_00000004.zarr");
-    two.save(&Decomposition::ONE, &path, config).unwrap();
+    two.save(&path).unwrap();
     let saved = Checkpoint::open(&Solo, &path).unwrap();
-    let mut three =
-        Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved).unwrap();
+    let mut three = Simulation::resume(host(&config.compute), config, &saved).unwrap();
     for goes_on in [&mut two, &mut three] {
         steps(goes_on, 3);
         assert_eq!(state(goes_on), state(&one), "{what}");

@@ -36,6 +36,19 @@ fn round_a_cylinder(points: [usize; 3], more: &[&str]) -> Config {
     config("cylinder", points, &[&set, more].concat())
 }
 
+/// Catches drag and lift of a wall that lines pass, and do not go round.
+#[test]
+fn a_body_is_what_lines_go_round() {
+    let wall = "{ kind = 'wall', temperature = 1.0 }";
+    let walls = format!("boundary.y={{ low = {wall}, high = {wall} }}");
+    let between = "grid.mapping={ kind = 'expressions', x = '2*s + 0.1*sin(pi*t)*sin(2*pi*s)', y = 't + 0.1*sin(2*pi*s)*sin(pi*t)' }";
+    let round = "grid.mapping={ kind = 'expressions', x = '(1 + t)*cos(2*pi*s)', y = '-(1 + t)*sin(2*pi*s)' }";
+    for (map, is_body) in [(between, false), (round, true)] {
+        let flow = on_host(&config("custom", [24, 17, 1], &["case.u='0'", map, &walls]));
+        assert_eq!(flow.columns().iter().any(|name| name == "drag"), is_body, "{map}");
+    }
+}
+
 #[test]
 fn curved_lines_keep_what_they_should() {
     assert_verified(&["curved"]);
@@ -299,7 +312,7 @@ fn files_have_the_points_of_the_grid() {
             let own: Vec<f64> = (0..block.len()).map(value).collect();
             let field = FieldData { name: "f".into(), components: 1, values: own.into() };
             let field = writer.selection().of(&block, &field);
-            writer.write(&*comm, &cut, (7, 0.5), vec![field]).unwrap();
+            writer.write(&*comm, &cut, (7, 0.5), [Ok(field)]).unwrap();
         });
         let name = if files == 1 { "step_00000007.vts" } else { "step_00000007.pvts" };
         let script = "import sys, numpy, pyvista, vtk\n\

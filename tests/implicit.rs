@@ -44,12 +44,32 @@ fn column(flow: &mut Simulation, name: &str) -> f64 {
 }
 
 /// The flow of `config`, with what else is `set`, from what `flow` has.
-fn from(flow: &Simulation, own: &Config, config: &Config) -> Simulation {
+fn from(flow: &Simulation, config: &Config) -> Simulation {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(format!("step_{:08}.zarr", flow.steps()));
-    flow.save(&Decomposition::ONE, &path, own).unwrap();
+    flow.save(&path).unwrap();
     let saved = Checkpoint::open(&Solo, &path).unwrap();
-    Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved).unwrap()
+    Simulation::resume(host(&config.compute), config, &saved).unwrap()
+}
+
+/// Catches gas that pseudo-time makes or loses between walls, of which a steady flow may have any mass: 12 % of it.
+#[test]
+fn a_steady_run_in_a_closed_box_keeps_its_mass() {
+    let set = [
+        "case.mach=0.3",
+        "case.reynolds=100",
+        "case.u='0'",
+        "gas.viscosity={ law = 'power', exponent = 0.7 }",
+        "grid.length=[1.0, 1.0, 1.0]",
+        "boundary.y={ low = { kind = 'wall', temperature = 1.0 }, high = { kind = 'wall', temperature = 1.3, velocity = [1.0, 0.0, 0.0] } }",
+        "time.cfl=20",
+        "time.implicit={ method = 'steady' }",
+    ];
+    let mut flow = on_host(&config("custom", [1, 33, 1], &set));
+    steady(&mut flow);
+    assert!((column(&mut flow, "mass") - 1.0).abs() < 1e-12);
+    // Explicit steps come to this kinetic energy.
+    assert!((column(&mut flow, "kinetic_energy") - 0.16344).abs() < 1e-4);
 }
 
 /// Catches a residual that is not that of explicit steps, a wrong row of a wall or the far field, and steps that do not grow.
@@ -61,7 +81,7 @@ fn a_steady_flow_round_a_body_falls_by_ten_orders_and_is_that_of_explicit_steps(
     steady(&mut flow);
     assert!(column(&mut flow, "residual") <= 1e-10 * first);
     let explicit = cylinder(&["time.implicit=none", "time.cfl=0.8"]);
-    let mut explicit = from(&flow, &own, &explicit);
+    let mut explicit = from(&flow, &explicit);
     let drag = column(&mut flow, "drag");
     assert!(drag > 1.0 && drag < 2.0, "{drag}");
     steps(&mut explicit, 300);

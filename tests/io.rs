@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kolmo::Error;
 use kolmo::cases::Domain;
 use kolmo::comm::Solo;
 use kolmo::grid::{Block, Decomposition, Grid};
@@ -48,6 +49,39 @@ pub(crate) fn readback(run: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8(text).unwrap())
 }
 
+/// Catches fields that are all held before the first is written, and a file that is left of fields that end with an error.
+#[test]
+fn a_field_is_written_before_the_next_is_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let grid = Grid::periodic([16; 3], &BOX);
+    let layout = Layout { selection: Selection::all(&grid), grid, files: 1 };
+    let mut writer = FieldWriter::new(directory.path(), "fields", layout);
+    let selection = *writer.selection();
+    let length = |name: &str| fs::metadata(directory.path().join(name)).map_or(0, |it| it.len());
+    let fields = [0, 1, 2].map(|before| {
+        let values = vec![0.0; 16 * 16 * 16].into();
+        let field = FieldData { name: format!("f{before}"), components: 1, values };
+        (before, selection.of(&Block::whole([16; 3]), &field))
+    });
+    let one_by_one = fields.clone().into_iter().map(|(before, field)| {
+        // Eight bytes a value, four characters for three bytes; one plane more along each axis, all but a buffer of it on disk.
+        let written = before * (17 * 17 * 17 * 8 * 4 / 3);
+        let found = length("step_00000007.vti.part");
+        assert!(found + 8192 >= written, "{found} of {written} bytes are written");
+        Ok(field)
+    });
+    writer.write(&Solo, &Decomposition::ONE, (7, 0.5), one_by_one).unwrap();
+    assert!(length("step_00000007.vti") > 3 * 17 * 17 * 17 * 8);
+
+    let ended = fields.into_iter().map(|(before, field)| match before {
+        2 => Err(Error::Config(vec!["error: no more".into()])),
+        _ => Ok(field),
+    });
+    let error = writer.write(&Solo, &Decomposition::ONE, (8, 0.6), ended).unwrap_err();
+    assert_eq!(error.report(), "error: no more");
+    assert_eq!(length("step_00000008.vti") + length("step_00000008.vti.part"), 0);
+}
+
 /// A run that no solver made: curves like those of a Taylor-Green vortex, and a field whose value tells its index.
 fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
     let run = tempfile::tempdir().unwrap();
@@ -84,7 +118,8 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
         ];
         let moment = (step, step as f64 / 10.0);
         let block = Block::whole(points);
-        let arrays = arrays.iter().map(|array| fields.selection().of(&block, array)).collect();
+        let selection = *fields.selection();
+        let arrays = arrays.iter().map(|array| Ok(selection.of(&block, array)));
         fields.write(&Solo, &Decomposition::ONE, moment, arrays).unwrap();
         let values = ramp(points[0] * points[1]);
         let slice = Slice {

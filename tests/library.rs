@@ -102,6 +102,36 @@ fn a_case_started_from_its_own_arrays_takes_the_same_steps() {
     assert_eq!(fields[0], fields[1]);
 }
 
+/// Catches walls, faces and an exact solution that stay those of the start of the case.
+#[test]
+fn a_start_from_arrays_is_that_of_walls_and_faces_and_has_no_exact_solution() {
+    let start = |flow: &mut Simulation, u: f64| {
+        let mut arrays = ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"]
+            .map(|name| (name, flow.field(name).unwrap()));
+        arrays[1].1.fill(u);
+        flow.start_from(&views(&arrays)).unwrap();
+    };
+    let mut plates = Simulation::new(&config("couette-flow", [1, 17, 1], &[])).unwrap();
+    let columns = plates.columns().len();
+    assert!(plates.error().unwrap().is_some());
+    start(&mut plates, 0.5);
+    assert!(plates.error().unwrap().is_none());
+    assert!(plates.columns().len() + 2 == columns && plates.row().unwrap().len() + 2 == columns);
+    let u = plates.field("velocity_x").unwrap();
+    assert_eq!([u[[0, 0, 0]], u[[0, 8, 0]], u[[0, 16, 0]]], [0.0, 0.5, 1.0]);
+
+    let faces = "boundary.x={ low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }";
+    let set = ["case.amplitude=0", "case.mach=0.5", faces];
+    let mut stream = Simulation::new(&config("entropy-wave", [21, 1, 1], &set)).unwrap();
+    start(&mut stream, 0.7);
+    for _ in 0..50 {
+        stream.step(None).unwrap();
+    }
+    let off =
+        stream.field("velocity_x").unwrap().iter().map(|u| (u - 0.7).abs()).fold(0.0, f64::max);
+    assert!(off < 1e-10, "{off:e}");
+}
+
 #[test]
 fn a_start_that_is_none_is_refused_and_leaves_the_state() {
     let mut simulation = simulation(&[]);

@@ -86,6 +86,45 @@ fn a_supersonic_inflow_has_the_state_that_is_given() {
     }
 }
 
+/// Catches a start that comes in faster than sound and is only relaxed to, which grows from the face on, and one that is imposed where it
+/// comes in slower.
+#[test]
+fn a_start_that_comes_in_faster_than_sound_is_imposed_where_it_does() {
+    const WAKE: &str = "case.u='1 - 0.9*exp(-((y - 5)/2)^2) + 0.1*sin(pi*x/5)*sin(pi*y/5)^2'";
+    let faces = "boundary.x={ low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }";
+    let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 1 }";
+    for (integrator, bound) in [
+        ("time.integrator=hale64", 1e-14),
+        ("time.integrator=rk4", 1e-14),
+        // Of 20 steps, each of which is solved to 1e-6 of its first residual.
+        ("time.implicit={ method = 'sdirk22' }", 1e-8),
+    ] {
+        let set = [
+            "case.mach=2",
+            "case.reynolds=100",
+            "grid.length=[10.0, 10.0, 1.0]",
+            WAKE,
+            faces,
+            filter,
+            integrator,
+            "time.cfl=0.5",
+        ];
+        let mut flow = on_host(&config("custom", [21, 20, 1], &set));
+        let start = state(&flow);
+        steps(&mut flow, 20);
+        let now = state(&flow);
+        let mut moved = 0.0_f64;
+        for j in 0..20 {
+            let off = (0..5).map(|k| (now[k][21 * j] - start[k][21 * j]).abs()).fold(0.0, f64::max);
+            match 2.0 * start[1][21 * j] > 1.0 {
+                true => assert!(off < bound, "{integrator}: {off:e} at {j}"),
+                false => moved = moved.max(off),
+            }
+        }
+        assert!(moved > 1e-4, "{integrator}: {moved:e}");
+    }
+}
+
 /// Sawtooth waves, which no formula moves, are the filter's; what is left of the noise leaves.
 #[test]
 fn noise_dies_out_between_open_faces() {

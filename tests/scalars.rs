@@ -226,18 +226,18 @@ fn a_strongly_diffusing_scalar_shortens_the_step() {
 
 #[test]
 fn a_run_goes_on_to_the_bit_and_a_scalar_may_begin_at_a_checkpoint() {
-    let (dir, one) = (tempfile::tempdir().unwrap(), Decomposition::ONE);
+    let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("step_00000003.zarr");
     let alone = config("taylor-green", [9, 10, 11], &[DYE, FILTER]);
     let mut run = on_host(&alone);
     steps(&mut run, 3);
-    run.save(&one, &path, &alone).unwrap();
+    run.save(&path).unwrap();
     let saved = Checkpoint::open(&Solo, &path).unwrap();
     assert_eq!(saved.head.fields[5..], ["rho_dye"]);
-    let mut resumed = Simulation::resume(host(&alone.compute), &one, &alone, &saved).unwrap();
+    let mut resumed = Simulation::resume(host(&alone.compute), &alone, &saved).unwrap();
     assert_eq!(resumed.row().unwrap(), run.row().unwrap());
     let both = config("taylor-green", [9, 10, 11], &[DYE, INK, FILTER]);
-    let mut more = Simulation::resume(host(&both.compute), &one, &both, &saved).unwrap();
+    let mut more = Simulation::resume(host(&both.compute), &both, &saved).unwrap();
     let grid = more.grid().clone();
     for (at, ink) in more.field("ink").unwrap().into_iter().enumerate() {
         let [x, y, _] = grid.coordinates(grid.index(at));

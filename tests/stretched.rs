@@ -229,8 +229,7 @@ fn a_run_repeats_itself_from_a_checkpoint_which_goes_to_no_other_points() {
         let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
         let refused = |set: &str| {
             let other = flow_in_a_box(&[more, &[set]].concat());
-            let found =
-                Simulation::resume(host(&other.compute), &Decomposition::ONE, &other, &saved);
+            let found = Simulation::resume(host(&other.compute), &other, &saved);
             let Err(Error::Config(told)) = found else { panic!("{set}") };
             told[0].clone()
         };
@@ -270,7 +269,7 @@ fn vtk_reads_rectilinear_grids_whole_and_in_pieces() {
                 .collect();
             let field = FieldData { name: "f".into(), components: 1, values: own.into() };
             let field = writer.selection().of(&block, &field);
-            writer.write(&*comm, &cut, (7, 0.5), vec![field]).unwrap();
+            writer.write(&*comm, &cut, (7, 0.5), [Ok(field)]).unwrap();
         });
         let name = if files == 1 { "step_00000007.vtr" } else { "step_00000007.pvtr" };
         let script = "import sys, numpy, pyvista\n\
@@ -295,7 +294,7 @@ fn directory_of_uniform_is_unchanged() -> bool {
     let mut writer = FieldWriter::new(directory.path(), "fields", layout);
     let field = FieldData { name: "f".into(), components: 1, values: vec![0.0; 64].into() };
     let field = writer.selection().of(&Block::whole([4; 3]), &field);
-    writer.write(&Solo, &Decomposition::ONE, (1, 0.0), vec![field]).unwrap();
+    writer.write(&Solo, &Decomposition::ONE, (1, 0.0), [Ok(field)]).unwrap();
     let text = std::fs::read_to_string(directory.path().join("step_00000001.vti")).unwrap();
     text.contains(
         "<ImageData WholeExtent=\"0 4 0 4 0 4\" Origin=\"0 0 0\" Spacing=\"0.25 0.25 0.25\">",

@@ -101,11 +101,13 @@ fn the_list_names_every_family_and_runs_nothing() {
 #[test]
 fn mistakes_of_the_user_are_told_before_anything_is_run() {
     let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
     for (arguments, told) in [
         (&["operator"][..], "`operator` is no family of checks"),
         (&["--backend", "gpu"], "gpu"),
         (&["--backend", "opencl", "--device", "900"], "900"),
         (&["--html", "."], "is a directory; a page needs a file"),
+        (&["--html", "file/page.html"], "file: a file is there, not a directory"),
     ] {
         let output = verify(dir.path(), arguments);
         let said = text(&output.stderr);

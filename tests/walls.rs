@@ -6,7 +6,7 @@ use kolmo::boundary::{Boundaries, Face, Heat, Wall};
 use kolmo::config::{Config, Convection, Precision, ViscousForm, parse};
 use kolmo::engine::distributed::Method;
 use kolmo::engine::{Formula, Number, PointFormula};
-use kolmo::grid::{Axis, Block, Decomposition};
+use kolmo::grid::{Axis, Block};
 use kolmo::time::Simulation;
 
 use crate::common::{assert_repeats, config, host, on_host, state, steps};
@@ -55,7 +55,7 @@ fn a_run_between_walls_repeats_itself_to_the_bit_also_from_a_checkpoint() {
         let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
         // A finer grid would be made of waves.
         let finer = box_with_walls([19, 36, 1], more);
-        let other = Simulation::resume(host(&finer.compute), &Decomposition::ONE, &finer, &saved);
+        let other = Simulation::resume(host(&finer.compute), &finer, &saved);
         let Err(Error::Config(told)) = other else {
             panic!("another grid between walls");
         };

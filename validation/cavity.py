@@ -10,20 +10,19 @@ Markdown for each table: points, largest deviations of u and v in units of the l
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
-import csv
 import sys
 from pathlib import Path
 
-import numpy
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "postprocess"))
-from common import field_files, read_fields  # noqa: E402
+from common import kolmo, script  # noqa: E402
+
+import numpy  # noqa: E402
 
 # The coordinates of both, and u on x = 1/2, v on y = 1/2.
 Y = [0.0547, 0.0625, 0.0703, 0.1016, 0.1719, 0.2813, 0.4531, 0.5, 0.6172, 0.7344, 0.8516, 0.9531, 0.9609, 0.9688, 0.9766]
 X = [0.0625, 0.0703, 0.0781, 0.0938, 0.1563, 0.2266, 0.2344, 0.5, 0.8047, 0.8594, 0.9063, 0.9453, 0.9531, 0.9609, 0.9688]
 TABLES = {
-    100: {
+    "100": {
         "Ghia": (
             [-0.03717, -0.04192, -0.04775, -0.06434, -0.10150, -0.15662, -0.21090, -0.20581, -0.13641, 0.00332, 0.23151, 0.68717,
              0.73722, 0.78871, 0.84123],
@@ -31,7 +30,7 @@ TABLES = {
              -0.08864, -0.07391, -0.05906],
         ),
     },
-    1000: {
+    "1000": {
         "Ghia": (
             [-0.18109, -0.20196, -0.22220, -0.29730, -0.38289, -0.27805, -0.10648, -0.06080, 0.05702, 0.18719, 0.33304, 0.46604,
              0.51117, 0.57492, 0.65928],
@@ -59,23 +58,20 @@ def through(points, values, at):
     return numpy.array(found)
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    reynolds = int(sys.argv[1])
-    for run in map(Path, sys.argv[2:]):
-        _, path = sorted(field_files(run))[-1]
-        velocity = read_fields(path, ["velocity"])[0]["velocity"][0]
-        n = velocity.shape[0]
-        line = numpy.linspace(0.0, 1.0, n)
-        u, v = through(line, velocity[:, n // 2, 0], Y), through(line, velocity[n // 2, :, 1], X)
-        with open(run / "series.csv") as file:
-            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-        lost = float(rows[0]["mass"]) - float(rows[-1]["mass"])
+def main(reynolds, *directories):
+    if reynolds not in TABLES:
+        raise kolmo.KolmoError(f"there is no table for REYNOLDS = {reynolds}; allowed: {', '.join(TABLES)}")
+    for run in map(kolmo.open, directories):
+        velocity = run.fields(names="velocity")["velocity"].isel(z=0)
+        n = velocity.sizes["y"]
+        u = through(velocity.y.values, velocity.isel(x=n // 2, component=0).values, Y)
+        v = through(velocity.x.values, velocity.isel(y=n // 2, component=1).values, X)
+        mass = run.series["mass"]
+        lost = mass.iloc[0] - mass.iloc[-1]
         for name, table in TABLES[reynolds].items():
             off = [abs(found - expected).max() for found, expected in zip((u, v), table)]
             print(f"| {reynolds} | {n}² | {name} | {off[0]:.4f} | {off[1]:.4f} | {100 * lost:.2f} % |")
 
 
 if __name__ == "__main__":
-    main()
+    script(main, __doc__, 2)

@@ -1,6 +1,4 @@
-"""A turbulent channel against what direct numerical simulation of incompressible flow at Re_tau = 180 shows.
-
-    usage: channel.py RUN_DIR
+"""A turbulent channel against what direct numerical simulation of incompressible flow at Re_tau = 180 shows. Standard library only.
 
 RUN_DIR is a run of the case with profiles averaged over time. Prints a line of Markdown for each quantity: what the run has, and what it
 should; stops with an error where one is out of its range. The ranges allow for a small box, a coarse grid and a short average.
@@ -10,6 +8,7 @@ middle 18.3 u_tau; peak of the rms of u 2.65 at y+ = 15, of v 0.84, of w 1.07; p
 compared with the law of Reichardt (1951), which is within 3 % of theirs.
 """
 
+import argparse
 import csv
 import math
 import sys
@@ -27,9 +26,9 @@ def reichardt(y):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    run = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", metavar="RUN_DIR", type=Path)
+    run = parser.parse_args().run
     table = rows(run / "statistics" / "profiles.csv")
     last = [
         {key: float(value) for key, value in row.items()} for row in table if row["time"] == table[-1]["time"]

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """A row of validation/histories/forced.csv from a forced run. Standard library only.
 
-forced.py RUN_DIR NAME FROM   averages over time from FROM on; without arguments the names of the columns
+    forced.py                     the names of the columns
+    forced.py RUN_DIR NAME FROM   averages over time from FROM on
 """
 
+import argparse
 import csv
 import json
 import math
 import pathlib
-import sys
 
 COLUMNS = [
     "name",
@@ -89,10 +90,17 @@ def row(run, name, start):
     print(",".join([name, *(f"{value:.6g}" for value in values)]))
 
 
-if __name__ == "__main__":
-    if len(sys.argv) == 4:
-        row(sys.argv[1], sys.argv[2], float(sys.argv[3]))
-    elif len(sys.argv) == 1:
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", metavar="RUN_DIR NAME FROM", nargs="*")
+    words = parser.parse_args().words
+    if not words:
         print(",".join(COLUMNS))
+    elif len(words) == 3:
+        row(words[0], words[1], float(words[2]))
     else:
-        sys.exit(__doc__)
+        parser.error(f"{len(words)} words; allowed: none, or RUN_DIR NAME FROM")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Cut a run down to what the tables of docs/validation.md need. The second needs postprocess/requirements.txt.
+"""Cut a run down to what the tables of docs/validation.md need, on standard output. The second needs postprocess/requirements.txt.
 
-history.py SERIES_CSV             the history of a run, thinned, to standard output
-history.py --robustness RUN_DIR START   one row of robustness.csv
+    history.py SERIES_CSV                   the history of a run, thinned
+    history.py RUN_DIR --robustness START   one row of robustness.csv
 """
 
+import argparse
 import csv
 import json
 import pathlib
@@ -26,9 +27,8 @@ def history(path):
             due = float(row["time"]) + INTERVAL
 
 
-def robustness(run_dir, start):
+def robustness(run, start):
     """points, Ma, Re, start, forms, time reached, whether that was the end, kinetic energy and rms density there."""
-    run = pathlib.Path(run_dir)
     summary = json.loads((run / "summary.json").read_text())
     with open(run / "series.csv", newline="") as file:
         last = list(csv.DictReader(file))[-1]
@@ -46,16 +46,21 @@ def robustness(run_dir, start):
 def rms_density(run):
     """sqrt of the variance of the density in the last fields written."""
     sys.path.append(str(pathlib.Path(__file__).parent.parent / "postprocess"))
-    from common import field_files, read_fields
+    from common import kolmo
 
-    fields, *_ = read_fields(field_files(run)[-1][1], ["density"])
-    return float(fields["density"].std())
+    return float(kolmo.open(run).fields(names="density")["density"].std())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=pathlib.Path)
+    parser.add_argument("--robustness", metavar="START")
+    options = parser.parse_args()
+    if options.robustness:
+        robustness(options.path, options.robustness)
+    else:
+        history(options.path)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[1] == "--robustness":
-        robustness(sys.argv[2], sys.argv[3])
-    elif len(sys.argv) == 2:
-        history(sys.argv[1])
-    else:
-        sys.exit(__doc__)
+    main()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """validation/histories/isotropic.csv: the same decaying turbulence on grid after grid. Standard library only.
 
-isotropic.py RUN_DIR...   runs of one flow, the finest last, with rows at the same times
+The runs are of one flow, the finest last, with rows at the same times.
 """
 
+import argparse
 import csv
 import json
 import pathlib
@@ -24,7 +25,9 @@ def column(rows, name):
 
 
 def main():
-    runs = [pathlib.Path(name) for name in sys.argv[1:]]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN_DIR", nargs="+", type=pathlib.Path)
+    runs = parser.parse_args().runs
     finest = read(runs[-1] / "series.csv")
     print(",".join(COLUMNS))
     for run in runs:

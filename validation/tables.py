@@ -4,6 +4,7 @@
 The page holds a pair of comments for each table, `<!-- table: NAME -->` and `<!-- end -->`; what lies between is replaced.
 """
 
+import argparse
 import csv
 import math
 import pathlib
@@ -129,6 +130,7 @@ def isotropic():
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     page = PAGE.read_text()
     tables = {"resolution": resolution(), "robustness": robustness(), "forced": forced(), "isotropic": isotropic()}
     for name, table in tables.items():

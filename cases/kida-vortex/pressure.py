@@ -5,6 +5,7 @@
 A field is a sum of waves c exp(i k.x), kept as {k: c} with c a pair of fractions. u is multiplied out to the source of
 Poisson's equation, d_i u_j d_j u_i, and each of its waves is divided by k.k.
 """
+import argparse
 from collections import defaultdict
 from fractions import Fraction
 
@@ -46,19 +47,25 @@ def component(x, y, z):
     return times(sin(x, 1), plus(times(cos(y, 3), cos(z, 1)), times(cos(y, 1), cos(z, 3)), -1))
 
 
-u = [component(0, 1, 2), component(1, 2, 0), component(2, 0, 1)]
-divergence, source = {}, {}
-for i in range(3):
-    divergence = plus(divergence, derivative(u[i], i))
-    for j in range(3):
-        source = plus(source, times(derivative(u[i], j), derivative(u[j], i)))
-assert not divergence
+def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    u = [component(0, 1, 2), component(1, 2, 0), component(2, 0, 1)]
+    divergence, source = {}, {}
+    for i in range(3):
+        divergence = plus(divergence, derivative(u[i], i))
+        for j in range(3):
+            source = plus(source, times(derivative(u[i], j), derivative(u[j], i)))
+    assert not divergence
 
-table = {}
-for k, (p, q) in source.items():
-    # cos ax cos by cos cz has a wave of weight one half for both signs of each of a, b, c that is not zero.
-    coefficient = p / sum(n * n for n in k) * 2 ** sum(n != 0 for n in k)
-    orders = tuple(sorted(abs(n) for n in k))
-    assert q == 0 and table.setdefault(orders, coefficient) == coefficient
-for orders, coefficient in sorted(table.items()):
-    print(*orders, coefficient)
+    table = {}
+    for k, (p, q) in source.items():
+        # cos ax cos by cos cz has a wave of weight one half for both signs of each of a, b, c that is not zero.
+        coefficient = p / sum(n * n for n in k) * 2 ** sum(n != 0 for n in k)
+        orders = tuple(sorted(abs(n) for n in k))
+        assert q == 0 and table.setdefault(orders, coefficient) == coefficient
+    for orders, coefficient in sorted(table.items()):
+        print(*orders, coefficient)
+
+
+if __name__ == "__main__":
+    main()

@@ -54,12 +54,17 @@ def build(out: Path) -> None:
 
 def _lesson(name: str, folder: Path) -> BookError | None:
     """Page, figures and notebook of a lesson; what is wrong with it is told with that of the others."""
+    file = Path(f"docs/lessons/{name}.md")
     try:
-        parts = lesson.parts(f"docs/lessons/{name}.md", (DOCS / f"lessons/{name}.md").read_text(encoding="utf-8"))
+        parts = lesson.parts(str(file), (ROOT / file).read_text(encoding="utf-8"))
         results = cells.run(name, parts, ROOT / "target/book-cells")
         text = page.page(name, parts, results, folder)
-        (folder / f"{name}.md").write_text(sources.resolved(Path(f"docs/lessons/{name}.md"), text), encoding="utf-8")
-        nbformat.write(page.notebook(parts, results), folder / f"{name}.ipynb")
+        (folder / file.name).write_text(sources.resolved(file, text), encoding="utf-8")
+        notebook = page.notebook(parts, results)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = sources.resolved(file, cell.source, ".html")
+        nbformat.write(notebook, folder / f"{name}.ipynb")
     except BookError as why:
         return why
     return None

@@ -3,7 +3,9 @@
 import hashlib
 import os
 import re
+import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
@@ -21,13 +23,15 @@ _inline.set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None})
 import matplotlib as _matplotlib
 _matplotlib.rcParams["svg.hashsalt"] = "kolmo"
 """
+# A file of the repository that a cell reads: it is there at the same path.
+READ = re.compile(r'"((?:docs|kernels|src)/[^"]+)"')
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def run(name: str, parts: list[Prose | Cell], cache: Path) -> list[list]:
     """What every part leaves: a list of outputs of a cell, the texts of the expressions of prose.
 
-    A lesson whose code, program and package are those of a build before is not carried out again.
+    A lesson whose code, program, package and files that it reads are those of a build before is not carried out again.
 
     Raises:
         BookError: A cell or an expression fails, or takes longer than `SECONDS`: with its line.
@@ -69,6 +73,9 @@ def _executed(name: str, cells: list[tuple[int, str, frozenset]]) -> nbformat.No
         (tools / "kolmo").symlink_to(os.environ["KOLMO_PROGRAM"])
         work = Path(scratch) / "work"
         work.mkdir()
+        for path in _read(code for _, code, _ in cells):
+            (work / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, work / path)
         environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
         client = NotebookClient(
             notebook, timeout=SECONDS, resources={"metadata": {"path": str(work)}}, extra_arguments=["--log-level=ERROR"]
@@ -104,9 +111,16 @@ def _text(cell: nbformat.NotebookNode) -> str:
     return "".join(output.text for output in cell.outputs if output.output_type == "stream")
 
 
+def _read(codes: Iterable[str]) -> list[str]:
+    """The files of the repository that cells name."""
+    named = {path for code in codes for path in READ.findall(code)}
+    return sorted(path for path in named if (ROOT / path).is_file())
+
+
 def _digest(codes: list[str]) -> str:
     digest = hashlib.sha256("\0".join(codes).encode())
     package = sorted((ROOT / "python/kolmo").glob("*.py"))
-    for path in [Path(os.environ["KOLMO_PROGRAM"]), *package, ROOT / "tests/requirements.txt"]:
+    read = [ROOT / path for path in [*_read(codes), "tests/requirements.txt"]]
+    for path in [Path(os.environ["KOLMO_PROGRAM"]), *package, *read]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -8,6 +8,8 @@ from pathlib import Path
 from book import BookError
 
 LOADED = {"script", "img", "link", "iframe", "source"}
+# What mdBook's script asks for where a block of Rust can be run.
+PLAYGROUND = "https://play.rust-lang.org"
 
 
 class _Page(HTMLParser):
@@ -25,6 +27,8 @@ class _Page(HTMLParser):
                 self.anchors.add(value)
             if name in {"href", "src"} and value is not None:
                 self.leads.append((tag, value))
+            if name == "class" and "playground" in (value or "").split():
+                self.leads.append(("script", PLAYGROUND))
 
 
 def check(book: Path) -> None:

@@ -3,6 +3,7 @@
 import html
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 
@@ -73,7 +74,33 @@ class Figures:
         self.folder.mkdir(parents=True, exist_ok=True)
         file = f"{self.name}-{self.count}.svg"
         (self.folder / file).write_text(svg, encoding="utf-8")
-        return f'<p class="figure"><img src="figures/{file}" alt="figure {self.count} of this lesson"></p>'
+        text = html.escape(_described(svg) or f"figure {self.count} of this lesson")
+        return f'<p class="figure"><img src="figures/{file}" alt="{text}"></p>'
+
+
+def _described(svg: str) -> str:
+    """What the axes of a figure of Matplotlib say, which sets its texts as paths and leaves them in comments."""
+    builder = ElementTree.TreeBuilder(insert_comments=True)
+    figure = ElementTree.fromstring(svg, ElementTree.XMLParser(target=builder))
+    said = (_of_axes(group) for group in figure.iter() if _is(group, "axes_"))
+    return "; ".join(dict.fromkeys(filter(None, said)))
+
+
+def _of_axes(axes: ElementTree.Element) -> str:
+    """`title: y against x`, as far as they are there."""
+    labels = [next(iter(_texts(group)), "") for group in axes if _is(group, "matplotlib.axis_")]
+    title = next(reversed(_texts(axes)), "")
+    return ": ".join(filter(None, [title, " against ".join(filter(None, reversed(labels)))]))
+
+
+def _texts(group: ElementTree.Element) -> list[str]:
+    """The texts of a group itself, not those of its parts."""
+    comments = (part for text in group if _is(text, "text_") for part in text if part.tag is ElementTree.Comment)
+    return [" ".join((comment.text or "").split()) for comment in comments]
+
+
+def _is(part: ElementTree.Element, name: str) -> bool:
+    return part.get("id", "").startswith(name)
 
 
 def _shown(output: nbformat.NotebookNode, figures: Figures) -> str:

@@ -64,13 +64,14 @@ def lay_out(stage: Path) -> None:
 def _explorables(stage: Path) -> list[str]:
     """Pages of `explorables/dist` as they are, where `explorables/build` has made them, and a page that leads to them."""
     made = EXPLORABLES_MADE
-    if not made.is_dir():
-        return []
-    shutil.copytree(made, stage / "explorables")
+    if made.is_dir():
+        shutil.copytree(made, stage / "explorables")
     titles = {
         path.name: re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8")) for path in sorted(made.glob("*.html"))
     }
     links = [f"- [{title[1] if title else name}](explorables/{name})" for name, title in titles.items() if name != "index.html"]
+    if not links:
+        links = ["They are not in this book yet: run `explorables/build`, then `docs/build`."]
     _write(
         stage / "explorables.md",
         "\n".join(["# Explorables\n", "Pages to play with: Kolmo itself, compiled for the browser.\n", *links, ""]),
@@ -87,8 +88,8 @@ def place(path: Path) -> Path:
     return path if path.suffix in {".md", *PICTURES} else Path(f"{path}.md")
 
 
-def resolved(path: Path, text: str) -> str:
-    """The text of the file `path` of the repository with links as they have to be in the book."""
+def resolved(path: Path, text: str, suffix: str = ".md") -> str:
+    """The text of the file `path` of the repository with links as they have to be in the book, whose pages end with `suffix`."""
 
     def link(match: re.Match[str]) -> str:
         target = match["target"]
@@ -96,6 +97,8 @@ def resolved(path: Path, text: str) -> str:
             return match[0]
         file, mark, anchor = target.partition("#")
         to = place(_file(path, file))
+        if to.suffix == ".md":
+            to = to.with_suffix(suffix)
         return os.path.relpath(to, place(path).parent) + mark + anchor
 
     return LINK.sub(link, text)

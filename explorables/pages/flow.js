@@ -56,7 +56,7 @@ function start(values) {
   const told = kolmo.ask({ about: "start", case: values.case, set });
   flow = { wanted: JSON.stringify([values.case, set]), ...told, rows: [told.row] };
   [steps, scale] = [1, null];
-  $("command").textContent = `kolmo run ${values.case} ` + set.map((one) => `--set '${one}'`).join(" ");
+  $("command").textContent = `kolmo run ${values.case} ` + set.map((one) => `--set '${one.replaceAll("'", "'\\''")}'`).join(" ");
   document.body.dataset.flow = flow.wanted;
   draw();
 }
@@ -85,7 +85,7 @@ function draw() {
 
 function curves() {
   const time = column("time");
-  energy.x.max = kept.x.max = Math.max(time.at(-1), 1e-6);
+  energy.x.max = kept.x.max = time.at(-1) || 1;
   const kinetic = column("kinetic_energy");
   const top = Math.max(...kinetic);
   Object.assign(energy.y, { min: 0, max: top > 0 ? 1.1 * top : 1 });
@@ -137,7 +137,7 @@ function frame() {
 
 function stopped(error) {
   run(false);
-  page.say(error.message.replace(/^error: /, ""));
+  page.say(error.message);
 }
 
 $("run").addEventListener("click", () => run(!running));

@@ -4,12 +4,17 @@ const row = new Chart("row", { label: "j", min: 0, max: 63 }, { label: "entry", 
 const decay = new Chart("decay", { label: "|i−j|", min: 0, max: 40 }, { label: "largest entry", min: 1e-17, max: 10, log: true });
 const cost = new Chart("cost", { label: "kh", min: 0, max: Math.PI }, { label: "error / k", min: 1e-17, max: 10, log: true });
 
+// The power of ten above the largest of these.
+const decade = (values) => 10 ** Math.ceil(Math.log10(Math.max(...values)));
+
 function show(values) {
   lines.closures();
   const free = values.scheme === FREE;
+  page.enable("alpha", free);
   const points = whole(values, "points", "points");
   const keep = whole(values, "keep", "entries kept");
   const own = whole(values, "row", "row");
+  page.limit("row", points - 1);
   const alpha = free ? number(values, "alpha", "α") : null;
   const told = kolmo.ask({
     about: "inverse",
@@ -36,19 +41,21 @@ function show(values) {
     name: "formula", color: "#5b6875", dash: [5, 4], width: 1.5, x: distance, y: distance.map((d) => told.diagonal * told.ratio ** d),
   }];
   decay.x.max = Math.min(points - 1, 80);
+  decay.y.max = decade(told.of_all);
   decay.show([
     { name: "all rows", color: TWO, x: distance, y: told.of_all },
     { name: "row i", color: ONE, x: distance, y: told.of_row },
     ...line,
   ]);
+  cost.y.max = decade([...told.cut, ...told.own]);
   cost.show([{ name: "truncation", color: TWO, x: told.w, y: told.cut }, { name: "the scheme", color: ONE, x: told.w, y: told.own }]);
   table("numbers", [
     ["r", told.ratio === null ? "–" : digits(told.ratio, 6)],
     ["1/√(1 − 4α²)", told.diagonal === null ? "–" : digits(told.diagonal, 6)],
-    ["entries > 1e-4", told.reach[0]],
-    ["entries > 1e-8", told.reach[1]],
-    ["entries > 1e-12", told.reach[2]],
-    ["entries > 2e-16", told.reach[3]],
+    ["reach, 1e-4 of the largest", told.reach[0]],
+    ["reach, 1e-8 of the largest", told.reach[1]],
+    ["reach, 1e-12 of the largest", told.reach[2]],
+    ["reach, 2e-16 of the largest", told.reach[3]],
     ["block for “neighbour”", told.block],
     ["largest truncation", digits(Math.max(...told.cut), 4)],
   ]);

@@ -10,8 +10,12 @@ function digits(value, count = 4) {
   return String(Number(value.toPrecision(count)));
 }
 
+// Milliseconds without a change before the address is written: browsers refuse to have it written often.
+const QUIET = 200;
+
 const page = {
   form: null,
+  writing: null,
 
   // The fields by name: numbers of number fields, true and false of boxes; NaN where a number field is empty.
   values() {
@@ -28,18 +32,40 @@ const page = {
     select.replaceChildren(...names.map((name) => new Option(name, name, name === kept, name === kept)));
   },
 
+  sliders() {
+    return this.form.querySelectorAll("input[type=range]");
+  },
+
   // A slider stands before the number that it moves.
   pair() {
-    for (const slider of this.form.querySelectorAll("input[type=range]")) {
+    for (const slider of this.sliders()) {
       const number = slider.nextElementSibling;
       slider.ariaLabel = number.ariaLabel || slider.closest("label").firstChild.textContent.trim();
-      slider.value = number.value;
       slider.addEventListener("input", () => { number.value = slider.value; });
       number.addEventListener("input", () => { slider.value = number.value; });
     }
   },
 
+  // The slider of a field ends at `last`.
+  limit(name, last) {
+    const number = this.form.elements[name];
+    const slider = number.previousElementSibling;
+    slider.max = last;
+    slider.value = number.value;
+  },
+
+  // A field that changes nothing cannot be changed.
+  enable(name, wanted) {
+    const number = this.form.elements[name];
+    number.disabled = number.previousElementSibling.disabled = !wanted;
+  },
+
   remember() {
+    clearTimeout(this.writing);
+    this.writing = setTimeout(() => this.write(), QUIET);
+  },
+
+  write() {
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries(this.values())) words.set(name, value);
     history.replaceState(null, "", "#" + words);
@@ -52,6 +78,7 @@ const page = {
       if (field.type === "checkbox") field.checked = value === "true";
       else if (field.tagName !== "SELECT" || [...field.options].some((option) => option.value === value)) field.value = value;
     }
+    for (const slider of this.sliders()) slider.value = slider.nextElementSibling.value;
   },
 
   say(sentence) {
@@ -69,17 +96,21 @@ const page = {
         this.say("");
         this.remember();
       } catch (error) {
-        this.say(error.message.replace(/^error: /, ""));
+        this.say(error.message);
         // A mistake of the page, not of its reader.
         if (error.name !== "Error") throw error;
       }
     };
+    // Twice: what there is to choose from in one field depends on another.
+    const restore = () => {
+      prepare();
+      this.recall();
+      prepare();
+      this.recall();
+    };
     try {
       await kolmo.open();
-      prepare();
-      this.recall();
-      prepare();
-      this.recall();
+      restore();
     } catch (error) {
       this.say("This page needs a browser with WebAssembly: " + error.message);
       throw error;
@@ -87,6 +118,11 @@ const page = {
     this.pair();
     this.form.addEventListener("input", update);
     this.form.addEventListener("change", update);
+    window.addEventListener("hashchange", () => {
+      clearTimeout(this.writing);
+      restore();
+      update();
+    });
     update();
     document.body.dataset.ready = "true";
   },

@@ -58,9 +58,7 @@ const PHASES = {
   head: "The separators go to the left neighbours; every rank can finish its block.",
 };
 
-function ofRanks(told, row) {
-  const { ranks } = told;
-  if (row >= ranks.length) throw new Error(`rank ${row}; the last of ${ranks.length} is ${ranks.length - 1}`);
+function ofRanks({ ranks, neighbour }) {
   // The sums of a plan between one exchange and the next; the first exchange is that of the halo.
   const sums = ranks.map(({ steps }) => {
     const parts = [[]];
@@ -89,31 +87,40 @@ function ofRanks(told, row) {
     const heads = table.length ? table[0].slice(2).map((_, i) => (i ? "" : "times")) : [];
     return {
       name: phase === "reduce" ? `reduce, ${stride} apart` : phase, rows: all(ranks.length), edges, head: ["rank", "reads of", ...heads], table, coupling,
-      says: `${PHASES[phase]} With blocks of ${told.neighbour} points or more one message to each neighbour would do.`,
+      says: `${PHASES[phase]} With blocks of ${neighbour} points or more one message to each neighbour would do.`,
     };
   });
+}
+
+function tolerance(values) {
+  const power = number(values, "power", "the tolerance");
+  if (power < 0) return 10 ** power;
+  throw new Error(`a tolerance of 10 to the power ${power}: the power must be less than 0`);
 }
 
 function show(values) {
   lines.closures();
   const { method, scheme } = values;
+  page.enable("ranks", method === "ranks");
+  page.enable("power", method !== "ranks");
   const points = whole(values, "points", "points");
   const row = whole(values, "row", "row");
-  const power = number(values, "power", "the tolerance");
   let count;
   if (method === "ranks") {
     const told = kolmo.ask({ about: "ranks", scheme, closure: lines.closure(), ranks: whole(values, "ranks", "ranks"), points });
-    stages = ofRanks(told, row);
+    stages = ofRanks(told);
     count = told.ranks.length;
   } else {
     const line = { scheme, alpha: null, closure: lines.closure(), points };
-    const told = kolmo.ask({ about: "reduction", line, tolerance: 10 ** power });
-    if (row >= told.rows) throw new Error(`row ${row}; the last of ${told.rows} is ${told.rows - 1}`);
+    const told = kolmo.ask({ about: "reduction", line, tolerance: tolerance(values) });
     stages = method === "cyclic" ? cyclic(told) : parallel(told);
     count = told.rows;
     const near = told.special === null ? "" : ` ${2 * told.special + 1} kinds of rows a level in ${told.rows}.`;
     if (method === "cyclic") stages[0].says += near;
   }
+  page.limit("row", count - 1);
+  page.limit("level", stages.length - 1);
+  if (row >= count) throw new Error(`row or rank ${row}; the last of ${count} is ${count - 1}`);
   const level = Math.min(whole(values, "level", "the level"), stages.length - 1);
   drawn(level, row, count);
 }
@@ -148,6 +155,8 @@ function move(by) {
   const field = $("choices").elements.level;
   field.value = Math.max(0, Math.min(stages.length - 1, Math.min(Number(field.value), stages.length - 1) + by));
   field.dispatchEvent(new Event("input", { bubbles: true }));
+  const [pressed, other] = by < 0 ? [$("back"), $("next")] : [$("next"), $("back")];
+  if (pressed.disabled) other.focus();
 }
 
 $("back").addEventListener("click", () => move(-1));

@@ -6,7 +6,7 @@ let choices, symbols, shown;
 
 const first = new Chart("first", { label: "kh", min: 0, max: Math.PI }, { label: "k′h", min: 0, max: Math.PI });
 const wrong = new Chart("wrong", { label: "kh", min: 0.05, max: Math.PI, log: true }, { label: "|k′/k − 1|", min: 1e-12, max: 1, log: true });
-const plane = new Chart("plane", { label: "Re z", min: -7, max: 1 }, { label: "Im z", min: -4.5, max: 4.5 }, { plane: true });
+const plane = new Chart("plane", { label: "Re z", min: -1, max: 1 }, { label: "Im z", min: -1, max: 1 }, { plane: true });
 const step = new Chart("step", { label: "kh", min: 0, max: Math.PI }, { label: "", min: 0, max: 1.2 });
 
 function prepare() {
@@ -25,6 +25,7 @@ function closures(scheme) {
 
 function show(values) {
   closures(values.scheme);
+  page.enable("alpha", values.filtered);
   const closure = $("choices").elements.closure.value;
   shown = kolmo.ask({
     about: "stability",
@@ -56,7 +57,9 @@ function drawSymbols(name) {
 }
 
 function drawStep() {
-  const { region, eigenvalues, w, amplitude, phase, stable } = shown;
+  const { region, real, imaginary, eigenvalues, w, amplitude, phase, stable } = shown;
+  [plane.x.min, plane.x.max] = real;
+  [plane.y.min, plane.y.max] = imaginary;
   const inside = (pen, chart) => {
     pen.fillStyle = "#d6e7f5";
     const height = Math.abs(chart.place(chart.y, region[1][0]) - chart.place(chart.y, region[0][0])) + 0.6;

@@ -5,6 +5,8 @@ use kolmo::time::Simulation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::sentence;
+
 /// Points that a page computes in a reasonable time.
 const MOST_POINTS: usize = 256 * 256;
 
@@ -35,13 +37,13 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(start: &Start) -> Result<Self, String> {
-        let input = config::built_in(&start.case).map_err(|error| error.report())?;
+        let input = config::built_in(&start.case).map_err(|error| sentence(&error))?;
         // One processor and no devices: as `kolmo run` has it there.
         let own = ["compute.backend=\"cpu\"".to_string()];
         let set: Vec<String> = start.set.iter().cloned().chain(own).collect();
-        let config = config::parse(input, &start.case, &set).map_err(|error| error.report())?;
+        let config = config::parse(input, &start.case, &set).map_err(|error| sentence(&error))?;
         check(&config)?;
-        let simulation = Simulation::new(&config).map_err(|error| error.report())?;
+        let simulation = Simulation::new(&config).map_err(|error| sentence(&error))?;
         Ok(Self { simulation, picture: Vec::new() })
     }
 
@@ -51,7 +53,7 @@ impl Flow {
 
     /// Where it is.
     pub(crate) fn describe(&mut self) -> Result<Value, String> {
-        let row = self.simulation.row().map_err(|error| error.report())?;
+        let row = self.simulation.row().map_err(|error| sentence(&error))?;
         let grid = self.simulation.grid();
         let [width, height] = [0, 1].map(|axis| grid.spacing[axis] * grid.points[axis] as f64);
         Ok(json!({
@@ -68,9 +70,9 @@ impl Flow {
             if by.until.is_some_and(|until| self.simulation.time() >= until) {
                 break;
             }
-            self.simulation.step(by.until).map_err(|error| error.report())?;
+            self.simulation.step(by.until).map_err(|error| sentence(&error))?;
         }
-        let row = self.simulation.row().map_err(|error| error.report())?;
+        let row = self.simulation.row().map_err(|error| sentence(&error))?;
         Ok(json!({ "row": row }))
     }
 
@@ -81,7 +83,7 @@ impl Flow {
             Variable::OF_A_FLOW.into_iter().find(|known| known.name() == wanted.variable);
         let variable =
             variable.ok_or_else(|| format!("`{}` is no field of a flow", wanted.variable))?;
-        let values = self.simulation.output(&variable).map_err(|error| error.report())?;
+        let values = self.simulation.output(&variable).map_err(|error| sentence(&error))?;
         let (components, len) = (variable.components(), values.len() / variable.components());
         self.picture.clear();
         let last = |point: usize| values.at(point * components + components - 1) as f32;
@@ -98,12 +100,12 @@ fn check(config: &Config) -> Result<(), String> {
     let [x, y, z] = config.grid.points;
     if z > 1 {
         return Err(format!(
-            "error: {x} x {y} x {z} points: a page shows flows of the plane; use one point along z"
+            "{x} x {y} x {z} points: a page shows flows of the plane; use one point along z"
         ));
     }
     if x * y > MOST_POINTS {
         return Err(format!(
-            "error: {x} x {y} points: a page computes {MOST_POINTS} at most, as 256 x 256"
+            "{x} x {y} points: a page computes {MOST_POINTS} at most, as 256 x 256"
         ));
     }
     Ok(())

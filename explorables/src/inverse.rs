@@ -59,12 +59,12 @@ impl Question {
         let errors = waves.iter().map(|&w| {
             let wave = |at: isize| Complex::from_polar(1.0, w * (at - row.cast_signed()) as f64);
             let (mut kept, mut left_out) = (Complex::new(0.0, 0.0), Complex::new(0.0, 0.0));
-            for j in 0..n {
+            for (j, entry) in inverse[row].iter().enumerate() {
                 let terms = operator.row(j).into_iter();
                 let right: Complex<f64> =
                     terms.map(|(offset, weight)| wave(j.cast_signed() + offset) * weight).sum();
                 let sum = if distance(row, j) <= keep { &mut kept } else { &mut left_out };
-                *sum += right * inverse[row][j];
+                *sum += right * *entry;
             }
             let own = kept + left_out - Complex::new(0.0, w);
             (left_out.norm() / w, own.norm() / w)

@@ -103,6 +103,14 @@ pub extern "C" fn complaint_length() -> usize {
     COMPLAINT.lock().map_or(0, |complaint| complaint.len())
 }
 
+/// What a page says of an error: nothing of files, since it writes none.
+fn sentence(error: &kolmo::Error) -> String {
+    let told = error.what().replace("what was written before is intact; ", "");
+    let of_page = told.lines().filter(|line| !line.ends_with("nothing was run"));
+    let lines: Vec<&str> = of_page.map(|line| line.trim_start_matches("error: ").trim()).collect();
+    lines.join("\n")
+}
+
 impl Desk {
     fn answer(&mut self, question: Question) -> Result<Value, String> {
         match question {

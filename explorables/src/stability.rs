@@ -12,11 +12,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::operators::{Line, family_of, tableau_of};
+use crate::sentence;
 use crate::waves::wavenumbers;
 
 /// The part of the complex plane that is drawn, and its lines.
 const REAL: [f64; 2] = [-7.0, 1.0];
-const IMAGINARY: [f64; 2] = [-4.5, 4.5];
+const IMAGINARY: [f64; 2] = [-5.5, 5.5];
 const LINES: u32 = 240;
 const STEPS: u32 = 400;
 /// |R| beyond 1 that is round-off of published coefficients, as in `Tableau`.
@@ -63,13 +64,13 @@ impl Question {
         let values: Vec<Complex<f64>> = unit.iter().map(|unit| unit * courant).collect();
         let largest = values.iter().map(|z| step.factor(*z)).fold(0.0, f64::max);
         let limits = limits(family, integrator)?;
-        let waves = wavenumbers().skip(1).map(|w| {
-            let z = -symbol(family, diffusion, w) * courant;
-            let (r, filtered) = (step.at(z), filter.map_or(1.0, |filter| filter.symbol(w)));
-            // The phase that the wave should turn by, and that by which it does.
-            (r.norm() * filtered, -r.arg() / (courant * w))
-        });
-        let (amplitude, phase): (Vec<f64>, Vec<f64>) = waves.unzip();
+        let w: Vec<f64> = wavenumbers().skip(1).collect();
+        let factor = |w: &f64| step.at(-symbol(family, diffusion, *w) * courant);
+        let filtered = |w: &f64| filter.map_or(1.0, |filter| filter.symbol(*w));
+        let amplitude: Vec<f64> = w.iter().map(|w| factor(w).norm() * filtered(w)).collect();
+        // The phase by which the wave turns, over that by which it should.
+        let turned = unwrapped(w.iter().map(|w| -factor(w).arg()));
+        let phase: Vec<f64> = turned.zip(&w).map(|(turned, w)| turned / (courant * w)).collect();
         Ok(json!({
             "region": step.region(),
             "real": REAL,
@@ -82,19 +83,28 @@ impl Question {
             "real_limit": integrator.negative_real_limit(),
             "bound": 1.0 / (limits.convection + limits.diffusion * diffusion),
             "found": step.largest_courant(&unit),
-            "w": wavenumbers().skip(1).collect::<Vec<_>>(),
+            "w": w,
             "amplitude": amplitude,
             "phase": phase,
         }))
     }
 }
 
+/// Angles that go on from 0 without jumps of 2π.
+fn unwrapped(angles: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    angles.scan(0.0, |last: &mut f64, angle| {
+        *last = angle + TAU * ((*last - angle) / TAU).round();
+        Some(*last)
+    })
+}
+
 /// What limits the step of `kolmo run scalar-advection` with these.
 fn limits(family: &SchemeFamily, integrator: &Tableau) -> Result<Limits, String> {
     let set = [("scheme.derivative", family.name), ("time.integrator", integrator.name)];
     let set = set.map(|(key, name)| format!("{key}=\"{name}\""));
-    let input = config::built_in("scalar-advection").map_err(|error| error.report())?;
-    let config = config::parse(input, "scalar-advection", &set).map_err(|error| error.report())?;
+    let input = config::built_in("scalar-advection").map_err(|error| sentence(&error))?;
+    let config =
+        config::parse(input, "scalar-advection", &set).map_err(|error| sentence(&error))?;
     Ok(Limits::scalar(&config.scheme, config.time.integrator, &config.grid()))
 }
 

@@ -56,6 +56,9 @@ DEVICE void work_out_places(ON_CHIP_PTR REAL *chip, Tile tile)
 }
 #endif
 
+// Whether every tile has all its lines, and every thread all its points of them: known when this is compiled.
+#define WHOLE (LINES % TX == 0 && TX * N == LENGTH * THREADS)
+
 // How many points of the tile's lines come from this thread's first on.
 DEVICE int points_left(Tile tile)
 {
@@ -69,7 +72,7 @@ PHASE void load_rows(GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    if (left > (LENGTH - 1) * THREADS) {
+    if (WHOLE || left > (LENGTH - 1) * THREADS) {
         REAL came[LENGTH];
         EACH(k) came[k] = from[k * THREADS];
         EACH(k) chip[PLACE(k)] = came[k];
@@ -88,7 +91,7 @@ PHASE void store_rows(GLOBAL REAL *w, ON_CHIP_PTR const REAL *chip, Tile tile)
     const int left = points_left(tile);
     EACH(k)
     {
-        if (k * THREADS < left) to[k * THREADS] = chip[PLACE(k)];
+        if (WHOLE || k * THREADS < left) to[k * THREADS] = chip[PLACE(k)];
     }
 }
 
@@ -147,7 +150,7 @@ DEVICE void bring(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile 
     EACH(k)
     {
         ON_CHIP_PTR REAL *to = chip + PARKED_AT + place * LENGTH * STRIDE + PLACE(k);
-        if (k * THREADS < left)
+        if (WHOLE || k * THREADS < left)
             COPY(to, from + k * THREADS);
         else if (tile.thread + k * THREADS < TX * N)
             *to = 0;

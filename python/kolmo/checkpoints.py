@@ -60,7 +60,8 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
             raise KolmoError(f"{path / name} is damaged: {why}") from why
 
     variables = {}
-    for name in [names] if isinstance(names, str) else head["fields"] if names is None else names:
+    wanted = columns.names_of(names)
+    for name in head["fields"] if wanted is None else wanted:
         if name not in head["fields"]:
             raise KolmoError(f"{path} holds no `{name}`, but {', '.join(head['fields'])}")
         values, rest = stored(name)

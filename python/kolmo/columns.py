@@ -4,7 +4,10 @@ Everything is non-dimensional: lengths in L, velocities in V₀, densities in ρ
 ⟨·⟩ are over the volume of the box.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from kolmo.errors import KolmoError
 
 
 class Meaning(NamedTuple):
@@ -80,6 +83,9 @@ SERIES: dict[str, Meaning] = {
     "scalar_min": Meaning("smallest φ", "1"),
     "scalar_max": Meaning("largest φ", "1"),
 }
+
+# Of what is computed from the series.
+ENERGY_LOSS = Meaning("⟨(p − p₀) div u⟩ − dE/dt and what a force puts in", _RATE)
 
 # Of each passive scalar, behind its name.
 _PASSIVE: dict[str, Meaning] = {
@@ -174,8 +180,8 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
         "turbulent_mach": Meaning("⟨uᵢ'uᵢ'⟩^½/⟨c⟩", "1"),
         "integral_scale": Meaning("L₁₁ = π/(2u'²) ∫E/k dk", "L"),
         "turnover_time": Meaning("L₁₁/u'", "L/V₀"),
-        "skewness": Meaning("⟨g³⟩/⟨g²⟩^(3/2) of longitudinal gradients", "1"),
-        "flatness": Meaning("⟨g⁴⟩/⟨g²⟩² of longitudinal gradients", "1"),
+        "skewness": Meaning("⟨g³⟩/⟨g²⟩^(3/2) of longitudinal gradients, mean of those along x, y, z", "1"),
+        "flatness": Meaning("⟨g⁴⟩/⟨g²⟩² of longitudinal gradients, mean of those along x, y, z", "1"),
         "dilatational_energy": Meaning("share of the dilatational velocity in the energy", "1"),
         "dilatational_dissipation": Meaning("share of the dilatation in the dissipation", "1"),
     },
@@ -205,6 +211,16 @@ _TENSORS: dict[str, Meaning] = {
     "reynolds_stress_": Meaning("⟨u'u'⟩ of the components {}", "V₀²"),
     "favre_stress_": Meaning("⟨ρu''u''⟩/⟨ρ⟩ of the components {}", "V₀²"),
 }
+
+
+def names_of(asked: str | Iterable[str] | None) -> list[str] | None:
+    """The names of the fields that are asked for, one or several; None for all of them."""
+    if asked is None:
+        return None
+    names = [asked] if isinstance(asked, str) else list(asked) if isinstance(asked, Iterable) else [asked]
+    if not all(isinstance(name, str) for name in names):
+        raise KolmoError(f"names = {asked!r}; allowed: the name of a field, several of them, or None for all")
+    return names
 
 
 def of_series(name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:

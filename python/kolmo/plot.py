@@ -59,11 +59,12 @@ class Plots:
         """The dissipation from gradients, ⟨τ : ∇u⟩, what the kinetic energy loses (`Run.energy_loss`), and the reference.
 
         The two are the same but for what the scheme dissipates, which is drawn below. Where walls or open faces bound the flow, only the
-        first is drawn: they do work of their own.
+        first is drawn: they do work of their own. Until a run has ended only the first is drawn, too: its summary says what bounds it.
         """
         series = self._run.series
         given = self._column(series, "dissipation")
-        loss = None if self._run.summary.get("walls") else self._run.energy_loss
+        is_closed = self._run.has_ended and not self._run.summary.get("walls")
+        loss = self._run.energy_loss if is_closed else None
         heights = (3,) if loss is None else (3, 1)
         figure, panels = plt.subplots(
             len(heights), 1, figsize=(7, 6.5), sharex=True, height_ratios=heights, squeeze=False, layout="constrained"

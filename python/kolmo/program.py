@@ -198,6 +198,8 @@ def config(case: str) -> dict[str, Any]:
 def _typed(config: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[str]:
     """What to call an input on the command line; a dict is written to a file that lasts as long."""
     if not isinstance(config, Mapping):
+        if not isinstance(config, (str, os.PathLike)):
+            raise KolmoError(f"config = {config!r}; allowed: the name of a case, the path of an input file, or a dict")
         yield os.fspath(config)
         return
     text = toml.document(config)

@@ -7,7 +7,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -32,12 +32,17 @@ def open(run: "Run | str | os.PathLike[str]") -> "Run":
     Raises:
         KolmoError: Where there is no run.
     """
-    return run if isinstance(run, Run) else Run(Path(run))
+    return run if isinstance(run, Run) else Run(path_of(run))
 
 
 def path_of(run: "Run | str | os.PathLike[str]") -> Path:
     """The directory of a run."""
-    return run.path if isinstance(run, Run) else Path(run)
+    if isinstance(run, Run):
+        return run.path
+    try:
+        return Path(run)
+    except TypeError:
+        raise KolmoError(f"run = {run!r}; allowed: the directory of a run, or a run that is open") from None
 
 
 class Run:
@@ -53,7 +58,7 @@ class Run:
         self.path = path
 
     def __repr__(self) -> str:
-        if not (self.path / "summary.json").exists():
+        if not self.has_ended:
             return f"<run {self.path}, which has not ended>"
         try:
             of = self.summary
@@ -67,12 +72,16 @@ class Run:
         return _parsed(self.path / "config.toml", tomllib.loads)
 
     @property
+    def has_ended(self) -> bool:
+        """Whether there is a `summary.json`, which a run writes when it ends."""
+        return (self.path / "summary.json").exists()
+
+    @property
     def summary(self) -> dict[str, Any]:
         """What was run, on what, how fast, and the verdict: `summary.json`, which a run writes when it ends."""
-        path = self.path / "summary.json"
-        if not path.exists():
+        if not self.has_ended:
             raise KolmoError(f"{self.path} has no summary.json: it is a run that has not ended")
-        return _parsed(path, json.loads)
+        return _parsed(self.path / "summary.json", json.loads)
 
     @property
     def verdict(self) -> str:
@@ -82,13 +91,18 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The case, its parameters and its grid: `Taylor-Green vortex, Re = 1600, Ma = 0.1, 64 x 64 x 64 points`."""
-        of = self.summary
-        parts = [of["title"]]
-        parts += [
-            f"{name} = {of[key]:g}" for name, key in (("Re", "reynolds"), ("Ma", "mach")) if of.get(key) is not None
-        ]
-        return ", ".join(parts + [" x ".join(str(n) for n in of["points"]) + " points"])
+        """The case, its parameters and its grid: `Taylor-Green vortex, Re = 1600, Ma = 0.1, 64 x 64 x 64 points`.
+
+        Until the run has ended the case has its name in the input: `taylor-green, Re = 1600, ...`.
+        """
+        if self.has_ended:
+            of = self.summary
+        else:
+            case, grid = self.config["case"], self.config["grid"]
+            of = case | {"title": case["name"], "points": grid["points"]}
+        numbers = {"Re": of.get("reynolds"), "Ma": of.get("mach")}
+        parts = [f"{name} = {number:g}" for name, number in numbers.items() if number is not None and math.isfinite(number)]
+        return ", ".join([of["title"], *parts, " x ".join(str(n) for n in of["points"]) + " points"])
 
     @property
     def series(self) -> "pandas.DataFrame":
@@ -102,7 +116,8 @@ class Run:
 
     @property
     def energy_loss(self) -> "pandas.Series":
-        """What the kinetic energy loses, ⟨(p − p₀) div u⟩ - dE/dt and what a force puts in, at the times of `series`, in ρ₀V₀³/L.
+        """What the kinetic energy loses, ⟨(p − p₀) div u⟩ - dE/dt and what a force puts in, in ρ₀V₀³/L: a column beside those of `series`, a
+        value a row; `series["time"]` has the times.
 
         It is the dissipation but for what the scheme dissipates, in a box that is periodic or between planes of symmetry: walls that move
         do work of their own, energy goes through open faces, and sponges take some out; all that is in it, too.
@@ -110,7 +125,10 @@ class Run:
         series = self.series
         if "ke_rate" not in series:
             raise KolmoError(f"{self.path} is a run of a scalar, which has no kinetic energy")
-        return series["pressure_dilatation"] - series["ke_rate"] + series.get("ke_rate_forcing", 0.0)
+        loss = series["pressure_dilatation"] - series["ke_rate"] + series.get("ke_rate_forcing", 0.0)
+        meaning = columns.ENERGY_LOSS
+        loss.attrs = {"units": {"energy_loss": meaning.unit}, "meaning": {"energy_loss": meaning.what}}
+        return loss.rename("energy_loss")
 
     @property
     def reference(self) -> "pandas.DataFrame | None":
@@ -215,6 +233,8 @@ class Run:
         found = checkpoints.steps(self.path / "checkpoints")
         if not found:
             raise KolmoError(f"{self.path} has no checkpoints; set output.checkpoint")
+        if not (step is None or isinstance(step, Integral)):
+            raise KolmoError(f"step = {step!r}; allowed: a whole number, one of {', '.join(map(str, found))}, or None for the last")
         if step is not None and step not in found:
             raise KolmoError(f"{self.path} has no checkpoint of step {step}, but of {', '.join(map(str, found))}")
         dataset = checkpoints.read(found[max(found) if step is None else step], names)

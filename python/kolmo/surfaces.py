@@ -53,6 +53,9 @@ def refine(values: numpy.ndarray, times: int) -> numpy.ndarray:
     for axis in range(3):
         n = values.shape[axis]
         modes = numpy.fft.rfft(values, axis=axis)
+        if n % 2 == 0 and times > 1:
+            # The shortest wave, cos(πi) at point i, is half of each of ±n/2 on a finer grid (src/fourier/resample.rs).
+            modes[(slice(None),) * axis + (n // 2,)] *= 0.5
         values = numpy.fft.irfft(modes, n * times, axis=axis) * times
     return numpy.pad(values, [(0, 1)] * 3, mode="wrap")
 

@@ -4,7 +4,9 @@
 is what the `#` lines above the table say.
 """
 
+import io
 from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +18,15 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, meaning: Callable[[str], columns.Meaning | None]) -> "pandas.DataFrame":
-    """The table in a CSV file; `meaning` tells what its columns are."""
+    """The whole rows of the table in a CSV file; `meaning` tells what its columns are."""
     import pandas
 
     try:
-        comments = []
-        with path.open(encoding="utf-8") as file:
-            for line in file:
-                if not line.startswith("#"):
-                    break
-                comments.append(line[1:].strip())
-        frame = pandas.read_csv(path, comment="#")
+        text = path.read_text(encoding="utf-8")
+        # A run that goes on, or was killed, may have left a part of its last row.
+        whole = text[: text.rfind("\n") + 1]
+        comments = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), io.StringIO(whole))]
+        frame = pandas.read_csv(io.StringIO(whole), comment="#")
     except (OSError, ValueError) as why:
         raise KolmoError(f"{path} cannot be read: {why}") from why
     known = {name: found for name in frame.columns if (found := meaning(name))}

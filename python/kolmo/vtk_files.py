@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import xarray
 
 _ATTRIBUTE = re.compile(rb'(\w+)="([^"]*)"')
+# How an array begins, with the number of the bytes of its values, and what follows it.
+_LENGTH, _END = re.compile(rb"\s*([A-Za-z0-9+/]{11}[A-Za-z0-9+/=])"), re.compile(rb"\s*<")
 _TYPES = {"Float32": "<f4", "Float64": "<f8"}
 # Field data: along which of x, y, z the last points are the first ones again.
 _REPEATS = "last_plane_repeats_first"
@@ -68,7 +70,7 @@ def read(path: Path, names: str | Sequence[str] | None = None, closed: bool = Fa
     """
     import xarray
 
-    names = [names] if isinstance(names, str) else names
+    names = columns.names_of(names)
     with _Mapped(path) as (head, data):
         own = _own(head, closed)
         found = _fields(path, head, names, data)
@@ -112,7 +114,7 @@ class _Mapped:
 
 
 def _header(path: Path, data: mmap.mmap) -> _File:
-    """All tags of a file; what lies between them is skipped."""
+    """All tags of a file; the arrays between them are not read, but for their lengths."""
     head, section, tag, at = _File(), "", "", 0
     while (start := data.find(b"<", at)) >= 0:
         at = data.find(b">", start) + 1
@@ -133,18 +135,31 @@ def _header(path: Path, data: mmap.mmap) -> _File:
             head.part = _numbers(said["Extent"], int)
         elif tag in ("FieldData", "PointData", "Coordinates", "Points"):
             section = tag
+        elif tag == "DataArray" and section == "FieldData":
+            if said["Name"] == _REPEATS:
+                head.repeats = [word != b"0" for word in data[at : data.find(b"<", at)].split()]
         elif tag == "DataArray":
-            end = data.find(b"<", at)
-            array = _Array(said["type"], int(said.get("NumberOfComponents", 1)), slice(at, end))
-            if section == "FieldData" and said["Name"] == _REPEATS:
-                head.repeats = [word != b"0" for word in data[at:end].split()]
-            elif section == "PointData":
+            place = _base64(data, at)
+            at = place.stop
+            if not _END.match(data, at):
+                break
+            array = _Array(said["type"], int(said.get("NumberOfComponents", 1)), place)
+            if section == "PointData":
                 head.fields[said["Name"]] = array
             elif section in ("Coordinates", "Points"):
                 head.places[said["Name"]] = array
     if tag != "/VTKFile":
-        raise KolmoError(f"{path} is cut off, or no VTK XML file")
+        raise KolmoError(f"{path} is cut off or damaged, or no VTK XML file")
     return head
+
+
+def _base64(data: mmap.mmap, at: int) -> slice:
+    """Where the Base64 of an array lies, whose first 8 bytes are the number of those that follow; nothing where none begins."""
+    begin = _LENGTH.match(data, at)
+    if begin is None:
+        return slice(at, at)
+    length = 8 + int.from_bytes(base64.b64decode(begin[1])[:8], "little")
+    return slice(begin.start(1), min(begin.start(1) + 4 * -(-length // 3), len(data)))
 
 
 def _numbers(text: str, kind: type) -> tuple:

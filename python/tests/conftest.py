@@ -1,5 +1,6 @@
 """Runs that the tests read: each is made once, by the program that the package finds."""
 
+import shutil
 from pathlib import Path
 
 import kolmo
@@ -44,6 +45,16 @@ def vortex(tmp_path_factory):
         },
         output__checkpoint={"every_steps": 2, "keep": 9},
     )
+
+
+@pytest.fixture
+def begun(vortex, tmp_path):
+    """The vortex as it lies there before its end, with a part of its last row."""
+    run = tmp_path / "begun"
+    shutil.copytree(vortex.path, run, ignore=shutil.ignore_patterns("summary.json"))
+    table = (run / "series.csv").read_bytes()
+    (run / "series.csv").write_bytes(table[:-9])
+    return kolmo.open(run)
 
 
 @pytest.fixture(scope="session")

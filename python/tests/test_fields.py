@@ -148,6 +148,7 @@ def test_a_plane_is_that_of_the_fields(vortex):
         (lambda text: b"", "cannot be read"),
         (lambda text: text.replace(b"WholeExtent", b"Extent"), "its header lacks 'WholeExtent'"),
         (lambda text: text.replace(b'"0 14 0', b'"0 13 0'), "values of"),
+        (lambda text: re.sub(rb'(format="binary">\n)[^<]{11}', rb"\1" + 11 * b"/", text, count=1), "is cut off or damaged"),
     ],
 )
 def test_a_damaged_file_is_told_in_a_sentence(vortex, tmp_path, spoil, says):
@@ -158,10 +159,23 @@ def test_a_damaged_file_is_told_in_a_sentence(vortex, tmp_path, spoil, says):
         vtk_files.read(path)
 
 
+def test_a_field_is_read_without_the_others(vortex, tmp_path):
+    """Catches a header that is sought in the values of all fields, which takes the whole file into memory."""
+    text = last_file(vortex).read_bytes()
+    (tmp_path / "one.vti").write_bytes(re.sub(rb'(Name="velocity"[^>]*>\n.{99}).{7}', rb"\1<Piece>", text))
+    with pytest.raises(KolmoError, match="is damaged"):
+        vtk_files.read(tmp_path / "one.vti", "velocity")
+    assert vtk_files.read(tmp_path / "one.vti", "pressure").equals(vtk_files.read(last_file(vortex), "pressure"))
+
+
 def test_what_is_missing_is_told_with_what_is_there(vortex, tmp_path):
     """A KeyError of the package's insides."""
     with pytest.raises(KolmoError, match="holds no `speed`, but density, dilatation, dye, .*; add it to output.fields"):
         vortex.fields(names=["speed"])
+    for wrong in (3, ["density", None]):
+        for read in (vortex.fields, vortex.checkpoint):
+            with pytest.raises(KolmoError, match=r"names = .*; allowed: the name of a field, several of them, or None"):
+                read(names=wrong)
     with pytest.raises(KolmoError, match="has no plane `x_0`, but z_0.00000, z_3.14159"):
         vortex.plane("x_0")
 
@@ -177,3 +191,12 @@ def test_a_grid_of_pyvista_has_the_points_of_the_file(name, kind, request):
     assert type(grid).__name__ == kind
     numpy.testing.assert_allclose(grid.points, points.reshape(-1, 3), atol=1e-13)
     assert (grid["velocity"] == arrays["velocity"].reshape(-1, 3)).all()
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_refined_field_keeps_its_values(times):
+    """Catches a shortest wave, of an even number of points, that is doubled on the finer grid."""
+    values = numpy.random.default_rng(1).normal(size=(6, 5, 4))
+    fine = surfaces.refine(values, times)
+    assert fine.shape == tuple(n * times + 1 for n in values.shape)
+    numpy.testing.assert_allclose(fine[:-1:times, :-1:times, :-1:times], values, atol=1e-14)

@@ -16,7 +16,7 @@ def drawn(axes, label):
     return next(line for line in axes.lines if line.get_label() == label).get_ydata()
 
 
-def test_curves_are_those_of_the_series(vortex, cylinder):
+def test_curves_are_those_of_the_series(vortex, cylinder, begun):
     """A curve with the name of another; what a wall does drawn as an error of the scheme."""
     series = vortex.series
     axes = vortex.plot.series("enstrophy", "mass")
@@ -27,6 +27,9 @@ def test_curves_are_those_of_the_series(vortex, cylinder):
     assert (drawn(figure.axes[0], "from the energy") == vortex.energy_loss).all()
     (curves,) = cylinder.plot.dissipation().axes
     assert [line.get_label() for line in curves.lines] == ["from gradients"]
+    # What bounds a run that goes on is not known yet.
+    (curves,) = begun.plot.dissipation().axes
+    assert (drawn(curves, "from gradients") == series["dissipation"][:-1]).all()
     assert (drawn(vortex.plot.budget(), "viscous") == series["ke_rate_viscous"]).all()
     with pytest.raises(KolmoError, match="has no column `lift`, but step, time"):
         vortex.plot.series("lift")

@@ -67,6 +67,14 @@ def test_what_the_program_refuses_is_an_error_with_its_sentence(config, keys, sa
     assert capfd.readouterr() == ("", "") and not Path("runs").exists()
 
 
+def test_what_is_no_input_is_told_in_a_sentence():
+    """Catches a `TypeError` of the package's insides."""
+    with pytest.raises(KolmoError, match="^config = None; allowed: the name of a case, the path of an input file, or a dict$"):
+        kolmo.run(None)
+    with pytest.raises(KolmoError, match="^run = None; allowed: the directory of a run, or a run that is open$"):
+        kolmo.restart(None)
+
+
 def test_a_run_that_is_there_is_replaced_only_if_that_is_asked_for():
     """Results of days that are lost."""
     kolmo.run(SMALL, quiet=True)

@@ -68,7 +68,10 @@ def test_what_the_energy_loses_is_the_dissipation_also_where_a_force_acts(vortex
     )
     assert forced.series["ke_rate_forcing"].abs().max() > 0.01
     for run in (vortex, forced):
-        numpy.testing.assert_allclose(run.energy_loss, run.series["dissipation"], rtol=2e-3)
+        loss = run.energy_loss
+        numpy.testing.assert_allclose(loss, run.series["dissipation"], rtol=2e-3)
+        assert loss.name == "energy_loss" and loss.attrs["units"]["energy_loss"] == "ρ₀V₀³/L"
+        assert loss.index.equals(run.series.index)
 
 
 def test_a_checkpoint_has_the_conserved_fields_with_coordinates(vortex, cylinder):
@@ -86,6 +89,8 @@ def test_a_checkpoint_has_the_conserved_fields_with_coordinates(vortex, cylinder
     assert bent.density.dims == ("z", "j", "i") and (bent.x == cylinder.fields().x).all()
     with pytest.raises(KolmoError, match="has no checkpoint of step 3, but of 0, 2, 4"):
         vortex.checkpoint(3)
+    with pytest.raises(KolmoError, match="step = '2'; allowed: a whole number, one of 0, 2, 4, or None for the last"):
+        vortex.checkpoint("2")
     with pytest.raises(KolmoError, match="holds no `pressure`, but density, momentum_x"):
         vortex.checkpoint(names=["pressure"])
 
@@ -145,6 +150,18 @@ def test_a_run_says_what_it_is_and_what_is_not_yet_there(vortex, tmp_path):
         begun.checkpoint()
     with pytest.raises(KolmoError, match="is no run: it has no config.toml"):
         kolmo.open(tmp_path / "nothing")
+    with pytest.raises(KolmoError, match="run = None; allowed: the directory of a run"):
+        kolmo.open(None)
+
+
+def test_a_run_that_goes_on_is_read_and_drawn(begun, vortex):
+    """Catches a title that only a summary has, and a row that the program is about to write, which is taken for a whole one."""
+    assert begun.title == "taylor-green, Re = 200, Ma = 0.1, 14 x 13 x 12 points"
+    assert begun.series.equals(vortex.series[:-1])
+    (begun.path / "config.toml").write_text(
+        '[case]\nname = "custom"\nreynolds = inf\n[grid]\npoints = [8, 1, 1]\n', encoding="utf-8"
+    )
+    assert kolmo.open(begun.path).title == "custom, 8 x 1 x 1 points"
 
 
 def test_files_that_are_cut_off_are_named(vortex, tmp_path):

@@ -102,6 +102,10 @@ impl Reduction {
 
 /// A place where fields live. Calls take effect in their order. An error of a call that returns nothing is reported by the
 /// next fallible call. Fields, programs and formulas are those that it made itself.
+///
+/// # Panics
+/// Calls panic, on a device perhaps later, where fields are not as long or as many as a program or a formula takes, and where a sweep
+/// has an operator that its grid lacks.
 pub trait Backend: Send + Sync {
     /// Precision of the fields.
     fn precision(&self) -> Precision;
@@ -183,7 +187,7 @@ pub trait Backend: Send + Sync {
     /// What the device says of the work so far.
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>>;
 
-    /// Make a field hold `values`, rounded to its precision.
+    /// Make a field hold `values`, as many as it has, rounded to its precision.
     ///
     /// # Errors
     /// What the device says of the work so far.

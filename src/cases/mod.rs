@@ -68,7 +68,8 @@ pub struct About {
     pub needs: [bool; 3],
 }
 
-/// A flow or a scalar with its parameters.
+/// A flow or a scalar with its parameters. Cases are those of [`Case`]: a program that uses the library begins another flow from arrays
+/// ([`Simulation::start_from`](crate::time::Simulation::start_from)) or from the expressions of `custom`.
 pub trait Definition {
     /// Its box, unless the user gives `grid.length`.
     fn domain(&self) -> Domain;

@@ -42,7 +42,7 @@ fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
     let many = launched.size.map_or("several".into(), |size| size.to_string());
     let started = format!("{many} processes were started");
     let world = super::mpi::start(&started)?;
-    if launched.size.is_some() && world.size() == 1 {
+    if world.size() == 1 && (launched.size.is_some() || launched.rank > 0) {
         let library = super::mpi::library().unwrap_or_default();
         return Err(refusal(
             &format!("{started}, and {library} does not see that they belong together"),

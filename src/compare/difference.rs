@@ -1,17 +1,19 @@
 //! How far two histories lie from each other.
 
 /// The largest |a − b| over the times that both cover: at the rows of the one that has fewer there, where the other is
-/// interpolated on straight lines. `None` where they share no time, infinite where a value is no number.
+/// interpolated on straight lines, and where these are not even two at the first and the last of these times. `None` where they share
+/// no time, infinite where a value is no number.
 pub fn difference(a: (&[f64], &[f64]), b: (&[f64], &[f64])) -> Option<f64> {
     let (from, to) = (a.0.first()?.max(*b.0.first()?), a.0.last()?.min(*b.0.last()?));
-    let rows = |time: &[f64]| -> Vec<usize> {
-        (0..time.len()).filter(|&row| (from..=to).contains(&time[row])).collect()
-    };
-    let (of_a, of_b) = (rows(a.0), rows(b.0));
-    let (coarse, fine, rows) = if of_b.len() < of_a.len() { (b, a, of_b) } else { (a, b, of_a) };
-    let distances = rows
-        .iter()
-        .filter_map(|&row| Some((coarse.1[row] - value_at(fine.0, fine.1, coarse.0[row])?).abs()));
+    let [of_a, of_b] = [a.0, b.0].map(|time| -> Vec<f64> {
+        time.iter().copied().filter(|t| (from..=to).contains(t)).collect()
+    });
+    let mut times = if of_b.len() < of_a.len() { of_b } else { of_a };
+    if times.len() < 2 {
+        times.extend([from, to]);
+    }
+    let distance = |t| Some((value_at(a.0, a.1, t)? - value_at(b.0, b.1, t)?).abs());
+    let distances = times.into_iter().filter_map(distance);
     distances.map(|d| if d.is_nan() { f64::INFINITY } else { d }).reduce(f64::max)
 }
 

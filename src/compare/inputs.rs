@@ -12,7 +12,10 @@ pub(super) type Input = BTreeMap<String, String>;
 
 /// Sections that say what flows.
 const FLOW: [&str; 5] = ["case.", "gas.", "boundary.", "forcing.", "scalars."];
-/// Keys of them that say where it begins: the summary has the case also where that is a checkpoint.
+/// What says which body it goes round, and how far out.
+const BODY: [&str; 4] =
+    ["grid.mapping.digits", "grid.mapping.inner", "grid.mapping.outer", "grid.mapping.radius"];
+/// Keys of [`FLOW`] that say where it begins: the summary has the case also where that is a checkpoint.
 const ORIGIN: [&str; 2] = ["case.name", "case.path"];
 
 /// Keys of the inputs whose values differ, with the value of each run: those of the flow and the method, or where these are the
@@ -27,7 +30,8 @@ pub(super) fn different_keys(inputs: &[&Input]) -> Vec<(String, Vec<String>)> {
 /// Keys of the flow whose values differ from those of `first`, as `key = value (value of the first)`.
 pub(super) fn other_flow(input: &Input, first: &Input) -> Vec<String> {
     let all = differences(&[input, first]).into_iter();
-    let is_flow = |key: &str| FLOW.iter().any(|section| key.starts_with(section));
+    let is_flow =
+        |key: &str| FLOW.iter().any(|section| key.starts_with(section)) || BODY.contains(&key);
     let of_flow = all.filter(|(key, _)| is_flow(key) && !ORIGIN.contains(&key.as_str()));
     of_flow.map(|(key, values)| format!("{key} = {} ({})", values[0], values[1])).collect()
 }

@@ -165,11 +165,12 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
         .collect();
     if let Some(unknown) = asked.iter().find(|name| !shared.contains(name)) {
         let shared: Vec<&str> = shared.iter().map(|name| name.as_str()).collect();
-        let what = format!("--columns: not all runs have a column `{unknown}`");
+        let what = format!("--columns: `{unknown}` is no curve that all runs have");
         return Err(refused(what, &format!("they share {}", shared.join(", "))));
     }
     if !asked.is_empty() {
-        return Ok((asked.to_vec(), Vec::new()));
+        let once = (0..asked.len()).filter(|&at| !asked[..at].contains(&asked[at]));
+        return Ok((once.map(|at| asked[at].clone()).collect(), Vec::new()));
     }
     let (drawn, kept): (Vec<&String>, Vec<&String>) =
         shared.iter().copied().partition(|name| changes(name, runs));

@@ -106,8 +106,8 @@ impl Comparison {
         html.push(&self.table().html_by_columns());
         html.paragraph(
             "The energy is that of the last time which all runs have. Differences are the largest from the first run, \
-             over the times that both cover: at the rows of the series that has fewer there, the other interpolated on \
-             straight lines. A steady run has no times: its energy is that of its end, and differences are those of the ends.",
+             over the times that both cover: at the rows of the series that has fewer there, or else at the ends of these times, the \
+             other interpolated on straight lines. A steady run has no times: its energy is that of its end, and differences are those of the ends.",
         );
         for reason in self.reasons() {
             html.paragraph(&format!("{}.", reason.trim_end_matches('.')));

@@ -25,7 +25,7 @@ use crate::io::report::grid;
 use crate::scheme::{SchemeFamily, default_closure};
 use floor::{CLEAR, Floor};
 use shared::distance;
-use solve::{Solved, error_of_step, solve};
+use solve::{Solved, check, error_of_step, solve};
 
 /// Orders that lie less than so much below the formal one are not worth a remark.
 const REMARKABLE: f64 = 0.5;
@@ -119,14 +119,20 @@ pub fn converge(
     if !exact {
         shared::check(&grids)?;
     }
+    grids.iter().try_for_each(check)?;
     make_directory(&directory)?;
     let mut solved: Vec<Solved> = Vec::new();
     for config in &grids {
         let first = solved.first().filter(|_| !options.keep_cfl);
         let longest = first.and_then(|first| matched_step((&grids[0], first.first_dt), config));
-        let one = solve(config, end, longest)?;
-        let (shown, steps, wall) = (grid(config.grid.points), one.steps, one.wall_seconds);
-        tell(&format!("{shown} points: {steps} steps in {wall:.2} s"));
+        let shown = grid(config.grid.points);
+        let one = solve(config, end, longest).map_err(|why| Error::Elsewhere {
+            message: format!("error: {shown} points: {}", why.what()),
+            exit_code: why.exit_code(),
+        })?;
+        let (steps, wall) = (one.steps, one.wall_seconds);
+        let error = one.error.map_or(String::new(), |[l2, _]| format!(", error {l2:.3e}"));
+        tell(&format!("{shown} points: {steps} steps in {wall:.2} s{error}"));
         solved.push(one);
     }
     if let (true, StepSize::Fixed(dt)) = (exact, base.time.step) {
@@ -269,8 +275,11 @@ impl Study {
                  {order}) falls with dt^{order}"
             ),
             StepSize::Fixed(dt) => format!(
-                "time.dt = {dt} on every grid: the error of {name} (order {order}) is the same on all of them, and \
-                 where orders fall to 0 it is what is left"
+                "time.dt = {dt} on every grid: the error of {name} (order {order}) is the same on all of them, and {}",
+                match exact {
+                    true => "where orders fall to 0 it is what is left",
+                    false => "drops out of their differences",
+                }
             ),
         };
         let mut study = Self {
@@ -313,7 +322,7 @@ impl Study {
         if short {
             let smaller = match config.time.step {
                 StepSize::Cfl(_) => 0.25 * finest.dt,
-                StepSize::Fixed(dt) => 0.5 * dt,
+                StepSize::Fixed(dt) => 0.5 * dt.min(self.time),
             };
             let name = &self.integrator;
             let method = match config.time.implicit {
@@ -354,12 +363,14 @@ fn formal_order(config: &Config) -> u32 {
     // At planes of symmetry formulas go on with the image of the flow.
     let is_closed = |ends: &[End; 2]| ends.iter().any(|end| *end != End::Symmetry);
     let closed = config.grid().ends.iter().flatten().any(is_closed);
-    convection.min(viscous).min(if closed { order_at_walls(family) } else { u32::MAX })
+    let has_second = scheme.viscous == ViscousForm::Laplacian && !config.gas.is_inviscid();
+    convection.min(viscous).min(if closed { order_at_walls(family, has_second) } else { u32::MAX })
 }
 
 /// That of solutions between walls: one more than the lowest of the rows there (Gustafsson 1975).
-fn order_at_walls(family: &SchemeFamily) -> u32 {
-    let closures = [&family.first, &family.second].into_iter().filter_map(default_closure);
+fn order_at_walls(family: &SchemeFamily, has_second: bool) -> u32 {
+    let formulas = [Some(&family.first), has_second.then_some(&family.second)];
+    let closures = formulas.into_iter().flatten().filter_map(default_closure);
     let rows = closures.flat_map(|closure| closure.rows).map(|row| row.order);
     rows.min().map_or(u32::MAX, |order| order + 1)
 }

@@ -39,22 +39,28 @@ pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<S
     Ok(odd_part((config, one), (&opposite, other), end))
 }
 
-fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
+/// Refuse ranks, and a grid that does not fit into memory.
+pub(super) fn check(config: &Config) -> Result<()> {
     let compute = &config.compute;
     if let Some(asked) = compute.ranks {
         Decomposition::asked(asked, 1, config.grid.points, 1)?;
     }
-    let block = Block { start: [0; 3], points: config.grid.points };
-    let backend: Box<dyn Backend> = match choose(compute, 0)? {
+    let block = Block::whole(config.grid.points);
+    match choose(compute, 0)? {
         Some((api, index)) => {
             let device = Device::open(api, index)?;
-            check_device_memory(config, Decomposition::ONE, &block, &device)?;
-            on_device(device, block.len(), compute)?
+            check_device_memory(config, Decomposition::ONE, &block, &device)
         }
-        None => {
-            check_memory(config, Decomposition::ONE, &block, 1)?;
-            on_host(compute, None)?
-        }
+        None => check_memory(config, Decomposition::ONE, &block, 1),
+    }
+}
+
+fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
+    let compute = &config.compute;
+    let points = config.grid.points.iter().product();
+    let backend: Box<dyn Backend> = match choose(compute, 0)? {
+        Some((api, index)) => on_device(Device::open(api, index)?, points, compute)?,
+        None => on_host(compute, None)?,
     };
     advance(backend.into(), config, end, longest)
 }
@@ -148,7 +154,7 @@ pub(super) fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
 /// but the part 2^−q that is left, q the order of the method in time.
 pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64) -> Result<f64> {
     let mut halved = config.clone();
-    halved.time.step = StepSize::Fixed(0.5 * dt);
+    halved.time.step = StepSize::Fixed(0.5 * dt.min(end));
     let finer = solve(&halved, end, None)?;
     let [difference, _] = norms(solved.values.iter().zip(&finer.values).map(|(a, b)| a - b));
     Ok(difference / (1.0 - 0.5_f64.powf(f64::from(config.time.method().1))))

@@ -21,7 +21,7 @@ impl LineOperators {
     /// All operators of `family`, and of `filter` where there is one, on `grid`. Along an axis with ends the default
     /// closures hold, or its planes of symmetry, and there are no staggered operators. An operator that needs more points than the grid has along
     /// an axis is left out; asking for it is a mistake of the caller, who checks the sizes beforehand.
-    /// They are for fields of the format `precision`.
+    /// They are for fields of the format `precision`. On a stretched axis they are derivatives along ξ: see [`Op`].
     pub fn new(
         family: &SchemeFamily,
         filter: Option<&Scheme>,

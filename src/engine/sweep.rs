@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 
 use super::{Expr, PointFormula, Value};
 
-/// What an operator of a sweep computes.
+/// What an operator of a sweep computes. On a stretched axis derivatives are along ξ, in which points lie evenly: with x' = dx/dξ
+/// ([`Grid::jacobian`](crate::grid::Grid::jacobian)) ∂f/∂x = (∂f/∂ξ)/x' and ∂²f/∂x² = (∂²f/∂ξ² − x'' ∂f/∂x)/x'².
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// First derivative at the points.

@@ -78,6 +78,16 @@ impl Curvilinear {
         }
         nodes
     }
+
+    /// Whether lines along the first axis that close come back to where they began, rather than go on one period behind it.
+    pub fn goes_round(&self, place: ([f64; 2], [f64; 2])) -> bool {
+        let [period, _] = match self {
+            Self::File(file) => file.nodes.periods,
+            // Enough points for any map.
+            Self::Map(_) => self.nodes([2, 33], [true, false], place).periods,
+        };
+        period == [0.0; 2]
+    }
 }
 
 pub(super) fn minus(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {

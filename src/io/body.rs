@@ -37,7 +37,9 @@ pub(crate) fn surface_figure(run_dir: &Path, end: f64) -> Result<Option<Figure>>
         points => {
             let points = points.iter().map(|[x, y]| format!("({}, {})", number(*x), number(*y)));
             let points = points.collect::<Vec<_>>().join(", ");
-            format!("The flow separates at (x, y) = {points}, where friction changes its sign.")
+            format!(
+                "Friction changes its sign at (x, y) = {points}: there the flow separates from a wall at rest."
+            )
         }
     };
     let caption = format!(

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::{KINDS, entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
-use super::vtk::{FieldData, write_parallel, write_part};
+use super::vtk::{FieldData, PartFile, write_parallel};
 use super::{make_directory, read_json, remove_file, sync_file, write_json, write_whole};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
@@ -155,19 +155,17 @@ impl FieldWriter {
     }
 
     /// Write the fields of one time, of each what [`Selection::of`] takes of this rank's block, and list them in the `.series`
-    /// file.
+    /// file. Each is written before the next is asked for; an error among them is one on all ranks.
     /// Returns the bytes of all files. Collective.
     pub fn write(
         &mut self,
         comm: &dyn Communicator,
         decomposition: &Decomposition,
         (step, time): (u64, f64),
-        fields: Vec<FieldData>,
+        fields: impl IntoIterator<Item = Result<FieldData>>,
     ) -> Result<u64> {
         let Layout { grid, selection, files } = &self.layout;
         let boxes = boxes(decomposition, grid.points, selection, *files);
-        let join = |field| joined(comm, decomposition, grid.points, selection, &boxes, field);
-        let fields: Vec<_> = fields.into_iter().map(join).collect();
         let (part, image) = (boxes.of(comm.rank()), selection.image(grid));
         let (in_pieces, directory) = (self.in_pieces, self.directory.clone());
         let whole = self.file_name(step, in_pieces);
@@ -176,13 +174,22 @@ impl FieldWriter {
             true => format!("step_{step:08}/rank_{rank:05}.{kind}"),
             false => whole.clone(),
         };
-        let mut own = || {
-            if part.is_empty() {
-                return Ok(0);
-            }
-            let path = directory.join(piece(comm.rank()));
+        let path = directory.join(piece(comm.rank()));
+        let create = || {
             make_directory(path.parent().unwrap_or(&directory))?;
-            write_part(&path, &image, &part, &fields)?;
+            PartFile::create(&path, &image, part)
+        };
+        let mut file = (!part.is_empty()).then(create).transpose();
+        let mut arrays = Vec::new();
+        for field in fields {
+            // Also where this rank cannot write: others have points of it here, and it of theirs.
+            let field = joined(comm, decomposition, grid.points, selection, &boxes, field?);
+            arrays.push(field.attributes());
+            file = file.and_then(|file| file.map(|file| file.with(&field)).transpose());
+        }
+        let own = || {
+            let Some(file) = file? else { return Ok(0) };
+            file.finish()?;
             self.unsynced.push(path.clone());
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
@@ -195,7 +202,7 @@ impl FieldWriter {
             if in_pieces {
                 let all: Vec<_> = boxes.all().map(|(rank, part)| (piece(rank), part)).collect();
                 let path = directory.join(&whole);
-                write_whole(&path, |writer| write_parallel(writer, &image, &fields, &all))?;
+                write_whole(&path, |writer| write_parallel(writer, &image, &arrays, &all))?;
                 self.unsynced.push(path);
             }
             self.index.files.retain(|entry| entry.name != whole);

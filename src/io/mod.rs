@@ -71,31 +71,62 @@ pub use summary::Summary;
 pub(crate) use user_reference::{USER_REFERENCE, user_reference};
 pub use vtk::{FieldData, ImageGrid};
 
-/// Write `path` whole or not at all: `write` fills a file with `.part` added to its name, which then takes its place.
+/// A file that is written whole or not at all: with `.part` added to its name until [`Whole::finish`]; dropped before, it goes.
+pub(crate) struct Whole {
+    path: PathBuf,
+    part: PathBuf,
+    writer: BufWriter<File>,
+    is_done: bool,
+}
+
+impl Whole {
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let part = with_ending(path, ".part");
+        if part.is_symlink() {
+            // Nobody's file is to be written through it.
+            remove_file(&part)?;
+        }
+        // What is no file of ours stays.
+        let file = open::regular(File::options().write(true).create(true), &part);
+        let writer = BufWriter::new(file.map_err(Error::io(path))?);
+        let whole = Self { path: path.to_path_buf(), part, writer, is_done: false };
+        whole.writer.get_ref().set_len(0).map_err(Error::io(path))?;
+        Ok(whole)
+    }
+
+    /// Write with `write`.
+    pub(crate) fn add(
+        &mut self,
+        write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<()> {
+        write(&mut self.writer).map_err(Error::io(&self.path))
+    }
+
+    /// Have the file take its place.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let written = self.writer.flush().and_then(|()| fs::rename(&self.part, &self.path));
+        self.is_done = written.is_ok();
+        written.map_err(Error::io(&self.path))
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // The first error is the one to report.
+            let _ = fs::remove_file(&self.part);
+        }
+    }
+}
+
+/// Write `path` with `write`, whole or not at all.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<()> {
-    let part = &with_ending(path, ".part");
-    if part.is_symlink() {
-        // Nobody's file is to be written through it.
-        remove_file(part)?;
-    }
-    let file = open::regular(File::options().write(true).create(true), part);
-    // What is no file of ours stays.
-    let file = file.map_err(Error::io(path))?;
-    let mut writer = BufWriter::new(file);
-    let written = writer
-        .get_ref()
-        .set_len(0)
-        .and_then(|()| write(&mut writer))
-        .and_then(|()| writer.flush())
-        .and_then(|()| fs::rename(part, path));
-    written.map_err(|error| {
-        // The first error is the one to report.
-        let _ = fs::remove_file(part);
-        Error::io(path)(error)
-    })
+    let mut whole = Whole::create(path)?;
+    whole.add(write)?;
+    whole.finish()
 }
 
 /// Have a file on disk.
@@ -143,6 +174,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
         Ok(target) if !path.exists() => {
             malformed(path, format!("a link to {}, which is not there", target.display()))
         }
+        _ if path.is_file() => malformed(path, "a file is there, not a directory"),
         _ => Error::io(path)(why),
     })
 }

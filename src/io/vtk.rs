@@ -14,7 +14,7 @@ use base64::write::EncoderWriter;
 
 use crate::Result;
 use crate::grid::Block;
-use crate::io::write_whole;
+use crate::io::Whole;
 use crate::real::Values;
 
 /// The coordinates of the points of a curvilinear grid.
@@ -74,7 +74,7 @@ pub struct FieldData {
 
 impl FieldData {
     /// The attributes of its array.
-    fn attributes(&self) -> String {
+    pub(super) fn attributes(&self) -> String {
         let Self { name, components, values } = self;
         let kind = match values {
             Values::F32(_) => "Float32",
@@ -84,46 +84,63 @@ impl FieldData {
     }
 }
 
-/// Write one `.vti`, `.vtr` or `.vts` file of the points of `part`, whole or not at all.
-pub(super) fn write_part(
-    path: &Path,
-    grid: &ImageGrid,
-    part: &Block,
-    fields: &[FieldData],
-) -> Result<()> {
-    write_whole(path, |to| {
-        let kind = grid.kind();
-        head(to, kind, "", grid, part)?;
-        writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(part)?)?;
-        for field in fields {
-            let fits = field.values.len() == part.len() * field.components;
-            assert!(fits, "field `{}` does not fit its grid", field.name);
+/// One `.vti`, `.vtr` or `.vts` file of the points of a part of a grid, which fields are added to one after another.
+pub(super) struct PartFile<'a> {
+    file: Whole,
+    grid: &'a ImageGrid,
+    part: Block,
+}
+
+impl<'a> PartFile<'a> {
+    pub(super) fn create(path: &Path, grid: &'a ImageGrid, part: Block) -> Result<Self> {
+        let mut file = Whole::create(path)?;
+        file.add(|to| {
+            head(to, grid.kind(), "", grid, &part)?;
+            writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(&part)?)
+        })?;
+        Ok(Self { file, grid, part })
+    }
+
+    /// The file with one field more.
+    pub(super) fn with(mut self, field: &FieldData) -> Result<Self> {
+        let fits = field.values.len() == self.part.len() * field.components;
+        assert!(fits, "field `{}` does not fit its grid", field.name);
+        self.file.add(|to| {
             writeln!(to, "<DataArray {} format=\"binary\">", field.attributes())?;
             match &field.values {
                 Values::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
                 Values::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
             }
-            writeln!(to, "\n</DataArray>")?;
-        }
-        writeln!(to, "</PointData>")?;
-        if let Some(plane) = &grid.plane {
-            let points = (0..part.len()).map(|at| grid.place(plane, part.index(at)));
-            writeln!(to, "<Points>\n<DataArray {POINTS} format=\"binary\">")?;
-            let numbers: Vec<f64> = points.flatten().collect();
-            binary(to, numbers.iter().map(|x| x.to_le_bytes()))?;
-            writeln!(to, "\n</DataArray>\n</Points>")?;
-        } else if let Some(coordinates) = &grid.coordinates {
-            writeln!(to, "<Coordinates>")?;
-            for (a, name) in AXES.into_iter().enumerate() {
-                let own = &coordinates[a][part.start[a]..part.start[a] + part.points[a]];
-                writeln!(to, "<DataArray type=\"Float64\" Name=\"{name}\" format=\"binary\">")?;
-                binary(to, own.iter().map(|x| x.to_le_bytes()))?;
-                writeln!(to, "\n</DataArray>")?;
+            writeln!(to, "\n</DataArray>")
+        })?;
+        Ok(self)
+    }
+
+    /// Write the places of the points, and have the file take its place.
+    pub(super) fn finish(self) -> Result<()> {
+        let Self { mut file, grid, part } = self;
+        file.add(|to| {
+            writeln!(to, "</PointData>")?;
+            if let Some(plane) = &grid.plane {
+                let points = (0..part.len()).map(|at| grid.place(plane, part.index(at)));
+                writeln!(to, "<Points>\n<DataArray {POINTS} format=\"binary\">")?;
+                let numbers: Vec<f64> = points.flatten().collect();
+                binary(to, numbers.iter().map(|x| x.to_le_bytes()))?;
+                writeln!(to, "\n</DataArray>\n</Points>")?;
+            } else if let Some(coordinates) = &grid.coordinates {
+                writeln!(to, "<Coordinates>")?;
+                for (a, name) in AXES.into_iter().enumerate() {
+                    let own = &coordinates[a][part.start[a]..part.start[a] + part.points[a]];
+                    writeln!(to, "<DataArray type=\"Float64\" Name=\"{name}\" format=\"binary\">")?;
+                    binary(to, own.iter().map(|x| x.to_le_bytes()))?;
+                    writeln!(to, "\n</DataArray>")?;
+                }
+                writeln!(to, "</Coordinates>")?;
             }
-            writeln!(to, "</Coordinates>")?;
-        }
-        writeln!(to, "</Piece>\n</{kind}>\n</VTKFile>")
-    })
+            writeln!(to, "</Piece>\n</{}>\n</VTKFile>", grid.kind())
+        })?;
+        file.finish()
+    }
 }
 
 /// The beginning of a file of image data, of all or some points of a grid.
@@ -185,11 +202,12 @@ fn extent(part: &Block) -> std::io::Result<String> {
     Ok(ends.join(" "))
 }
 
-/// Write the `.pvti`, `.pvtr` or `.pvts` that puts together pieces: where each lies, and which points it has.
+/// Write the `.pvti`, `.pvtr` or `.pvts` that puts together pieces: where each lies, and which points it has; with the attributes of
+/// the arrays in them.
 pub(super) fn write_parallel(
     to: &mut impl Write,
     grid: &ImageGrid,
-    fields: &[FieldData],
+    arrays: &[String],
     pieces: &[(String, Block)],
 ) -> std::io::Result<()> {
     let kind = format!("P{}", grid.kind());
@@ -204,8 +222,8 @@ pub(super) fn write_parallel(
         writeln!(to, "</PCoordinates>")?;
     }
     writeln!(to, "<PPointData>")?;
-    for field in fields {
-        writeln!(to, "<PDataArray {}/>", field.attributes())?;
+    for attributes in arrays {
+        writeln!(to, "<PDataArray {attributes}/>")?;
     }
     writeln!(to, "</PPointData>")?;
     for (source, part) in pieces {

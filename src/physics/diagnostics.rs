@@ -182,6 +182,7 @@ impl System for NavierStokes {
 
     fn filter(&mut self, u: &mut [Field]) {
         self.filter_state(u);
+        self.open.give_start(&*self.backend, &mut u[..conserved::COUNT]);
     }
 
     fn set_filter_time(&mut self, time: f64) -> Result<()> {
@@ -330,6 +331,7 @@ impl System for NavierStokes {
                 viscosity: t.into_iter().map(|t| self.gas.mu(t) / reynolds).collect(),
                 conduction: on_host(&*backend, conduction, 0.0)?,
                 heat_capacity: 1.0 / ((gamma - 1.0) * mach * mach),
+                at_rest: [1.0, self.gas.reference_pressure(), 1.0],
             })
         });
         let comm = backend.comm();

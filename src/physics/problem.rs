@@ -68,7 +68,9 @@ impl Problem {
     pub fn has_body(&self) -> bool {
         let [around, outward, _] = self.boundaries.0;
         let wall = outward.and_then(|[low, _]| low.wall());
-        self.mapping.is_some() && around.is_none() && wall.is_some()
+        let plane = [self.domain.origin, self.domain.length].map(|[x, y, _]| [x, y]);
+        let goes_round = |it: &Curvilinear| it.goes_round(plane.into());
+        around.is_none() && wall.is_some() && self.mapping.as_ref().is_some_and(goes_round)
     }
 
     /// The largest rate at which sponges, and a filter that acts as a rate, damp the flow.

@@ -111,7 +111,8 @@ struct ModelRow {
 
 /// What stands in `files`.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Part>> {
-    let parts = files.iter().map(|path| {
+    let once = files.iter().enumerate().filter(|(at, path)| !files[..*at].contains(path));
+    let parts = once.map(|(_, path)| {
         let text = open::text(path, open::MOST_JSON).map_err(|why| {
             Error::Config(vec![format!("error: cannot read {}: {why}", path.display())])
         })?;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::io::bar_chart::{Bar, bars};
 use crate::io::page::{Table, check_replaceable, check_replaceable_table, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
-use crate::io::{make_directory, write_text};
+use crate::io::{make_directory, refused, write_text};
 
 /// What the model says has no dots, and no line without gaps.
 const MODELLED: [Line; MOST_MODELLED] =
@@ -26,6 +26,12 @@ pub(super) fn write(studies: &[Study], options: &PlotScalingOptions) -> Result<V
         name.push(ending);
         PathBuf::from(name)
     };
+    if options.out.is_dir() || options.out.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(refused(
+            format!("--out {} is a directory; files begin with it", options.out.display()),
+            "for example `--out results/scaling`",
+        ));
+    }
     let mut pictures = Vec::new();
     for study in studies {
         pictures.push((name(&format!("-{}.svg", study.scaling)), study.efficiencies()));

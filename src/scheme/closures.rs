@@ -18,7 +18,7 @@
 //! | `e3-skew3-central4-central6` | explicit8 | −4.5e-5 | | | |
 //!
 //! Those on the left stay stable as the grid is refined (max Re λh falls as h³); those on the right need a filter. Sound between two
-//! walls is another matter again, and so are stretched lines: all of these let it grow (max Re λh is 0.05 for `c3-pade4` on 33 points, 0.02 on 65).
+//! walls is another matter again, and so are stretched lines: all of these but `e2` let it grow (max Re λh is 0.05 for `c3-pade4` on 33 points, 0.02 on 65).
 //!
 //! The closures `sbp-...` sum by parts: with the weights H of their norm, fᵀ H D g + gᵀ H D f = f_N g_N − f₀ g₀ for any f and g, as
 //! ∫ (f g)' dx does. So whatever energy estimate the equations have by parts of an integral the discrete ones have too: sound between

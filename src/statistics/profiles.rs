@@ -2,7 +2,8 @@
 //!
 //! ⟨·⟩ is over a plane and over time at once: what is kept are means of the quantities and of their products, over time by the
 //! trapezoidal rule, from which deviations follow. With uᵢ' = uᵢ − ⟨uᵢ⟩, {f} = ⟨ρf⟩/⟨ρ⟩ and f'' = f − {f} as in
-//! [`moments`](super::moments). s is the axis along the walls along which more mass flows, n the one across.
+//! [`moments`](super::moments). Squares are those of ρ, p and T less those of the gas at rest: at a low Mach number p' would drown in
+//! ⟨p²⟩ − ⟨p⟩². s is the axis along the walls with the larger Σ|⟨ρu⟩|, n the one across.
 //!
 //! In wall units lengths are in μ_w/(ρ_w u_τ), velocities in u_τ = √(τ_w/ρ_w), of the nearer wall. The velocity of van Driest
 //! (1951) is ∫ √(⟨ρ⟩/ρ_w) du⁺; y* = y √(⟨ρ⟩ τ_w)/⟨μ⟩ (Huang, Coleman and Bradshaw 1995), and that of Trettel and Larsson (2016) has
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::sample::{BetweenWalls, Flow};
 use super::sums::long_sums;
 use crate::comm::Communicator;
-use crate::grid::{Axis, Decomposition, Grid};
+use crate::grid::{Decomposition, Grid};
 
 /// Columns of a profile, behind the time that averages are over; its first is the coordinate.
 pub const COLUMNS: [&str; 40] = [
@@ -59,8 +60,8 @@ pub const COLUMNS: [&str; 40] = [
     "u_plus_trettel_larsson",
 ];
 
-/// Means that are kept of a plane: ρ, p, T, μ/Re, u, ρu, uᵢuⱼ, ρuᵢuⱼ, ρ², p², T², the viscous stresses on it along the two other
-/// axes, −k μ ∂T/∂n, ρT, ρu_nT.
+/// Means that are kept of a plane: ρ, p, T, μ/Re, u, ρu, uᵢuⱼ, ρuᵢuⱼ, (ρ − ρ₀)², (p − p₀)², (T − T₀)², the viscous stresses on it
+/// along the two other axes, −k μ ∂T/∂n, ρT, ρu_nT.
 const KEPT: usize = 31;
 /// Where they are.
 const U: usize = 4;
@@ -84,6 +85,9 @@ pub struct RunningProfiles {
     began: Option<f64>,
     /// Time they are over.
     duration: f64,
+    /// ρ₀, p₀ and T₀.
+    #[serde(default)]
+    at_rest: [f64; 3],
     /// Integrals over time.
     sums: Means,
     /// The last sample and its time.
@@ -115,10 +119,11 @@ impl RunningProfiles {
         if self.began.is_some_and(|began| began < from) { Self::default() } else { self }
     }
 
-    /// Take in the sample of `time`. Those of another grid begin again.
-    pub fn add(&mut self, time: f64, now: &Means) {
-        if self.sums.len() != now.len() {
-            *self = Self { sums: vec![0.0; now.len()], ..Self::default() };
+    /// Take in the sample of `time`. Those of another grid or gas begin again.
+    pub fn add(&mut self, time: f64, now: &Means, walls: &BetweenWalls) {
+        let at_rest = walls.at_rest;
+        if self.sums.len() != now.len() || self.at_rest != at_rest {
+            *self = Self { at_rest, sums: vec![0.0; now.len()], ..Self::default() };
         }
         if let Some((before, last)) = &self.last {
             let half = 0.5 * (time - before);
@@ -187,14 +192,15 @@ fn kept(flow: &Flow, walls: &BetweenWalls, at: usize) -> [f64; KEPT] {
     for (k, [a, b]) in PAIRS.into_iter().enumerate() {
         (kept[UU + k], kept[RHO_UU + k]) = (u[a] * u[b], rho * u[a] * u[b]);
     }
-    [rho, p, t].into_iter().enumerate().for_each(|(k, x)| kept[SQUARES + k] = x * x);
+    let off = [rho, p, t].into_iter().zip(walls.at_rest).map(|(x, at_rest)| x - at_rest);
+    off.enumerate().for_each(|(k, off)| kept[SQUARES + k] = off * off);
     kept[HEAT..].copy_from_slice(&[walls.conduction[at], rho * t, rho * u[n] * t]);
     kept
 }
 
-/// The rows of a profile, in the order of [`COLUMNS`], from the means of all planes; `heat_capacity` is c_p.
-pub fn rows(means: &[f64], grid: &Grid, axis: Axis, heat_capacity: f64) -> Vec<Vec<f64>> {
-    let n = axis.index();
+/// The rows of a profile, in the order of [`COLUMNS`], from the means of all planes.
+pub fn rows(means: &[f64], grid: &Grid, walls: &BetweenWalls) -> Vec<Vec<f64>> {
+    let n = walls.axis.index();
     let planes: Vec<&[f64]> = means.chunks(KEPT).collect();
     let y: Vec<f64> = (0..planes.len())
         .map(|j| grid.coordinates(std::array::from_fn(|a| if a == n { j } else { 0 }))[n])
@@ -207,10 +213,11 @@ pub fn rows(means: &[f64], grid: &Grid, axis: Axis, heat_capacity: f64) -> Vec<V
         let favre = [0, 1, 2].map(|a| plane[RHO_U + a] / rho);
         let reynolds = |k: usize| plane[UU + k] - plane[U + PAIRS[k][0]] * plane[U + PAIRS[k][1]];
         let stress = |k: usize| plane[RHO_UU + k] / rho - favre[PAIRS[k][0]] * favre[PAIRS[k][1]];
-        let rms = |k: usize| (plane[SQUARES + k] - plane[k] * plane[k]).max(0.0).sqrt();
+        let rms =
+            |k: usize| (plane[SQUARES + k] - (plane[k] - walls.at_rest[k]).powi(2)).max(0.0).sqrt();
         let (viscous, turbulent) = (plane[STRESS + s], -rho * stress(pair));
         let [conduction, rho_t, rho_v_t] = [plane[HEAT], plane[HEAT + 1], plane[HEAT + 2]];
-        let convection = heat_capacity * (rho_v_t - favre[n] * rho_t);
+        let convection = walls.heat_capacity * (rho_v_t - favre[n] * rho_t);
         let mut row = vec![y[j]];
         row.extend(&plane[..RHO_U]);
         row.extend(favre);
@@ -225,9 +232,10 @@ pub fn rows(means: &[f64], grid: &Grid, axis: Axis, heat_capacity: f64) -> Vec<V
     planes.iter().enumerate().map(row).collect()
 }
 
-/// Of the axes along the walls, that along which more mass flows.
+/// Of the axes along the walls, that along which more mass flows, whatever its sense: as much flows forth and back between walls that
+/// move against each other.
 fn along(planes: &[&[f64]], n: usize) -> usize {
-    let flux = |a: usize| planes.iter().map(|plane| plane[RHO_U + a]).sum::<f64>().abs();
+    let flux = |a: usize| planes.iter().map(|plane| plane[RHO_U + a].abs()).sum::<f64>();
     let mut axes = (0..3).filter(|a| *a != n);
     let (first, second) = (axes.next().unwrap_or(0), axes.next().unwrap_or(0));
     if flux(second) > flux(first) { second } else { first }
@@ -238,9 +246,9 @@ fn in_wall_units(planes: &[&[f64]], y: &[f64], s: usize) -> Vec<[f64; 8]> {
     let count = planes.len();
     let mut units = vec![[0.0; 8]; count];
     let half = 0.5 * (y[count - 1] - y[0]);
-    // From each wall to the middle, which is the lower wall's.
-    let halves =
-        [(0..count.div_ceil(2)).collect::<Vec<_>>(), (count.div_ceil(2)..count).rev().collect()];
+    // From each wall to the middle, which is the lower wall's, whatever its coordinate is rounded to.
+    let of_low = y.partition_point(|y_j| y_j - y[0] <= half * (1.0 + 1e-12));
+    let halves = [(0..of_low).collect::<Vec<_>>(), (of_low..count).rev().collect()];
     for from_wall in halves {
         let Some(&wall) = from_wall.first() else { continue };
         let [rho_w, mu_w, u_w, stress] = [0, 3, U + s, STRESS + s].map(|k| planes[wall][k]);

@@ -45,6 +45,8 @@ pub struct BetweenWalls {
     pub conduction: Vec<f64>,
     /// c_p.
     pub heat_capacity: f64,
+    /// ρ, p and T of the gas at rest.
+    pub at_rest: [f64; 3],
 }
 
 /// The two kinds of samples.

@@ -14,8 +14,8 @@
 //! density, pressure       Σ |f̂|² without the mean      sums to the variance
 //! scalar, passive scalars the same
 //! ```
-//! k in the dissipation is that of every mode, not of its shell; it sums to ⟨τᵢⱼ∂ⱼuᵢ⟩, the `dissipation` of the series, where
-//! μ is uniform. The shortest wave of an even number of points, mₐ = nₐ/2, stands for both signs of kₐ: it lies at
+//! k in the dissipation is that of every mode, not of its shell; it sums to ⟨τᵢⱼ∂ⱼuᵢ⟩, the `dissipation` of the series but for what the
+//! scheme makes of the shortest waves, where μ is uniform. The shortest wave of an even number of points, mₐ = nₐ/2, stands for both signs of kₐ: it lies at
 //! |kₐ| = π/h, and what mixes kₐ with another component, which has either sign, is left out.
 
 use num_complex::Complex;

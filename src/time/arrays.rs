@@ -8,6 +8,7 @@ use super::Simulation;
 use crate::comm::all_or_error;
 use crate::config::Variable;
 use crate::error::{Error, Result};
+use crate::physics::ERROR_COLUMNS;
 use crate::real::Values;
 
 impl Simulation {
@@ -60,7 +61,9 @@ impl Simulation {
 
     /// Begin from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow and its passive scalars by their
     /// names, or `scalar`, at the points of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] gives them.
-    /// Time and steps stay as they are. Collective.
+    /// Time and steps stay as they are. Walls have their velocity and temperature from here on, faces with `state = "initial"` the flow of
+    /// these arrays; what the exact solution is nobody knows then, so that [`Simulation::error`] has none and the columns of errors
+    /// go. Collective.
     ///
     /// # Errors
     /// On all ranks, where an array is missing, not known or of another shape, and where the flow is none (ρ or p ≤ 0, or no
@@ -74,16 +77,21 @@ impl Simulation {
                 to.iter_mut().zip(&ordered).for_each(|(to, array)| *to = array[index(at)]);
             })
         });
-        let state = all_or_error(comm, state)?;
-        let rate = self.system.check_now(&state, self.moment).map_err(|error| match error {
+        let mut state = all_or_error(comm, state)?;
+        self.system.check_now(&state, self.moment).map_err(|error| match error {
             Error::Diverged { field, value, index: [i, j, k], .. } => mistake(
                 format!("the start has {field} = {value} at point ({i}, {j}, {k})"),
                 "allowed: positive density and pressure, and numbers".into(),
             ),
             other => other,
         })?;
+        self.system.impose(&mut state, self.moment.time);
+        self.system.know_start(&mut state)?;
+        let rate = self.system.check_now(&state, self.moment)?;
         self.state_mut().iter_mut().zip(state).for_each(|(old, new)| *old = new);
         self.rate = Some(rate);
+        self.has_exact = false;
+        self.columns.retain(|column| !ERROR_COLUMNS.contains(&column.as_str()));
         Ok(())
     }
 

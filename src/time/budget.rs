@@ -44,7 +44,10 @@ pub fn budget(config: &Config) -> Result<String> {
     if outputs > 0.0 {
         line(
             "outputs",
-            format!("{} more on the host, of fields, statistics and checkpoints", gib(outputs)),
+            format!(
+                "{} more on the host, of pictures, fields, statistics and checkpoints",
+                gib(outputs)
+            ),
         );
     }
     if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
@@ -119,7 +122,10 @@ pub fn budget(config: &Config) -> Result<String> {
 /// What the first of several ranks holds: its block is the largest.
 fn of_a_rank(config: &Config, cut: Decomposition, device: Option<&Device>) -> String {
     let block = cut.block(0, config.grid.points);
-    let fields = Parts::of(config, &block, device.map(|device| device.info())).bytes(&block);
+    let parts = Parts::of(config, &block, device.map(|device| device.info()));
+    // Where fields are on a device, outputs are not.
+    let outputs = if device.is_some() { 0.0 } else { for_outputs(config, &block) };
+    let fields = parts.bytes(&block) + outputs;
     let messages = for_messages(config, cut, &block);
     let ([px, py, pz], [x, y, z]) = (cut.ranks, block.points);
     format!(

@@ -154,18 +154,29 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
     }
 }
 
-/// Values a point that are on the host while fields are written: one variable as it is computed, and of all those that are written the
-/// points that are, of a region as many as its part of the box.
-fn for_fields(config: &Config) -> f64 {
-    let Some(fields) = &config.output.fields else { return 0.0 };
+/// Values a point that are on the host while fields, planes or pictures are written, one variable after another: what is computed of
+/// all points, and of fields twice the points that are written, where they are and where they go; of a region as many as its part of
+/// the box.
+fn for_variables(config: &Config) -> f64 {
+    let largest = |variables: &[Variable]| {
+        variables.iter().map(Variable::components).max().unwrap_or(0) as f64
+    };
+    let planes = config.output.planes.as_ref().map_or(0.0, |planes| largest(&planes.variables));
+    // A picture is of one value.
+    let computed = planes.max(1.0);
+    let Some(fields) = &config.output.fields else { return computed };
     let of_axis = |a: usize| {
         let length = config.grid.domain.length[a];
         let part = fields.region.map_or(1.0, |it| ((it.to[a] - it.from[a]) / length).min(1.0));
         if config.grid.points[a] > 1 { part / fields.stride as f64 } else { 1.0 }
     };
-    let components = fields.variables.iter().map(Variable::components);
-    let largest = components.clone().max().unwrap_or(0);
-    largest as f64 + components.sum::<usize>() as f64 * (0..3).map(of_axis).product::<f64>()
+    let written = 1.0 + 2.0 * (0..3).map(of_axis).product::<f64>();
+    computed.max(largest(&fields.variables) * written)
+}
+
+/// The same while a checkpoint is written: what of a variable is packed, and what of it is compressed.
+fn for_checkpoint(config: &Config) -> f64 {
+    config.output.checkpoint.as_ref().map_or(0.0, |it| if it.compress { 3.0 } else { 2.0 })
 }
 
 /// Bytes that outputs need on the host while they are made.
@@ -183,7 +194,8 @@ pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     });
     let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
     let copies = if later { state } else { 0 };
-    8.0 * block.len() as f64 * (copies as f64 + for_fields(config).max(statistics as f64))
+    let made = for_variables(config).max(for_checkpoint(config)).max(statistics as f64);
+    8.0 * block.len() as f64 * (copies as f64 + made)
 }
 
 /// Whether F U − U is held.

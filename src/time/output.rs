@@ -59,6 +59,9 @@ impl Run<'_> {
     pub(super) fn write_statistics(&mut self) -> Result<()> {
         let Some(statistics) = &mut self.statistics else { return Ok(()) };
         let start = Instant::now();
+        if self.config.time.is_steady() {
+            statistics.forget();
+        }
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let grid = self.simulation.grid().clone();
         let backend = self.simulation.shared_backend();
@@ -72,33 +75,47 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// All volumes of one kind. A variable is computed once for all of them, and no more than their points of it are kept.
+    /// All volumes of one kind. A variable is computed once for all of them, and written before the next where there is one volume; of
+    /// several no more than their points are kept.
     fn write_volumes(&mut self, kind: Kind) -> Result<()> {
         let moment = (self.simulation.steps(), self.simulation.time());
         let block = self.simulation.block();
-        let Some(what) = self.volumes.of(kind) else { return Ok(()) };
-        let mut picked: Vec<Vec<FieldData>> = what.writers.iter().map(|_| Vec::new()).collect();
-        for variable in &what.variables {
-            let values = self.simulation.output(variable)?;
-            let precision = what.precision.unwrap_or(values.precision());
-            let values = values.with_precision(precision);
-            let name = variable.name().to_string();
-            let field = FieldData { name, components: variable.components(), values };
-            for (writer, picked) in what.writers.iter().zip(&mut picked) {
-                picked.push(writer.selection().of(&block, &field));
-            }
-        }
-        let comm = self.simulation.backend().comm();
-        let names = what.writers.iter().flat_map(|writer| {
+        let backend = self.simulation.shared_backend();
+        let (comm, cut) = (backend.comm(), &self.decomposition);
+        let Some(Volume { variables, precision, writers }) = self.volumes.of(kind) else {
+            return Ok(());
+        };
+        let names = writers.iter().flat_map(|writer| {
             let folder = folder(self.directory, writer);
             writer.names(moment.0).into_iter().map(move |name| format!("{folder}/{name}"))
         });
         let claimed = self.files.as_mut().map_or(Ok(()), |files| files.directory.claim(names));
         let mut written = all_or_error(comm, claimed).map(|()| 0);
         if written.is_ok() {
-            for (writer, fields) in what.writers.iter_mut().zip(picked) {
-                let bytes = writer.write(comm, &self.decomposition, moment, fields);
-                written = written.and_then(|sum| Ok(sum + bytes?));
+            let simulation = &mut self.simulation;
+            let fields = variables.iter().map(|variable| {
+                let values = simulation.output(variable)?;
+                let precision = precision.unwrap_or(values.precision());
+                let values = values.with_precision(precision);
+                let name = variable.name().to_string();
+                Ok(FieldData { name, components: variable.components(), values })
+            });
+            if let [writer] = &mut writers[..] {
+                let selection = *writer.selection();
+                let picked = fields.map(|field| Ok(selection.of(&block, &field?)));
+                written = writer.write(comm, cut, moment, picked);
+            } else {
+                let mut picked: Vec<Vec<_>> = writers.iter().map(|_| Vec::new()).collect();
+                for field in fields {
+                    let field = field?;
+                    for (writer, picked) in writers.iter().zip(&mut picked) {
+                        picked.push(Ok(writer.selection().of(&block, &field)));
+                    }
+                }
+                for (writer, fields) in writers.iter_mut().zip(picked) {
+                    let bytes = writer.write(comm, cut, moment, fields);
+                    written = written.and_then(|sum| Ok(sum + bytes?));
+                }
             }
         }
         if let Some(bytes) = self.tolerate_failure(written)? {

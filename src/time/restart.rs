@@ -16,7 +16,7 @@ use crate::grid::Curvilinear;
 use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress, is_damage};
 use crate::io::progress::tell;
 use crate::io::summary::Part;
-use crate::io::{RunDirectory, RunId, Summary};
+use crate::io::{RunDirectory, RunId, Summary, refused};
 use crate::scheme::ImplicitConfig;
 
 /// What a user asks of a restart.
@@ -74,7 +74,11 @@ pub fn restart(
     let sensible = found.as_ref().map_or(Ok(()), |found| ends_before(&found.head, &config));
     all_or_error(comm, sensible)?;
     let sentence = if first { finished(directory, &config, found.as_ref()) } else { None };
-    let sentence = comm.broadcast(0, sentence.unwrap_or_default().into_bytes());
+    let mut sentence = sentence.unwrap_or_default();
+    if !sentence.is_empty() && !wish.set.is_empty() {
+        sentence += &format!("\nnot taken, since nothing is left to do: {}", wish.set.join(", "));
+    }
+    let sentence = comm.broadcast(0, sentence.into_bytes());
     if wish.from.is_none() && !sentence.is_empty() {
         return Ok(Restart::Finished(String::from_utf8_lossy(&sentence).into_owned()));
     }
@@ -89,7 +93,7 @@ pub fn restart(
             if !done.is_ok_and(|summary| summary.finished) {
                 return Ok(());
             }
-            Err(refusal(
+            Err(refused(
                 format!("{} is finished, and has no checkpoint to go on from", directory.display()),
                 &format!(
                     "{}\n       a run keeps its last state unless output.checkpoint = \"none\"",
@@ -155,13 +159,13 @@ pub fn origin(
         if let (Ok(own), Ok(output)) = (own, output)
             && own.starts_with(&output)
         {
-            return Err(refusal(
+            return Err(refused(
                 format!("{} would be replaced by the run that starts from it", path.display()),
                 "choose another directory with `--out`",
             ));
         }
         if is_over(config, step, time) {
-            return Err(refusal(
+            return Err(refused(
                 format!(
                     "the checkpoint is at step {step}, t = {time}, where this run is to be over"
                 ),
@@ -228,10 +232,6 @@ fn no_checkpoint(path: &Path) -> Error {
     Error::Format { path: path.to_path_buf(), what }
 }
 
-fn refusal(found: String, advice: &str) -> Error {
-    Error::Config(vec![format!("error: {found}"), format!("       {advice}")])
-}
-
 fn tell_of(comm: &dyn Communicator, damaged: &[Error]) {
     if comm.rank() == 0 {
         damaged.iter().for_each(|why| tell(&format!("warning: not used: {why}")));
@@ -258,7 +258,7 @@ fn chosen(
         if found.is_none() && !damaged.is_empty() {
             return all_or_error(
                 comm,
-                Err(refusal(
+                Err(refused(
                     format!("{} has no checkpoint that is sound", directory.display()),
                     &from_the_beginning(directory),
                 )),
@@ -272,7 +272,7 @@ fn chosen(
         let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
         return all_or_error(
             comm,
-            Err(refusal(
+            Err(refused(
                 format!("{} has no checkpoint of step {from}", directory.display()),
                 &format!("it has those of steps: {have}"),
             )),
@@ -298,7 +298,7 @@ fn configuration(
         (false, Some(found)) => {
             config::parse(&found.head.config, "the input in the checkpoint", set)
         }
-        (false, None) => Err(refusal(
+        (false, None) => Err(refused(
             format!("{} has neither a config.toml nor a checkpoint", directory.display()),
             "the run was ended before it began: run it again with `--overwrite`",
         )),
@@ -309,7 +309,7 @@ fn configuration(
         let elsewhere = config.output.directory != before.output.directory;
         if elsewhere || config.origin != before.origin {
             let key = if elsewhere { "output.directory" } else { "case.path" };
-            return Err(refusal(
+            return Err(refused(
                 format!(
                     "a restart goes on in the directory of its run, from its own checkpoint: {key} cannot be set"
                 ),
@@ -355,14 +355,14 @@ fn ends_before(head: &Head, config: &Config) -> Result<()> {
     let Head { step, time, .. } = *head;
     let advice = "choose a later end; `--from STEP` goes on from an older checkpoint, and sets newer ones aside";
     if let Some(end) = config.time.end.filter(|end| !reached(*end, time)) {
-        return Err(refusal(
+        return Err(refused(
             format!("time.end = {end}, and the run is at t = {time} already"),
             advice,
         ));
     }
     if let Some(most) = config.time.max_steps.filter(|most| *most < step) {
         let found = format!("time.max_steps = {most}, and the run is at step {step} already");
-        return Err(refusal(found, advice));
+        return Err(refused(found, advice));
     }
     Ok(())
 }

@@ -57,8 +57,7 @@ impl Run<'_> {
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);
         let of = (self.id, course);
-        let begun =
-            self.simulation.begin_to_save(&self.decomposition, &path, self.config, of, manner);
+        let begun = self.simulation.begin_to_save(&path, of, manner);
         self.writing = self.tolerate_failure(begun)?;
         if !manner.asynchronous {
             self.finish_checkpoint()?;

@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
         };
         let simulation = match origin.checkpoint() {
             None => Simulation::on(backend, config),
-            Some(checkpoint) => Simulation::resume(backend, &decomposition, config, checkpoint),
+            Some(checkpoint) => Simulation::resume(backend, config, checkpoint),
         };
         let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
         if let Origin::Other(_) = &origin {

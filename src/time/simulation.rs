@@ -69,7 +69,11 @@ pub struct Simulation {
     pub(super) system: Box<dyn System + Send>,
     pub(super) backend: Arc<dyn Backend>,
     pub(super) grid: Grid,
-    columns: Vec<String>,
+    /// The input.
+    pub(super) config: Config,
+    /// Whether it says what the exact solution is.
+    pub(super) has_exact: bool,
+    pub(super) columns: Vec<String>,
     pub(super) state: Vec<Field>,
     pub(super) stepper: Stepper,
     /// What steps instead where steps are implicit.
@@ -155,7 +159,8 @@ impl Simulation {
         let implicit = all_or_error(backend.comm(), implicit.transpose())?;
         let budgets = system.budgets();
         let mut columns = physics::columns(&config.problem());
-        if system.has_exact() {
+        let has_exact = system.has_exact();
+        if has_exact {
             columns.extend(ERROR_COLUMNS.map(String::from));
         }
         if implicit.is_some() {
@@ -169,6 +174,8 @@ impl Simulation {
             system,
             backend,
             grid,
+            config: config.clone(),
+            has_exact,
             state,
             size: config.time.step,
             filter_every: explicit_filter(config),
@@ -398,6 +405,9 @@ impl Simulation {
     /// # Errors
     /// What the device says.
     pub fn error(&self) -> Result<Option<[f64; 2]>> {
+        if !self.has_exact {
+            return Ok(None);
+        }
         self.system.error(&self.state, self.moment.time)
     }
 

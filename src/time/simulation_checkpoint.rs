@@ -14,22 +14,20 @@ use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::fourier::resample;
-use crate::grid::Decomposition;
 use crate::io::RunId;
 use crate::io::checkpoint::{Checkpoint, Head, OutputProgress, WriteOptions, Writing};
 use crate::physics::TimeLevel;
 
 impl Simulation {
-    /// Write U and all that it takes to go on to `path`; `decomposition` is how the grid is cut. Returns the bytes of the
-    /// checkpoint. Collective.
+    /// Write U and all that it takes to go on to `path`, with the input. Returns the bytes of the checkpoint. Collective.
     ///
     /// # Errors
     /// On all ranks where one cannot write; what was there before is still there then.
-    pub fn save(&self, decomposition: &Decomposition, path: &Path, config: &Config) -> Result<u64> {
+    pub fn save(&self, path: &Path) -> Result<u64> {
         let comm = self.backend.comm();
         let (run, course, manner) =
             (RunId::shared(comm), OutputProgress::default(), WriteOptions::default());
-        self.begin_to_save(decomposition, path, config, (run, course), manner)?.finish(comm)
+        self.begin_to_save(path, (run, course), manner)?.finish(comm)
     }
 
     /// Begin to write what [`Simulation::save`] writes, of which run it is, and how far the outputs are. Collective.
@@ -38,9 +36,7 @@ impl Simulation {
     /// As there.
     pub fn begin_to_save(
         &self,
-        decomposition: &Decomposition,
         path: &Path,
-        config: &Config,
         (run, course): (RunId, OutputProgress),
         manner: WriteOptions,
     ) -> Result<Writing> {
@@ -62,7 +58,7 @@ impl Simulation {
             fields: [names, names_before].concat(),
             references: [references, vec![0.0; before.len()]].concat(),
             // What it was started from need not be there for what is started from this.
-            config: Config { origin: None, ..config.clone() }.to_toml(),
+            config: Config { origin: None, ..self.config.clone() }.to_toml(),
             forcing: self.system.saved_force(),
             implicit: self.implicit.as_ref().map(ImplicitStepper::saved),
             course,
@@ -70,21 +66,20 @@ impl Simulation {
         let values = self.state.iter().map(|field| self.backend.values(field));
         let mut values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
         values.extend(before);
-        Writing::begin(comm, decomposition, path, &self.grid, head, &values, manner)
+        Writing::begin(comm, &self.backend.decomposition(), path, &self.grid, head, &values, manner)
     }
 
-    /// What was saved, on a backend that is open already, with any ranks, cut by `decomposition` in any way. From here on every
+    /// What was saved, on a backend that is open already, with any ranks that cut the grid in any way. From here on every
     /// step is that of the simulation that was saved, to the bit where backend, ranks and precision are the same. Where the grid
     /// has other points the fields are interpolated by their Fourier series, which keeps their means. Collective.
     ///
+    /// Gas, case and box are those of `config`. Nobody looks whether they are those of the checkpoint, which are in its
+    /// [`head.config`](Head::config): `kolmo restart` does.
+    ///
     /// # Errors
     /// On all ranks, where the checkpoint is one of other fields than those of `config`, or cannot be read.
-    pub fn resume(
-        backend: Arc<dyn Backend>,
-        decomposition: &Decomposition,
-        config: &Config,
-        saved: &Checkpoint,
-    ) -> Result<Self> {
+    pub fn resume(backend: Arc<dyn Backend>, config: &Config, saved: &Checkpoint) -> Result<Self> {
+        let decomposition = backend.decomposition();
         let mut resumed = Self::without_state(backend, config)?;
         let boundaries = &config.boundaries;
         let knows_start = |scalar: &PassiveScalar| scalar.knows_start(boundaries);
@@ -126,7 +121,7 @@ impl Simulation {
             let mut values = all_or_error(comm, saved.field(at, block, reference))?;
             if head.points != points {
                 all_or_error(comm, check_other_grid(&resumed.grid, head.points))?;
-                values = resample(comm, *decomposition, head.points, points, values);
+                values = resample(comm, decomposition, head.points, points, values);
             }
             resumed.state.push(all_or_error(comm, resumed.backend.field(&values.into()))?);
         }

@@ -37,7 +37,7 @@ impl Run<'_> {
         let wall_units = wall_units(config, self.simulation.grid(), &series);
         let error = series.column("error_max").and_then(|errors| errors.last().copied());
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
-            unfinished: (!finished).then_some(reason),
+            unfinished: (!finished || self.simulation.unsteady().is_some()).then_some(reason),
             unjudged: unjudged.as_deref(),
             resolution,
             wall_units,

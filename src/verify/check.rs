@@ -38,8 +38,11 @@ pub(super) fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// max |a − b| over the points; not-a-number wins.
+/// max |a − b| over the points; not-a-number wins, and is the distance of fields of other points.
 pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() != b.len() {
+        return f64::NAN;
+    }
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, worse)
 }
 

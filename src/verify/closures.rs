@@ -28,7 +28,8 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 }
 
 /// Every row of order p is exact for polynomials of degree p, of a second derivative p + 1: Σ a f'(x + d) = Σ w f(n) with
-/// f = (x − xᵢ)ᵐ. These conditions determine all weights of a row but those of `cga5`, which has two free ones.
+/// f = (x − xᵢ)ᵐ. These conditions determine all weights of a row but those of `cga5`, which has two free ones, and of rows that sum by
+/// parts, which [`by_parts`] looks at.
 fn rows(closure: &Closure) -> Check {
     let derivative = if closure.kind == Kind::FirstDerivative { 1 } else { 2 };
     let mut worst = 0.0;

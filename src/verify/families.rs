@@ -29,7 +29,7 @@ pub static FAMILIES: [Family; 18] = [
     family("filters", "transfer function and order of every filter", filters::checks),
     family(
         "integrators",
-        "order and error constant of every Runge-Kutta method",
+        "order and error constant of every explicit Runge-Kutta method",
         integrators::checks,
     ),
     family(

@@ -111,8 +111,8 @@ fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     ))
 }
 
-/// The γₖ of R(z) up to the order are those of exp(z), 1/k!, as far as the published decimals go, and the next is not: the error
-/// constant of one step of a linear problem.
+/// The γₖ of R(z) up to the order are those of exp(z), 1/k!, as far as the published decimals go; what the next is off by
+/// is the error constant of one step of a linear problem.
 fn linear(tableau: &Tableau) -> Check {
     let gamma = tableau.stability_polynomial();
     let factorial = |k: u32| (1..=k).map(f64::from).product::<f64>();

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::families::{FAMILIES, Family};
 use crate::error::{Error, Result};
+use crate::io::make_directory;
 use crate::io::page::check_replaceable;
 
 /// What is checked, and where.
@@ -55,15 +56,26 @@ impl VerifyOptions {
         Ok(FAMILIES.iter().filter(asked).collect())
     }
 
-    /// Refuse a page in the place of somebody else's file before anything is run.
+    /// Refuse a page in the place of somebody else's file, or where there can be none, before anything is run.
     pub(super) fn check_page(&self) -> Result<()> {
         match &self.html {
             Some(path) if path.is_dir() => Err(Error::Config(vec![
                 format!("error: {} is a directory; a page needs a file", path.display()),
                 "       for example `--html verify.html`".into(),
             ])),
-            Some(path) if !self.overwrite => check_replaceable(path, "verify"),
-            _ => Ok(()),
+            Some(path) => {
+                if !self.overwrite {
+                    check_replaceable(path, "verify")?;
+                }
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                folder.map_or(Ok(()), make_directory).map_err(|why| {
+                    Error::refused(
+                        why.what(),
+                        "give --html a file in a directory that is or can be made",
+                    )
+                })
+            }
+            None => Ok(()),
         }
     }
 

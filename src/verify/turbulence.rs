@@ -38,7 +38,7 @@ fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
     let mut found = spectrum::flow(&Solo, &fourier, grid, &flow).values;
     ["energy", "energy_dilatational"].map(|name| {
         let at = spectrum::FLOW.iter().position(|known| *known == name);
-        at.map_or(Vec::new(), |at| std::mem::take(&mut found[at]))
+        at.map_or(vec![f64::NAN], |at| std::mem::take(&mut found[at]))
     })
 }
 

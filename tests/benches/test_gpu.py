@@ -161,14 +161,14 @@ def test_what_is_packed_is_what_runs_there(gpu, tmp_path, monkeypatch):
         gpu.pack(options)
 
 
-@pytest.mark.parametrize("what", ["correct", "bench", "profile", "big"])
+@pytest.mark.parametrize("what", ["first", "correct", "bench", "profile", "big"])
 def test_each_campaign_goes_to_its_end_on_a_machine_with_nothing(gpu, what, tmp_path):
     """A part that stops the others where tools, device and files are missing."""
     line = [sys.executable, ROOT / "benches" / "gpu", what, "--kolmo", shutil.which("false"), "--tests", shutil.which("false")]
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     ended = subprocess.run([*line, "--out", tmp_path / "out"], capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 1 and "Traceback" not in ended.stderr, ended.stderr
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    results = json.loads((tmp_path / "out" / what / "results.json").read_text())
     assert all(result["status"] or "left_out" in result for result in results), results
     assert len(ended.stdout.splitlines()) > len(results)
 
@@ -182,6 +182,6 @@ def test_what_the_program_prints_is_read(what, part, label, tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     ended = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    (result,) = json.loads((tmp_path / "out" / "results.json").read_text())
+    (result,) = json.loads((tmp_path / "out" / what / "results.json").read_text())
     found = result["numbers"][label]
     assert found == "Strict 0" if label == "device" else found["error"] < 1e-13

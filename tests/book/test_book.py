@@ -115,12 +115,12 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
     page = f'<a href="b.html#here">b</a> <a href="https://example.org">web</a> {image} {same_page}'
     (tmp_path / "a.html").write_text(page)
     links.check(tmp_path)
-    wrong = '<a href="c.html"> <a href="b.html#there"> <script src="https://example.org/x.js"></script> <a href="#none">'
+    wrong = '<a href="c.html"> <a href="b.html#there"> <script src="https://example.org/x.js"></script> <a href="#none"> <pre class="playground">'
     (tmp_path / "a.html").write_text(wrong)
     with pytest.raises(BookError) as why:
         links.check(tmp_path)
     told = str(why.value)
-    for fault in ("dead link c.html", "dead anchor b.html#there", "loads https://example.org/x.js", "dead anchor #none"):
+    for fault in ("dead link c.html", "dead anchor b.html#there", "loads https://example.org/x.js", "dead anchor #none", "loads https://play.rust-lang.org"):
         assert fault in told
 
 
@@ -139,3 +139,36 @@ def test_links_of_the_repository_become_links_of_the_book():
         sources.resolved(Path("cases/custom/README.md"), "[a](../../docs/theory.md) [p](p.png)")
         == "[a](../theory.md) [p](custom/p.png)"
     )
+
+
+def test_a_cell_finds_the_files_of_the_repository_that_it_names(made, program):
+    """A number typed into a lesson since its cells cannot read where it stands."""
+    text, _ = made('# L\n\n```python\nprint(open("docs/SUMMARY.md").readline())\n```\n')
+    assert "# " in text
+
+
+def test_a_figure_is_described_by_its_titles_and_axes(made, program):
+    """A picture of which a reader without eyes is told its number."""
+    plot = 'import matplotlib.pyplot as plt\n_, axes = plt.subplots()\naxes.set(title="decay", xlabel="t", ylabel="K");'
+    text, _ = made(f"# L\n\n```python\n{plot}\n```\n")
+    assert 'alt="decay: K against t"' in text
+
+
+def test_a_book_without_explorables_has_the_page_that_others_lead_to(tmp_path, monkeypatch):
+    """A dead link in the book of a clean clone."""
+    from book import sources
+
+    monkeypatch.setattr(sources, "EXPLORABLES_MADE", tmp_path / "none")
+    sources.lay_out(tmp_path / "stage")
+    assert "`explorables/build`" in (tmp_path / "stage/explorables.md").read_text()
+    assert "(explorables.md)" in (tmp_path / "stage/SUMMARY.md").read_text()
+
+
+def test_links_of_a_notebook_lead_to_pages_of_the_book():
+    """A notebook that links to Markdown, of which the book has none."""
+    from pathlib import Path
+
+    from book import sources
+
+    found = sources.resolved(Path("docs/lessons/x.md"), "[a](begin.md) [b](../gpu.md#x) [c](../../src/verify/check.rs)", ".html")
+    assert found == "[a](begin.html) [b](../gpu.html#x) [c](../src/verify/check.rs.html)"

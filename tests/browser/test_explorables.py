@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def enter(browser, name, value):
 
 def error(browser):
     return browser.find_element(By.ID, "error").text
+
+
+def enabled(browser, name):
+    return browser.find_element(By.NAME, name).is_enabled()
+
+
+def slider(browser, name):
+    return browser.find_element(By.CSS_SELECTOR, f"input[type=range]:has(+ [name={name}])")
 
 
 def pixels(browser, canvas):
@@ -100,6 +109,25 @@ def test_every_field_has_a_name_and_is_reached_by_the_keyboard(explorable, name)
     assert nameless == []
 
 
+def test_another_address_of_an_open_page_changes_its_fields(explorable, browser):
+    explorable("inverse", scheme="compact8", row=5)
+    browser.get(f"file://{DIST}/inverse.html#scheme=compact6&closure=c3-pade4&row=7")
+    WebDriverWait(browser, 10).until(lambda _: browser.find_element(By.NAME, "scheme").get_attribute("value") == "compact6")
+    assert browser.find_element(By.NAME, "closure").get_attribute("value") == "c3-pade4"
+    assert slider(browser, "row").get_attribute("value") == browser.find_element(By.NAME, "row").get_attribute("value") == "7"
+
+
+def test_the_address_is_written_once_after_many_changes(explorable):
+    browser = explorable("waves", points=41)
+    browser.execute_script(
+        "window.written = []; history.replaceState = (...all) => written.push(all[2]);"
+        "const field = document.querySelector('[name=points]');"
+        "for (let n = 20; n < 60; n++) { field.value = n; field.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    WebDriverWait(browser, 10).until(lambda _: browser.execute_script("return written.length"))
+    assert ["points=59" in address for address in browser.execute_script("return written")] == [True]
+
+
 def test_symbols_are_those_of_the_library(explorable):
     browser = explorable("waves")
     symbols = ask(browser, about="symbols")
@@ -143,6 +171,16 @@ def test_a_step_beyond_the_limit_is_unstable_and_the_picture_shows_it(explorable
     assert "unstable" not in numbers.text
 
 
+def test_the_phase_of_a_long_step_has_no_jump_and_the_plane_holds_the_region(explorable):
+    browser = explorable("waves", scheme="compact6", integrator="hale64", courant=2.2)
+    w, phase, limit = browser.execute_script("return [shown.w, shown.phase, shown.imaginary_limit]")
+    turned = 2.2 * np.array(w) * np.array(phase)
+    # The waves of the largest k'h turn by more than half a turn; that of two points a wave stands still.
+    assert turned.max() > np.pi and turned[-1] == pytest.approx(0, abs=1e-9)
+    assert abs(np.diff(turned, prepend=0)).max() < 1
+    assert browser.execute_script("return plane.y.max") > limit
+
+
 @pytest.mark.parametrize("closure, rightmost", [("c3-pade4", -1.2e-4), ("c4-pade4", 7.0e-3), ("e6-pade4", 0.27)])
 def test_eigenvalues_of_closures_are_those_that_the_library_documents(explorable, closure, rightmost):
     browser = explorable("waves", scheme="compact6", closure=closure, points=41)
@@ -162,6 +200,40 @@ def test_the_inverse_is_the_inverse(explorable):
     far = np.minimum(abs(j - 5), 32 - abs(j - 5)) > 4
     left_out = abs(np.sum(inverse[5][far] * np.exp(1j * w[k] * j[far]))) * abs(right) / w[k]
     assert told["cut"][k] == pytest.approx(left_out, rel=1e-10)
+
+
+def test_curves_of_the_inverse_lie_within_their_axes(explorable):
+    browser = explorable("inverse", scheme="compact6", closure="c6-c6")
+    for name in ["decay", "cost"]:
+        most, top = browser.execute_script(
+            f"return [Math.max(...{name}.series.filter((one) => one.name !== 'formula').flatMap((one) => one.y)), {name}.y.max]"
+        )
+        assert most <= top <= 10 * most
+
+
+def test_a_slider_ends_where_the_line_ends(explorable):
+    browser = explorable("inverse", points=64)
+    enter(browser, "points", 40)
+    assert slider(browser, "row").get_attribute("max") == "39"
+    browser = explorable("reduction", method="cyclic", points=16)
+    assert slider(browser, "row").get_attribute("max") == "14"
+    Select(browser.find_element(By.NAME, "method")).select_by_value("ranks")
+    assert slider(browser, "row").get_attribute("max") == "5"
+
+
+def test_a_field_without_effect_cannot_be_changed(explorable):
+    browser = explorable("waves")
+    assert not enabled(browser, "alpha") and not slider(browser, "alpha").is_enabled()
+    browser.find_element(By.NAME, "filtered").click()
+    assert enabled(browser, "alpha") and slider(browser, "alpha").is_enabled()
+    browser = explorable("inverse")
+    assert not enabled(browser, "alpha")
+    Select(browser.find_element(By.NAME, "scheme")).select_by_value("tridiagonal")
+    assert enabled(browser, "alpha")
+    browser = explorable("reduction", method="parallel")
+    assert not enabled(browser, "ranks") and enabled(browser, "power")
+    Select(browser.find_element(By.NAME, "method")).select_by_value("ranks")
+    assert enabled(browser, "ranks") and not enabled(browser, "power")
 
 
 @pytest.mark.parametrize("scheme", ["compact6", "compact10-penta"])
@@ -213,6 +285,14 @@ def test_reduction_goes_level_by_level(explorable):
     # 15 rows: three levels to one row, and three back.
     assert len(seen) == 7 and len(set(seen)) >= 6
     assert seen[0].startswith("forward 0") and seen[3].startswith("the last") and seen[-1].startswith("back 0")
+
+
+def test_the_keyboard_stays_on_a_button_at_the_last_level(explorable):
+    browser = explorable("reduction", method="cyclic", points=16)
+    browser.find_element(By.ID, "next").send_keys(Keys.ENTER)
+    while browser.find_element(By.ID, "next").is_enabled():
+        browser.switch_to.active_element.send_keys(Keys.ENTER)
+    assert browser.switch_to.active_element.get_attribute("id") == "back"
 
 
 def test_a_tolerance_stops_parallel_reduction_early(explorable):
@@ -280,6 +360,14 @@ def test_the_field_and_the_scheme_change_the_picture(explorable):
     assert browser.find_element(By.ID, "command").text == command.replace("compact6", "compact8")
 
 
+def test_the_command_of_a_flow_is_one_that_a_shell_takes(explorable):
+    browser = explorable("flow", case="custom", points=16)
+    own = "case.u = 'sin(y)'"
+    enter(browser, "more", own)
+    words = shlex.split(browser.find_element(By.ID, "command").text)
+    assert words[:3] == ["kolmo", "run", "custom"] and words[-1] == own
+
+
 @pytest.mark.parametrize(
     "name, field, value, says",
     [
@@ -290,7 +378,9 @@ def test_the_field_and_the_scheme_change_the_picture(explorable):
         ("inverse", "row", "200", "the last of 64 is 63"),
         ("inverse", "points", "1000", "takes"),
         ("reduction", "points", "2", "takes"),
-        ("reduction", "power", "3", "a tolerance of 1000"),
+        ("reduction", "row", "40", "the last of 30 is 29"),
+        ("reduction", "power", "3", "must be less than 0"),
+        ("reduction", "power", "1e9", "must be less than 0"),
         ("flow", "points", "4", "points"),
         ("flow", "points", "4096", "a page computes"),
         ("flow", "cfl", "-2", "cfl"),
@@ -302,6 +392,7 @@ def test_a_mistake_gets_a_sentence_and_its_correction_takes_it_away(explorable, 
     before = browser.find_element(By.NAME, field).get_attribute("value")
     enter(browser, field, value)
     assert says in error(browser)
+    assert "nothing was run" not in error(browser)
     enter(browser, field, before)
     if field != "more" or before:
         assert error(browser) == ""
@@ -311,7 +402,7 @@ def test_what_blows_up_ends_with_a_sentence_and_can_be_started_again(explorable)
     browser = explorable("flow", case="double-shear-layer", points=24, more="time.dt=0.1")
     browser.find_element(By.ID, "run").click()
     WebDriverWait(browser, 60).until(lambda _: error(browser))
-    assert "diverged at step" in error(browser)
+    assert "diverged at step" in error(browser) and "intact" not in error(browser)
     assert browser.find_element(By.ID, "run").text == "Run"
     browser.find_element(By.ID, "restart").click()
     assert error(browser) == ""

@@ -116,6 +116,36 @@ fn what_else_flows_differently_is_told() {
     assert!(!notes.contains("another flow"), "{notes}");
 }
 
+/// Catches a difference of nothing where the coarser series has but its start in the time of the other.
+#[test]
+fn runs_that_share_time_and_no_row_differ_by_what_lies_between() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "a", &[]);
+    let seldom = ["time={ end = 0.6, dt = 0.03 }", "output.series={ every_time = 0.6 }"];
+    run(dir.path(), "b", &[&seldom[..], &["case.reynolds=50"]].concat());
+    let found = compared(dir.path(), &["a", "b"]);
+    let [a, b] = [0, 1].map(|row| found["rows"][row]["kinetic_energy"].as_f64().unwrap());
+    let difference = found["rows"][1]["kinetic_energy_difference"].as_f64().unwrap();
+    assert!((a - b).abs() > 1e-4 && (difference - (a - b).abs()).abs() < 1e-15, "{difference:e}");
+}
+
+/// Catches another body, or another distance to the far field, that is compared without a word.
+#[test]
+fn another_body_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, outer) in [("a", "40.0"), ("b", "30.0")] {
+        let outer = format!("grid.mapping.outer={outer}");
+        let set = ["grid.points=[32, 24, 1]", "time={ dt = 1e-3, max_steps = 1 }", &outer];
+        let set = set.iter().flat_map(|set| ["--set", set]);
+        done(dir.path(), ["run", "cylinder", "--out", name].into_iter().chain(set));
+    }
+    let notes = compared(dir.path(), &["a", "b"])["notes"].to_string();
+    assert!(
+        notes.contains("b is another flow than a: grid.mapping.outer = 30.0 (40.0)"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn the_page_needs_nothing_else_and_its_pictures_lie_beside_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -145,6 +145,8 @@ fn an_error_at_its_floor_tells_no_order_and_what_the_floor_is() {
             "24,32,64",
             "the time step",
         ),
+        // Half of it, too, is longer than the run.
+        (["time={ end = 0.1, dt = 0.3 }", "case.mode=acoustic-right"], "16,32,64", "the time step"),
         (
             ["case.mode=entropy", "time={ end = 6.283185307179586, cfl = 0.8 }"],
             "16,32,64",
@@ -281,12 +283,37 @@ fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
             "against 32 points, which is no whole multiple of 24",
         ),
         (&["taylor-green", "--points", "16,32"], "an order needs two more errors"),
+        (&["entropy-wave", "--points", "8,16,4000"], "4000 x 4000 x 4000 points need"),
+        (&["acoustic-wave", "--points", "16,32", "--set", "compute.ranks=[2, 1, 1]"], "ranks"),
     ] {
         let outcome = kolmo(dir.path(), [&["converge"], arguments].concat());
         assert!(matches!(outcome.code, Some(1 | 2)), "{arguments:?}: {}", outcome.err);
         assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
         assert_eq!(names(dir.path()), ["file"], "{arguments:?}");
     }
+}
+
+/// Catches a grid that diverges unnamed, and errors of coarser grids that are lost with it.
+#[test]
+fn a_grid_that_diverges_is_named_behind_the_errors_of_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "grid.points=[8, 1, 1]", "--set", "time={ end = 20.0, dt = 0.04 }"];
+    let outcome = kolmo(
+        dir.path(),
+        [&["converge", "entropy-wave", "--points", "8,16,32,64"], &set[..]].concat(),
+    );
+    assert_eq!(outcome.code, Some(1), "{}", outcome.err);
+    let lines: Vec<&str> = outcome.err.lines().collect();
+    for (line, n) in lines.iter().zip([8, 16]) {
+        assert!(line.starts_with(&format!("{n} × 1 × 1 points: ")), "{}", outcome.err);
+        let error = line.split_once(", error ").unwrap().1.parse::<f64>().unwrap();
+        assert!((1e-8..1.0).contains(&error), "{}", outcome.err);
+    }
+    assert!(
+        lines[2].starts_with("error: 32 × 1 × 1 points: the run diverged at step"),
+        "{}",
+        outcome.err
+    );
 }
 
 /// Catches steps that fall as if those of the explicit integrator were taken.

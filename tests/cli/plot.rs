@@ -134,9 +134,9 @@ fn other_cases_are_drawn_with_what_they_share_and_refused_where_that_is_nothing(
     refused(
         &["vortex", "wave", "--columns", "drag"],
         2,
-        "error: --columns: not all runs have a column `drag`\n       they share ",
+        "error: --columns: `drag` is no curve that all runs have\n       they share ",
     );
-    refused(&["vortex", "wave", "--columns", "time"], 2, "not all runs have a column `time`");
+    refused(&["vortex", "wave", "--columns", "time"], 2, "`time` is no curve that all runs have");
     refused(
         &["vortex", "wave", "--out", "picture.png"],
         2,

@@ -105,8 +105,8 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
     let data = [field("q_criterion", 1, q), field("vorticity", 3, omega)];
     let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files: 2 };
     let mut writer = FieldWriter::new(&run.join("fields"), "fields", layout);
-    let data = data.iter().map(|field| writer.selection().of(&Block::whole(grid.points), field));
-    let data = data.collect();
+    let selection = *writer.selection();
+    let data = data.iter().map(|field| Ok(selection.of(&Block::whole(grid.points), field)));
     writer.write(&Solo, &Decomposition::ONE, (3, 0.25), data).unwrap();
     for name in ["q_criterion.png", "slice_movie.gif"] {
         let path = dir.path().join(name);
@@ -126,7 +126,7 @@ fn saved(directory: &Path, precision: &str) -> PathBuf {
     let mut simulation = on_host(&config);
     (0..3).for_each(|_| assert!(simulation.step(None).unwrap() > 0.0));
     let path = directory.join("step_00000003.zarr");
-    simulation.save(&Decomposition::ONE, &path, &config).unwrap();
+    simulation.save(&path).unwrap();
     path
 }
 

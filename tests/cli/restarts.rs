@@ -169,6 +169,13 @@ fn a_finished_run_says_so_and_an_input_without_a_run_is_refused() {
     assert!(outcome.out.contains("run is finished: step 5"), "{}", outcome.out);
     assert!(outcome.out.contains("kolmo restart run --set time.max_steps=10"), "{}", outcome.out);
     assert!(before == files(&found));
+    // What is set is not taken without a word.
+    let outcome = done(dir.path(), ["restart", "run", "--set", "case.reynolds=50"]);
+    assert!(
+        outcome.out.contains("not taken, since nothing is left to do: case.reynolds=50"),
+        "{}",
+        outcome.out
+    );
     for nothing in [".", "nowhere", "input.toml"] {
         let outcome = kolmo(dir.path(), ["restart", nothing]);
         assert_eq!(outcome.code, Some(2));

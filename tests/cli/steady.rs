@@ -51,6 +51,8 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     let stopped = ["run", "my.toml", "--out", "part", "--set", "time.max_steps=7"];
     let told = done(dir.path(), stopped);
     assert!(told.err.contains("not steady after 7 steps: dU/dt has fallen to"), "{}", told.err);
+    let verdict = super::summary(&dir.path().join("part"))["verdict_reason"].to_string();
+    assert!(verdict.contains("not finished: not steady after 7 steps"), "{verdict}");
     done(dir.path(), ["restart", "part", "--set", "time.max_steps=1000"]);
     let series = |run: &str| read(dir.path().join(run).join("series.csv"));
     assert_eq!(series("whole"), series("part"));

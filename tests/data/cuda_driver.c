@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { NO_MEMORY = 2, STUB = 34, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL = 700, CAPTURE = 900 };
-enum { MOST = 4096, FREE_ON_CHIP = 49152, ON_CHIP = 232448, STREAMS = 4, A_WHILE = 5000 };
+enum { MOST = 4096, FREE_ON_CHIP = 47 << 10 /* with 1 KiB of the driver 48 */, ON_CHIP = 232448, STREAMS = 4, A_WHILE = 5000 };
 static const uint64_t TOTAL = 1u << 30;
 
 typedef struct { char *start; size_t size; } Block;

@@ -39,8 +39,7 @@ fn saved(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
         let backend = blocks(comm, ranks_along, config);
         let mut simulation = Simulation::on(backend, config).unwrap();
         three_steps(&mut simulation);
-        let cut = Decomposition { ranks: ranks_along };
-        let bytes = simulation.save(&cut, path, config).unwrap();
+        let bytes = simulation.save(path).unwrap();
         assert_eq!(bytes > 5 * 8 * 13 * 12 * 11, is_first);
         three_more(&mut simulation, ranks_along)
     })
@@ -51,8 +50,7 @@ fn resumed(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
     on(ranks_along, |comm| {
         let saved = Checkpoint::open(&*comm, path).unwrap();
         let backend = blocks(comm, ranks_along, config);
-        let decomposition = Decomposition { ranks: ranks_along };
-        let mut simulation = Simulation::resume(backend, &decomposition, config, &saved).unwrap();
+        let mut simulation = Simulation::resume(backend, config, &saved).unwrap();
         assert_eq!(simulation.steps(), 3);
         three_more(&mut simulation, ranks_along)
     })
@@ -94,14 +92,14 @@ fn save_one(precision: &str, path: &Path) -> Simulation {
     let config = vortex(precision);
     let mut simulation = on_host(&config);
     three_steps(&mut simulation);
-    simulation.save(&Decomposition::ONE, path, &config).unwrap();
+    simulation.save(path).unwrap();
     simulation
 }
 
 /// One rank goes on from there.
 fn resume_one(precision: &str, saved: &Checkpoint) -> Simulation {
     let config = vortex(precision);
-    Simulation::resume(host(&config.compute), &Decomposition::ONE, &config, saved).unwrap()
+    Simulation::resume(host(&config.compute), &config, saved).unwrap()
 }
 
 #[test]
@@ -143,7 +141,7 @@ fn what_was_damaged_is_named_and_the_one_before_is_used() {
     let mut simulation = on_host(&vortex("f64"));
     for path in [&old, &new] {
         simulation.step(None).unwrap();
-        simulation.save(&Decomposition::ONE, path, &vortex("f64")).unwrap();
+        simulation.save(path).unwrap();
     }
     let all = files(&new);
     // Five fields and three coordinates, each with its description and its values, and the group.
@@ -201,7 +199,7 @@ fn another_case_is_refused_in_a_sentence() {
     let saved = Checkpoint::open(&Solo, &path).unwrap();
     let scalar = config("scalar-advection", POINTS, &[]);
     let cpu = host(&scalar.compute);
-    let told = Simulation::resume(cpu, &Decomposition::ONE, &scalar, &saved).err().unwrap();
+    let told = Simulation::resume(cpu, &scalar, &saved).err().unwrap();
     assert!(told.report().contains("has the fields density, momentum_x"), "{told}");
 }
 
@@ -210,7 +208,7 @@ fn a_finer_grid_has_the_same_waves_on_any_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("saved.zarr");
     let coarse = config("taylor-green", [8, 9, 10], &[]);
-    on_host(&coarse).save(&Decomposition::ONE, &path, &coarse).unwrap();
+    on_host(&coarse).save(&path).unwrap();
     // The vortex at its start is a sum of few waves, which are known everywhere.
     for points in [[16, 15, 13], [32, 9, 20]] {
         let fine = config("taylor-green", points, &[]);
@@ -219,8 +217,7 @@ fn a_finer_grid_has_the_same_waves_on_any_ranks() {
             let found = on_ranks(ranks(cut), |comm| {
                 let saved = Checkpoint::open(&*comm, &path).unwrap();
                 let backend = blocks(comm, cut, &fine);
-                let decomposition = Decomposition { ranks: cut };
-                let found = Simulation::resume(backend, &decomposition, &fine, &saved).unwrap();
+                let found = Simulation::resume(backend, &fine, &saved).unwrap();
                 whole(&found, cut)
             });
             for (found, exact) in found[0].iter().zip(&exact) {
@@ -341,7 +338,7 @@ fn what_cannot_be_written_leaves_what_was_there() {
     let simulation = save_one("f64", &path);
     // A file where the folder would go while it is written.
     fs::write(dir.path().join("saved.zarr.part"), "").unwrap();
-    let told = simulation.save(&Decomposition::ONE, &path, &vortex("f64")).unwrap_err().report();
+    let told = simulation.save(&path).unwrap_err().report();
     assert!(told.contains("saved.zarr.part"), "{told}");
     assert!(Checkpoint::open(&Solo, &path).is_ok());
 }

@@ -178,7 +178,7 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
     };
     let layout = |files| Layout { grid: grid.clone(), selection: Selection::all(&grid), files };
     let mut writer = FieldWriter::new(dir.path(), "fields", layout(1));
-    let whole = vec![writer.selection().of(&Block::whole(points), &values(1))];
+    let whole = [Ok(writer.selection().of(&Block::whole(points), &values(1)))];
     writer.write(&Solo, &Decomposition::ONE, (7, 0.5), whole).unwrap();
     let bytes = on_ranks(decomposition.size(), |comm| {
         let block = decomposition.block(comm.rank(), points);
@@ -190,7 +190,8 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
             field("pressure", 1, marks::<f32>(&block, 1).into()),
         ];
         let mut writer = FieldWriter::new(dir.path(), "fields", layout(comm.size()));
-        let fields = fields.iter().map(|field| writer.selection().of(&block, field)).collect();
+        let selection = *writer.selection();
+        let fields = fields.iter().map(|field| Ok(selection.of(&block, field)));
         writer.write(&*comm, &decomposition, (7, 0.5), fields).unwrap()
     });
     let pieces = fs::read_dir(dir.path().join("step_00000007")).unwrap();

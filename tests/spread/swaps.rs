@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kolmo::comm::Solo;
-use kolmo::grid::{Block, Decomposition};
+use kolmo::grid::Block;
 use kolmo::io::RunId;
 use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress, WriteOptions};
 use kolmo::time::Simulation;
@@ -36,8 +36,8 @@ fn run_of(config: Config, directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
         }
         let path = checkpoint::path(directory, *step);
         let of = (id, OutputProgress::default());
-        let (cut, manner) = (Decomposition::ONE, WriteOptions::default());
-        let writing = simulation.begin_to_save(&cut, &path, &config, of, manner).unwrap();
+        let manner = WriteOptions::default();
+        let writing = simulation.begin_to_save(&path, of, manner).unwrap();
         writing.finish(&Solo).unwrap();
         path
     };
@@ -224,8 +224,7 @@ fn a_head_that_was_made_up_is_refused_in_a_sentence() {
         forge(path, &forged);
         let found = Checkpoint::open(&Solo, path);
         let found = found.and_then(|saved| {
-            Simulation::resume(host(&vortex().compute), &Decomposition::ONE, &vortex(), &saved)
-                .map(drop)
+            Simulation::resume(host(&vortex().compute), &vortex(), &saved).map(drop)
         });
         let report = found.expect_err(at).report();
         // Of what does not even fit into memory that is said first.

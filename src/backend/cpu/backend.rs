@@ -72,6 +72,7 @@ impl<T: Real> Backend for Cpu<T> {
 
     fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()> {
         let field = field.get_mut::<super::Field<T>>();
+        assert_eq!(field.len(), values.len(), "values for another field");
         field.iter_mut().zip(values.iter()).for_each(|(to, value)| *to = T::of(value));
         Ok(())
     }

@@ -33,8 +33,9 @@ use nvrtc::dotted;
 use pinned::Slots;
 use sparse::Sparse;
 
-/// On-chip bytes of a block that need no permission.
-const ON_CHIP_FREE: usize = 48 << 10;
+/// On-chip bytes of a block that need no permission: of 48 KiB a driver may count one as its own (CUDA C++ Programming Guide, compute
+/// capability 8.x and later).
+const ON_CHIP_FREE: usize = 47 << 10;
 /// The share of a multiprocessor's memory that blocks are to have, in per cent of what they can (CUDA Driver API,
 /// `CU_SHAREDMEM_CARVEOUT_MAX_SHARED`).
 const MOST_ON_CHIP: i32 = 100;

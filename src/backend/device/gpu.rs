@@ -209,6 +209,7 @@ impl Backend for Gpu {
 
     fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()> {
         let field: &Buffer = field.get();
+        assert_eq!(field.len(), values.len(), "values for another field");
         match values.precision() == field.precision {
             true => field.write(0, values.bytes()),
             false => field.write(0, values.clone().with_precision(field.precision).bytes()),

@@ -70,6 +70,10 @@ pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -
             report.attempt(&format!("blocks of {nb} rows on {}", shape(points)), result)?;
         }
     }
+    if report.blocks.is_empty() && report.failures.is_empty() {
+        let most = MESHES.map(|(_, most)| most).into_iter().max().unwrap_or(0);
+        report.note(format!("left out: blocks of more than {most} rows; give `--points`"));
+    }
     Ok(())
 }
 

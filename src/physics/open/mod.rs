@@ -22,7 +22,8 @@
 //!   or the opposite one; where none is known, u_n, with κ = M.
 //! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
-//! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0.
+//! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0. Of a start that comes in
+//!   this holds point by point.
 //! * Passive scalars are waves of speed u_n too: see the [scalars](super::passive::AtFace).
 //!
 //! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
@@ -50,7 +51,7 @@ use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::{Axis, Block, Grid};
-use waves::{ALL, BOTH, GEOMETRY, OfStart, Waves};
+use waves::{ALL, BOTH, GEOMETRY, Imposed, OfStart, Waves};
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
@@ -74,6 +75,8 @@ struct Zone {
 struct OpenFace {
     keep: Prepared,
     correct: Prepared,
+    /// Gives the state where a start comes in faster than sound.
+    give: Option<Prepared>,
     /// The sums of rates before a stage, on the face; what is [`left`] behind it.
     kept: Vec<Field>,
     /// The outward derivatives of ρ', u, v, w and p' stand behind the state.
@@ -174,6 +177,16 @@ impl OpenFaces {
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
                 scalar.correct(backend, [state, &mut target.fields[MASS]], &[]);
             }
+        }
+    }
+
+    /// Make the flow, which a filter has changed, that of a start where this comes in faster than sound.
+    pub(super) fn give_start(&mut self, backend: &dyn Backend, flow: &mut [Field]) {
+        for OpenFace { give, target, geometry, .. } in &mut self.faces {
+            let Some(give) = give else { continue };
+            let all = flow.iter_mut().chain(&mut target.fields).chain(geometry);
+            let mut fields: [&mut Field; COUNT + BOTH + GEOMETRY] = exactly(all);
+            backend.map_part(give, &mut fields, &[]);
         }
     }
 
@@ -290,6 +303,8 @@ impl Maker<'_> {
         let of_start = of_start
             .then(|| (PointFormula::map(OfStart(waves)), end.fields_inside(COUNT).collect()));
         let values = self.stream(known).into_iter().chain([0.0; COUNT]);
+        let comes_in = open.beyond == Beyond::Inflow(Known::Start);
+        let give = || face.prepare(PointFormula::map(Imposed(waves)), &[], BOTH + GEOMETRY);
         let geometry = (0..GEOMETRY)
             .map(|k| face.field(|item| across(grid, a, at, self.index(&face.part, item))[k]));
         let reads: Vec<_> = end.fields_inside(BOTH).collect();
@@ -300,6 +315,7 @@ impl Maker<'_> {
         Ok(OpenFace {
             keep: face.prepare(PointFormula::map(Keep), &[], COUNT)?,
             correct: face.prepare(PointFormula::map(waves), &reads, ALL - BOTH)?,
+            give: comes_in.then(give).transpose()?,
             kept: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
             target: Target::behind(&face, values, of_start, GEOMETRY)?,
             geometry: geometry.collect::<Result<_>>()?,

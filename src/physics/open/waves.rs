@@ -1,6 +1,6 @@
 //! The characteristic waves through an open face: what the rates have too little on it. See [the faces](super).
 
-use crate::boundary::{Beyond, Open};
+use crate::boundary::{Beyond, Known, Open};
 use crate::engine::{Formula, Number};
 use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
@@ -147,6 +147,18 @@ impl Waves {
     }
 }
 
+impl Waves {
+    /// 1 where the flow beyond comes in faster than sound, else 0.
+    #[inline(always)]
+    fn given<N: Number>(&self, beyond: &Flow<N>, normal: [N; 3]) -> N {
+        let (rho, p) = (whole(beyond.rho, self.base.density), whole(beyond.p, self.base.pressure));
+        let c = (N::of(self.gas.gamma) * p / rho).sqrt();
+        let slower = dot(normal, beyond.velocity) + c;
+        let sign = slower / (slower.abs() + N::of(f32::MIN_POSITIVE.into()));
+        N::of(0.5) * (N::of(1.0) - sign)
+    }
+}
+
 /// See [`Waves::missing`]; the velocity without its component through the face, which the two waves of sound have.
 struct Missing<N> {
     coming: N,
@@ -175,6 +187,27 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
         all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        all
+    }
+}
+
+/// The state, which is that of the flow beyond where that comes in faster than sound. Behind it stand the flow beyond and the geometry.
+pub(super) struct Imposed(pub(super) Waves);
+
+impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
+    #[inline(always)]
+    fn at<N: Number>(
+        &self,
+        _: [N; 0],
+        mut all: [N; COUNT + BOTH + GEOMETRY],
+        _: [N; 0],
+    ) -> [N; COUNT + BOTH + GEOMETRY] {
+        let Self(waves) = self;
+        let beyond = waves.flow(std::array::from_fn(|k| all[COUNT + k]));
+        let given = waves.given(&beyond, std::array::from_fn(|k| all[COUNT + BOTH + k]));
+        for k in 0..COUNT {
+            all[k] = all[k] + given * (all[COUNT + k] - all[k]);
+        }
         all
     }
 }
@@ -223,8 +256,17 @@ impl Formula<READ, { ALL }, 2> for Waves {
             after[k] = before[k] + more;
             after[COUNT + k] = before[COUNT + k] + a * more;
         }
-        after[BOTH + left::ADDED] = mass;
-        after[BOTH + left::MASS_RATE] = own[MASS] + mass;
+        let mut added = mass;
+        if let Beyond::Inflow(Known::Start) = self.open.beyond {
+            let given = self.given(&beyond, normal);
+            for k in 0..COUNT {
+                after[k] = after[k] - given * after[k];
+                after[COUNT + k] = before[COUNT + k] + a * (after[k] - before[k]);
+            }
+            added = mass - given * (own[MASS] + mass);
+        }
+        after[BOTH + left::ADDED] = added;
+        after[BOTH + left::MASS_RATE] = own[MASS] + added;
         after[BOTH + left::INWARD] = inward;
         after[BOTH + left::SOUND] = c;
         after

@@ -5,6 +5,7 @@
 //! they are filled and factored on the host, once a correction.
 
 mod formulas;
+mod mass;
 mod residual;
 mod steps;
 mod vectors;
@@ -25,6 +26,7 @@ pub(super) use residual::Place;
 pub(super) use steps::IMPLICIT_COLUMNS;
 
 use formulas::{COUNT, Extrapolated, Slope};
+use mass::Mass;
 use residual::{Along, Residual, StageEnd};
 use vectors::{Vector, Vectors, fields};
 
@@ -61,6 +63,8 @@ pub(in crate::time) struct ImplicitStepper {
     rate: f64,
     /// The state before this one, where `bdf2` knows it: scaled unknowns, and the step from it.
     before: Option<(Vector, f64)>,
+    /// What a steady run keeps the mass with.
+    mass: Option<Mass>,
     /// The last step of a steady run, where it was one.
     grown_from: Option<f64>,
     /// What the last step took.
@@ -97,6 +101,7 @@ impl ImplicitStepper {
         let vectors = Vectors::new(backend.clone(), backend.block(grid.points).len())?;
         let zeros = || vectors.zeros();
         let dimensions = options.krylov.min(options.products) as usize;
+        let mass = options.is_steady().then(|| Mass::kept(&*backend, problem, grid)).transpose()?;
         Ok(Self {
             kept: ImplicitState::default(),
             gmres: Gmres::new(&vectors, dimensions)?,
@@ -114,6 +119,7 @@ impl ImplicitStepper {
             size: 0.0,
             at: TimeLevel::default(),
             rate: 0.0,
+            mass: mass.flatten(),
             grown_from: None,
             before: None,
             unknowns: (COUNT * grid.len()) as f64,
@@ -190,6 +196,11 @@ impl ImplicitStepper {
         if self.options.method == Marching::Bdf2 {
             let next = self.before.take().map_or_else(|| self.vectors.zeros(), |it| Ok(it.0))?;
             self.before = Some((std::mem::replace(&mut self.start, next), dt));
+        }
+        if let Some(mass) = &self.mass {
+            // All of U: velocity and temperature stay.
+            let [before, after] = [&self.start, &self.v].map(|v| mass.of(&*self.backend, v));
+            self.vectors.scale(&mut self.v, before? / after?);
         }
         self.grown_from = self.is_steady().then_some(dt);
         self.residual.scatter(place, &self.v, time + dt);

@@ -86,6 +86,11 @@ impl Statistics {
         self
     }
 
+    /// Forget the averages over time: those of steps that follow no time mean nothing.
+    pub fn forget(&mut self) {
+        (self.running, self.profiles) = (Running::default(), RunningProfiles::default());
+    }
+
     /// Whether samples must hold the velocity gradient.
     pub fn needs_gradients(&self) -> bool {
         let quantities = &self.options.quantities;
@@ -132,10 +137,10 @@ impl Statistics {
             if let Some(walls) = flow.walls.as_ref().filter(|_| self.wants(Statistic::Profiles)) {
                 let mut now = profiles::means(comm, decomposition, grid, flow, walls);
                 if time >= self.options.from {
-                    self.profiles.add(time, &now);
+                    self.profiles.add(time, &now, walls);
                     now = self.profiles.means().unwrap_or(now);
                 }
-                rows = profiles::rows(&now, grid, walls.axis, walls.heat_capacity);
+                rows = profiles::rows(&now, grid, walls);
             }
             let gradient = |of| flow.gradient.as_ref().filter(|_| self.wants(of));
             densities = gradient(Statistic::Gradients)
