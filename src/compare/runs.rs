@@ -32,9 +32,9 @@ impl Run {
         self.time().last().copied().unwrap_or(f64::NAN)
     }
 
-    /// Whether it went to a steady flow: times of steps that grow by orders of magnitude mean nothing.
+    /// See [`Summary::is_steady`].
     pub(super) fn is_steady(&self) -> bool {
-        self.summary.scheme.integrator == "steady"
+        self.summary.is_steady()
     }
 
     /// A column over time, of a steady run over steps.

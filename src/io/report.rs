@@ -186,7 +186,9 @@ fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {
 /// The numbers that come first: name and value as HTML, remark.
 fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &RoundOff) {
     let mut tiles = Vec::new();
-    if let Some((peak, time)) = peak(series, "dissipation").filter(|peak| peak.0 > 0.0) {
+    let timed = !summary.is_steady();
+    let largest = peak(series, "dissipation").filter(|peak| timed && peak.0 > 0.0);
+    if let Some((peak, time)) = largest {
         tiles.push(("peak dissipation", number(peak), at(time)));
     }
     if let Some(worst) = summary.resolution.filter(|_| !series.has_error()) {
@@ -200,7 +202,11 @@ fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &Roun
         let closes = number(residual / largest);
         tiles.push(("energy budget closes to", closes, "of the largest rate".into()));
     }
-    tiles.push(("time reached", number(summary.end_time), format!("{} steps", summary.steps)));
+    let steps = summary.steps;
+    tiles.push(match timed {
+        true => ("time reached", number(summary.end_time), format!("{steps} steps")),
+        false => ("steps", steps.to_string(), String::new()),
+    });
     if let Some(ns) = summary.ns_per_point_stage {
         tiles.push(("per point and stage", format!("{ns:.1} ns"), String::new()));
     }

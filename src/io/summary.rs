@@ -275,6 +275,11 @@ pub fn resolution(series: &Series, parts: &[Part]) -> Option<Resolution> {
 }
 
 impl Summary {
+    /// Whether it went to a steady flow: times of steps that grow by orders of magnitude mean nothing.
+    pub fn is_steady(&self) -> bool {
+        self.scheme.integrator == "steady"
+    }
+
     /// The parts of the run, the last one as it is now.
     pub fn parts(&self) -> Vec<Part> {
         let Self { points, length, walls, largest_spacing, gas, reynolds, .. } = *self;
