@@ -275,7 +275,8 @@ impl Study {
                  {order}) falls with dt^{order}"
             ),
             StepSize::Fixed(dt) => format!(
-                "time.dt = {dt} on every grid: the error of {name} (order {order}) is the same on all of them, and {}",
+                "dt = {} on every grid: the error of {name} (order {order}) is the same on all of them, and {}",
+                dt.min(time),
                 match exact {
                     true => "where orders fall to 0 it is what is left",
                     false => "drops out of their differences",

@@ -194,7 +194,10 @@ impl FieldWriter {
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
         // All pieces are there before a file speaks of them.
-        let bytes = all_or_error(comm, own())?;
+        let bytes = all_or_error(comm, own()).inspect_err(|_| {
+            // A piece without the others is of no use.
+            let _ = fs::remove_file(&path);
+        })?;
         let mut list = || {
             if comm.rank() > 0 {
                 return Ok(());

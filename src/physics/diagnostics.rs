@@ -108,6 +108,12 @@ impl System for NavierStokes {
     }
 
     fn impose(&mut self, u: &mut [Field], time: f64) {
+        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
+        self.open.give_start(&*self.backend, flow, scalars);
+        self.impose_on([flow, scalars], time);
+    }
+
+    fn hold(&mut self, u: &mut [Field], time: f64) {
         self.impose_on(u.split_at_mut(conserved::COUNT).into(), time);
     }
 
@@ -182,7 +188,6 @@ impl System for NavierStokes {
 
     fn filter(&mut self, u: &mut [Field]) {
         self.filter_state(u);
-        self.open.give_start(&*self.backend, &mut u[..conserved::COUNT]);
     }
 
     fn set_filter_time(&mut self, time: f64) -> Result<()> {

@@ -58,5 +58,6 @@ pub(crate) use step::{FieldCounts, StepParts, all_sweeps, composed_room, sweeps_
 pub(crate) use system::add_scaled;
 pub use system::{Seen, Stage, System, TimeLevel};
 pub use term_group::TermGroup;
+pub(crate) use volume::VolumeAverage;
 
 pub use crate::gas::{Gas, Viscosity};

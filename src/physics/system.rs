@@ -107,6 +107,10 @@ pub trait System {
     /// Impose on `u` what holds at the ends of the box at `time`. A stage in 2N storage does it itself.
     fn impose(&mut self, _u: &mut [Field], _time: f64) {}
 
+    /// The same but for a start that comes in faster than sound: what implicit steps hold, whose unknowns there stay for their rates are 0,
+    /// and what is imposed before such a start is known.
+    fn hold(&mut self, _u: &mut [Field], _time: f64) {}
+
     /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between
     /// steps; false where nothing was begun.
     fn begin(&mut self, _: &mut [Field], _rate: &mut [Field]) -> bool {

@@ -12,7 +12,7 @@ use crate::real::Values;
 const FEW: usize = 24;
 
 /// ⟨·⟩ over the box by the weights of the grid: all points alike where it is periodic and uniform.
-pub(super) struct VolumeAverage {
+pub(crate) struct VolumeAverage {
     /// Of the points; none where all are 1.
     weights: Option<Field>,
     per_interval: f64,
@@ -20,7 +20,7 @@ pub(super) struct VolumeAverage {
 
 impl VolumeAverage {
     /// On `grid`.
-    pub(super) fn new(backend: &dyn Backend, grid: &Grid) -> Result<Self> {
+    pub(crate) fn new(backend: &dyn Backend, grid: &Grid) -> Result<Self> {
         let weights = || {
             let block = backend.block(grid.points);
             let mut weights = Values::zeros(backend.precision(), block.len());
@@ -33,12 +33,12 @@ impl VolumeAverage {
     }
 
     /// A sum over all points made ready to be averaged.
-    pub(super) fn prepare(&self, backend: &dyn Backend, sum: PointFormula) -> Result<Prepared> {
+    pub(crate) fn prepare(&self, backend: &dyn Backend, sum: PointFormula) -> Result<Prepared> {
         backend.prepare(if self.weights.is_some() { sum.weighted() } else { sum })
     }
 
     /// The averages of its results. Collective.
-    pub(super) fn of<const W: usize>(
+    pub(crate) fn of<const W: usize>(
         &self,
         backend: &dyn Backend,
         formula: &Prepared,

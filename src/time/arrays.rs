@@ -78,6 +78,7 @@ impl Simulation {
             })
         });
         let mut state = all_or_error(comm, state)?;
+        self.system.hold(&mut state, self.moment.time);
         self.system.check_now(&state, self.moment).map_err(|error| match error {
             Error::Diverged { field, value, index: [i, j, k], .. } => mistake(
                 format!("the start has {field} = {value} at point ({i}, {j}, {k})"),
@@ -85,7 +86,6 @@ impl Simulation {
             ),
             other => other,
         })?;
-        self.system.impose(&mut state, self.moment.time);
         self.system.know_start(&mut state)?;
         let rate = self.system.check_now(&state, self.moment)?;
         self.state_mut().iter_mut().zip(state).for_each(|(old, new)| *old = new);

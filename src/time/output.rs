@@ -1,5 +1,6 @@
 //! What a run writes while it goes on.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -91,10 +92,12 @@ impl Run<'_> {
         });
         let claimed = self.files.as_mut().map_or(Ok(()), |files| files.directory.claim(names));
         let mut written = all_or_error(comm, claimed).map(|()| 0);
+        let is_computed = Cell::new(true);
         if written.is_ok() {
             let simulation = &mut self.simulation;
             let fields = variables.iter().map(|variable| {
-                let values = simulation.output(variable)?;
+                let values = all_or_error(comm, simulation.output(variable))
+                    .inspect_err(|_| is_computed.set(false))?;
                 let precision = precision.unwrap_or(values.precision());
                 let values = values.with_precision(precision);
                 let name = variable.name().to_string();
@@ -117,6 +120,10 @@ impl Run<'_> {
                     written = written.and_then(|sum| Ok(sum + bytes?));
                 }
             }
+        }
+        if !is_computed.get() {
+            // No file is to blame.
+            return written.map(drop);
         }
         if let Some(bytes) = self.tolerate_failure(written)? {
             let (step, time) = moment;

@@ -116,7 +116,7 @@ impl Simulation {
     /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
-        simulation.system.impose(&mut simulation.state, 0.0);
+        simulation.system.hold(&mut simulation.state, 0.0);
         simulation.system.know_start(&mut simulation.state)?;
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         simulation.begin_implicit(config, None)?;

@@ -73,7 +73,8 @@ impl Simulation {
     /// step is that of the simulation that was saved, to the bit where backend, ranks and precision are the same. Where the grid
     /// has other points the fields are interpolated by their Fourier series, which keeps their means. Collective.
     ///
-    /// Gas, case and box are those of `config`. Nobody looks whether they are those of the checkpoint, which are in its
+    /// Faces of the start, and the exact solution, are those of the case of `config`, whatever arrays it was started from. Gas, case and box
+    /// are those of `config`. Nobody looks whether they are those of the checkpoint, which are in its
     /// [`head.config`](Head::config): `kolmo restart` does.
     ///
     /// # Errors
@@ -85,7 +86,7 @@ impl Simulation {
         let knows_start = |scalar: &PassiveScalar| scalar.knows_start(boundaries);
         if boundaries.know_start() || config.scalars.iter().any(knows_start) {
             let mut start = initial(&*resumed.system, config)?;
-            resumed.system.impose(&mut start, 0.0);
+            resumed.system.hold(&mut start, 0.0);
             resumed.system.know_start(&mut start)?;
             all_or_error(resumed.backend.comm(), resumed.backend.finish())?;
         }

@@ -81,7 +81,7 @@ struct OpenFace {
     kept: Vec<Field>,
     /// The outward derivatives of ρ', u, v, w and p' stand behind the state.
     target: Target,
-    /// The outward normal, and one over the spacing across the face.
+    /// What [`across`] has of its points.
     geometry: Vec<Field>,
     scalars: Vec<AtFace>,
 }
@@ -180,13 +180,22 @@ impl OpenFaces {
         }
     }
 
-    /// Make the flow, which a filter has changed, that of a start where this comes in faster than sound.
-    pub(super) fn give_start(&mut self, backend: &dyn Backend, flow: &mut [Field]) {
-        for OpenFace { give, target, geometry, .. } in &mut self.faces {
+    /// Make flow and scalars those of a start where this comes in faster than sound.
+    pub(super) fn give_start(
+        &mut self,
+        backend: &dyn Backend,
+        flow: &mut [Field],
+        states: &mut [Field],
+    ) {
+        for OpenFace { give, target, geometry, scalars, .. } in &mut self.faces {
             let Some(give) = give else { continue };
-            let all = flow.iter_mut().chain(&mut target.fields).chain(geometry);
+            let all = flow.iter_mut().chain(&mut target.fields).chain(&mut *geometry);
             let mut fields: [&mut Field; COUNT + BOTH + GEOMETRY] = exactly(all);
             backend.map_part(give, &mut fields, &[]);
+            for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
+                let flow = [&mut target.fields[MASS], &mut geometry[GEOMETRY - 1]];
+                scalar.give_start(backend, state, flow);
+            }
         }
     }
 
@@ -304,7 +313,7 @@ impl Maker<'_> {
             .then(|| (PointFormula::map(OfStart(waves)), end.fields_inside(COUNT).collect()));
         let values = self.stream(known).into_iter().chain([0.0; COUNT]);
         let comes_in = open.beyond == Beyond::Inflow(Known::Start);
-        let give = || face.prepare(PointFormula::map(Imposed(waves)), &[], BOTH + GEOMETRY);
+        let give = || face.prepare(PointFormula::map(Imposed), &[], BOTH + GEOMETRY);
         let geometry = (0..GEOMETRY)
             .map(|k| face.field(|item| across(grid, a, at, self.index(&face.part, item))[k]));
         let reads: Vec<_> = end.fields_inside(BOTH).collect();
@@ -368,7 +377,7 @@ fn known(problem: &Problem, a: usize, at: usize) -> Option<Known> {
     known(at).or_else(|| known(1 - at))
 }
 
-/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it.
+/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; behind them stands what is known with the start.
 fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
     let outward = if at == 0 { -1.0 } else { 1.0 };
     let (mut normal, mut slope) = ([0.0; 3], 1.0 / grid.jacobian(a, index[a]));
@@ -381,7 +390,7 @@ fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY
         }
     }
     let [x, y, z] = normal;
-    [x, y, z, slope / grid.spacing[a]]
+    [x, y, z, slope / grid.spacing[a], 0.0]
 }
 
 /// The distance from one end of axis `a` to the other; along curves that of the ends of the first.

@@ -12,8 +12,8 @@ use crate::physics::walls::{INSIDE, Slope};
 pub(super) const BOTH: usize = 2 * COUNT;
 /// What is read at the points inside.
 const READ: usize = BOTH * INSIDE;
-/// The outward normal, and one over the spacing across the face.
-pub(super) const GEOMETRY: usize = 4;
+/// The outward normal, one over the spacing across the face, and whether a start comes in faster than sound there, 1 or 0.
+pub(super) const GEOMETRY: usize = 5;
 /// With the rates that were kept, the flow beyond, and the geometry of the face.
 pub(super) const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
 /// The outward derivative times the spacing.
@@ -169,7 +169,7 @@ struct Missing<N> {
     speed: [N; 3],
 }
 
-/// The state, and what the flow beyond a face is by it. Read are the states inside.
+/// The state, what the flow beyond a face is by it, and the geometry. Read are the states inside.
 pub(super) struct OfStart(pub(super) Waves);
 
 impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
@@ -187,12 +187,14 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
         all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        let normal = std::array::from_fn(|k| all[COUNT + BOTH + k]);
+        all[COUNT + BOTH + GEOMETRY - 1] = waves.given(&flow(&all), normal);
         all
     }
 }
 
-/// The state, which is that of the flow beyond where that comes in faster than sound. Behind it stand the flow beyond and the geometry.
-pub(super) struct Imposed(pub(super) Waves);
+/// The state, which is that of the start where this comes in faster than sound. Behind it stand the flow beyond and the geometry.
+pub(super) struct Imposed;
 
 impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
     #[inline(always)]
@@ -202,9 +204,7 @@ impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
         mut all: [N; COUNT + BOTH + GEOMETRY],
         _: [N; 0],
     ) -> [N; COUNT + BOTH + GEOMETRY] {
-        let Self(waves) = self;
-        let beyond = waves.flow(std::array::from_fn(|k| all[COUNT + k]));
-        let given = waves.given(&beyond, std::array::from_fn(|k| all[COUNT + BOTH + k]));
+        let given = all[COUNT + BOTH + GEOMETRY - 1];
         for k in 0..COUNT {
             all[k] = all[k] + given * (all[COUNT + k] - all[k]);
         }
@@ -220,7 +220,7 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
-        let [x, y, z, per_spacing] = std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
+        let [x, y, z, per_spacing, given] = std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
         let normal = [x, y, z];
         let mut slope = Self::slopes(&at, &points, per_spacing);
         let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
@@ -258,7 +258,6 @@ impl Formula<READ, { ALL }, 2> for Waves {
         }
         let mut added = mass;
         if let Beyond::Inflow(Known::Start) = self.open.beyond {
-            let given = self.given(&beyond, normal);
             for k in 0..COUNT {
                 after[k] = after[k] - given * after[k];
                 after[COUNT + k] = before[COUNT + k] + a * (after[k] - before[k]);

@@ -28,6 +28,8 @@ const OWN: usize = 2;
 /// A scalar at an open face, or in the zone of its sponge.
 pub(in crate::physics) struct AtFace {
     correct: Prepared,
+    /// Gives the state where a start comes in faster than sound.
+    give: Option<Prepared>,
     /// None where nobody needs what would be kept.
     keep: Option<Prepared>,
     /// The sums of rates of ρφ before a stage; none where it is no wave.
@@ -66,7 +68,7 @@ impl AtFace {
         let start = || (PointFormula::map(OfStart { base }), Vec::new());
         let correct = part.prepare(formula, &[], own)?;
         let target = Target::new(part, [value(known)], of_start(known).then(start))?;
-        Ok(Self { correct, keep: None, kept: None, target })
+        Ok(Self { correct, give: None, keep: None, kept: None, target })
     }
 
     /// As a wave through a face of a box of this `length`, at this `end` of its lines.
@@ -87,9 +89,11 @@ impl AtFace {
         };
         let target = Target::new(part, [value(known), 0.0], of_start(known).then(start))?;
         let keep = || part.prepare(PointFormula::map(Keep), &[], 1);
+        let give = || part.prepare(PointFormula::map(GivenWhere { base }), &[], 4);
         let reads: Vec<_> = end.fields_inside(OWN + 2).collect();
         Ok(Self {
             correct: part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?,
+            give: comes_in.then(give).transpose()?,
             keep: comes_in.then(keep).transpose()?,
             kept: Some(part.field(|_| 0.0)?),
             target,
@@ -99,6 +103,19 @@ impl AtFace {
     /// Take what is known of φ beyond from (ρ', ρφ) at the start.
     pub(in crate::physics) fn know_start(&mut self, backend: &dyn Backend, start: [&mut Field; 2]) {
         self.target.know_start(backend, start, &mut []);
+    }
+
+    /// Make ρφ that beyond where the start of the flow comes in faster than sound: `flow` is ρ∞', and 1 there, else 0.
+    pub(in crate::physics) fn give_start(
+        &mut self,
+        backend: &dyn Backend,
+        state: &mut Field,
+        flow: [&mut Field; 2],
+    ) {
+        if let Some(give) = &self.give {
+            let fields = [state].into_iter().chain(flow).chain(&mut self.target.fields);
+            backend.map_part(give, &mut fields.collect::<SmallVec<[&mut Field; 5]>>(), &[]);
+        }
     }
 
     /// Keep the sums of rates of ρφ.
@@ -211,6 +228,24 @@ impl Formula<0, 3> for Given {
     #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], [_, rho, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
         [whole(rho, self.base.density) * phi, rho, phi]
+    }
+}
+
+/// ρ∞φ∞ where that is given, else the state. Behind it stand ρ∞', whether it is given, φ∞ and ∂φ∞/∂n.
+struct GivenWhere {
+    base: BaseState,
+}
+
+impl Formula<0, 5> for GivenWhere {
+    #[inline(always)]
+    fn at<N: Number>(
+        &self,
+        _: [N; 0],
+        [state, rho, given, phi, slope]: [N; 5],
+        _: [N; 0],
+    ) -> [N; 5] {
+        let beyond = whole(rho, self.base.density) * phi;
+        [state + given * (beyond - state), rho, given, phi, slope]
     }
 }
 

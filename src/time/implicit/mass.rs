@@ -1,17 +1,16 @@
 //! The mass of a closed box. The equations leave it open in a steady flow: neither preconditioned pseudo-time nor a filter keeps it.
 
 use super::vectors::Vector;
-use crate::backend::{Backend, Field, Prepared};
+use crate::backend::{Backend, Prepared};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::physics::Problem;
+use crate::physics::{Problem, VolumeAverage};
 
-/// Sums ρ over the box.
+/// Averages ρ over the box.
 pub(super) struct Mass {
-    sum: Prepared,
-    /// Of the points in an average over the volume.
-    weights: Field,
+    density: Prepared,
+    volume: VolumeAverage,
 }
 
 impl Mass {
@@ -21,29 +20,28 @@ impl Mass {
         problem: &Problem,
         grid: &Grid,
     ) -> Result<Option<Self>> {
-        let mut faces = problem.boundaries.0.iter().flatten().flatten();
-        if faces.any(|face| face.open().is_some()) {
+        let faces = grid.active_axes().filter_map(|axis| problem.boundaries.0[axis.index()]);
+        if faces.flatten().any(|face| face.open().is_some()) {
             return Ok(None);
         }
-        let block = backend.block(grid.points);
-        let weights = (0..block.len()).map(|at| grid.weight(block.index(at)));
-        let weights = backend.field(&weights.collect::<Vec<f64>>().into())?;
-        Ok(Some(Self { sum: backend.prepare(PointFormula::sum(Weighted))?, weights }))
+        let volume = VolumeAverage::new(backend, grid)?;
+        let density = volume.prepare(backend, PointFormula::sum(Density))?;
+        Ok(Some(Self { density, volume }))
     }
 
     /// Of unknowns of which the first is ρ, or a multiple. Collective.
     pub(super) fn of(&self, backend: &dyn Backend, v: &Vector) -> Result<f64> {
-        let [mass] = backend.reduce(&self.sum, &[&v[0], &self.weights], &[])?.wait()?;
+        let [mass] = self.volume.of(backend, &self.density, &[&v[0]], &[])?;
         Ok(mass)
     }
 }
 
-/// A value times its weight.
-struct Weighted;
+/// A value itself.
+struct Density;
 
-impl Formula<2, 1> for Weighted {
+impl Formula<1, 1> for Density {
     #[inline(always)]
-    fn at<N: Number>(&self, [value, weight]: [N; 2], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        [value * weight]
+    fn at<N: Number>(&self, value: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        value
     }
 }

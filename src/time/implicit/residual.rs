@@ -126,7 +126,7 @@ impl Residual {
     /// The state of scaled unknowns, with what boundaries hold at `time`.
     pub(super) fn scatter(&self, place: &mut Place<'_>, v: &Vector, time: f64) {
         self.write(place, v);
-        place.system.impose(place.u, time);
+        place.system.hold(place.u, time);
     }
 
     /// The same as it is.
@@ -172,7 +172,7 @@ impl Residual {
         to: &mut Vector,
     ) {
         self.backend.map(&self.moved, &fields([v, x]), &mut place.flow(), &[distance]);
-        place.system.impose(place.u, stage.time);
+        place.system.hold(place.u, stage.time);
         let Place { system, u, rate } = place;
         system.rhs(u, rate);
         for k in 0..COUNT {
