@@ -17,6 +17,11 @@ pub(crate) fn no_room(
     format!("{what} need {needed:.1} GiB {of}; {free:.1} GiB {there}")
 }
 
+/// A mistake of the user, and the way out of it.
+pub(crate) fn refused(what: impl Display, way_out: impl Display) -> Error {
+    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
+}
+
 /// Everything that can go wrong, as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -10,13 +10,12 @@ use crate::backend::device::LineSolver;
 use crate::config::ComputeConfig;
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::grid::Axis;
 use crate::options::{Several, by_name, points, several};
 use crate::scheme::{SchemeFamily, default_closure, families};
 
 use super::output::{Row, shape};
-use super::refusal;
 
 /// What is measured.
 #[derive(Debug, Subcommand)]
@@ -328,7 +327,7 @@ impl OperatorOptions {
             Some(closure) => closed_min_points(scheme, &closure),
             None => {
                 let found = format!("{} has no closure for the ends of a line", scheme.name);
-                return Err(refusal(&found, "use `--ends periodic`, or another scheme"));
+                return Err(refused(&found, "use `--ends periodic`, or another scheme"));
             }
         };
         let found = points[axis.index()];
@@ -337,7 +336,7 @@ impl OperatorOptions {
         }
         let found = format!("{} points have {found} along {}", shape(points), axis.name());
         let advice = format!("{} needs {fewest} on {} lines", scheme.name, ends);
-        Err(refusal(&found, &advice))
+        Err(refused(&found, &advice))
     }
 }
 

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use crate::backend::on_host;
 use crate::comm::{Communicator, Solo, all_or_error};
 use crate::config::{Backend, Precision};
-use crate::error::{Error, Result};
+use crate::error::{Result, refused};
 use crate::grid::Axis;
 use crate::io::summary::Machine;
 use operators::Request;
@@ -46,8 +46,8 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     let compute = bench.compute();
     if let (Backend::Cpu, Some(device @ 1..)) = (compute.backend, compute.device) {
         let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
-        return Err(refusal(
-            &format!("`--device {device}`: the CPU is one device, number 0"),
+        return Err(refused(
+            format!("`--device {device}`: the CPU is one device, number 0"),
             advice,
         ));
     }
@@ -77,14 +77,9 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     if comm.rank() == 0 && nothing && report.failures.is_empty() {
         let why = report.notes.iter().filter(|note| note.starts_with("left out"));
         let why: Vec<&str> = why.map(String::as_str).collect();
-        return Err(refusal("nothing was measured", &why.join("\n       ")));
+        return Err(refused("nothing was measured", why.join("\n       ")));
     }
     Ok(report)
-}
-
-/// A mistake of the user: what was found, and the way out.
-fn refusal(found: &str, advice: &str) -> Error {
-    Error::Config(vec![format!("error: {found}"), format!("       {advice}")])
 }
 
 /// x, y, z or all.

@@ -9,11 +9,11 @@ use super::maps::{Subject, each_size, measure};
 use super::output::{Report, Row, shape};
 use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool};
-use super::{axes, refusal, tolerance};
+use super::{axes, tolerance};
 use crate::backend::device::LineSolver;
 use crate::cases::Domain;
 use crate::engine::{LineOperators, Op};
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::grid::{Axis, End, Grid};
 use crate::real::{Precision, Values};
 
@@ -107,7 +107,7 @@ fn size(
         let obstacle = |(axis, of): (_, &Lines)| setup.obstacle(solver?, &of.operators, axis);
         if let Some(sentence) = parts().find_map(obstacle) {
             if methods.len() == 1 {
-                return Err(refusal(&sentence, "use another method, or `--method all`"));
+                return Err(refused(&sentence, "use another method, or `--method all`"));
             }
             report.note(format!("left out: {sentence}"));
             continue;

@@ -6,7 +6,6 @@ use rayon::prelude::*;
 
 use super::measure::Clock;
 use super::permute::HostPermutation;
-use super::refusal;
 use crate::backend::cpu::{self, Cpu};
 use crate::backend::device::{Device, Gpu, LineSolver, Permutation, SweepKernel, obstacle};
 use crate::backend::ranks::Blocks;
@@ -14,7 +13,7 @@ use crate::backend::{Backend, Field, Program, Share, Weights};
 use crate::comm::Communicator;
 use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Real};
 use crate::time::{check_device_memory, check_memory, check_sweeps};
@@ -49,7 +48,7 @@ impl Setup {
         };
         if let Some(why) = why {
             let advice = "take out `--set compute.sweeps`, or `--method` and `--pencils`";
-            return Err(refusal(&format!("compute.sweeps: {why}"), advice));
+            return Err(refused(format!("compute.sweeps: {why}"), advice));
         }
         Ok(Self {
             device: self.device.clone(),

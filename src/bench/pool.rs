@@ -1,9 +1,8 @@
 //! Fields of noise, and fields for results, that the repeats go through in turn.
 
 use super::place::Setup;
-use super::refusal;
 use crate::backend::{Backend, Field};
-use crate::error::{Result, no_room};
+use crate::error::{Result, no_room, refused};
 use crate::real::{Precision, Values};
 
 /// Bytes that sources and results take together at least, where [`MOST`] of each are enough: several times the largest
@@ -86,7 +85,7 @@ pub(super) fn fitting(
     for points in sizes {
         match too_large(setup, points) {
             Some(sentence) if alone => {
-                return Err(refusal(&sentence, "use fewer points, or `--precision f32`"));
+                return Err(refused(&sentence, "use fewer points, or `--precision f32`"));
             }
             Some(sentence) => notes.push(format!("left out: {sentence}")),
             None => kept.push(points),

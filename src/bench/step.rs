@@ -9,13 +9,12 @@ use super::measure::{Repeat, Times, WARM_UPS, interleaved, rotating};
 use super::output::{CopyReport, Report, Row, Spread, shape};
 use super::place::{Place, Setup, Work};
 use super::pool::Pool;
-use super::refusal;
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::LineSolver;
 use crate::config::{Config, Precision, parse};
 use crate::engine::LineOperators;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::grid::{Block, Decomposition};
 use crate::physics::StageWork;
 use crate::time::{Phases, Simulation};
@@ -77,7 +76,7 @@ pub(super) fn config(points: [usize; 3], common: &Common, set: &[String]) -> Res
             key.starts_with(start) && !of_steps.iter().any(|kept| key.starts_with(kept))
         };
         if let Some(key) = set.iter().find(meant) {
-            return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
+            return Err(refused(format!("`--set {key}` has no meaning here"), advice));
         }
     }
     vortex(points, &common.precision, set)
@@ -107,7 +106,7 @@ fn size(
         let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
         let obstacle = |axis| setup.obstacle(solver?, &operators, axis);
         if let Some(sentence) = grid.active_axes().find_map(obstacle) {
-            return Err(refusal(&sentence, "use another method"));
+            return Err(refused(&sentence, "use another method"));
         }
     }
     let place = &*setup.place(len, solver)?;

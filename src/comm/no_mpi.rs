@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::Communicator;
-use super::world::refusal;
-use crate::error::Result;
+use crate::error::{Result, refused};
 
 /// There is nothing to start.
 pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
-    Err(refusal(&format!("{started}, and a page loads no MPI library"), ""))
+    Err(refused(&format!("{started}, and a page loads no MPI library"), ""))
 }
 
 /// Why there is no library.

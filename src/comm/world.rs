@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::launcher::Launched;
 use super::{Communicator, Solo};
-use crate::error::{Error, Result};
+use crate::error::{Result, refused};
 
 /// All processes that were started with this one; [`Solo`], without any library, where it was started alone. To be
 /// called once. A panic on one of many ranks ends all of them from then on. Dropping the last reference ends MPI, which
@@ -44,18 +44,13 @@ fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
     let world = super::mpi::start(&started)?;
     if world.size() == 1 && (launched.size.is_some() || launched.rank > 0) {
         let library = super::mpi::library().unwrap_or_default();
-        return Err(refusal(
-            &format!("{started}, and {library} does not see that they belong together"),
+        return Err(refused(
+            format!("{started}, and {library} does not see that they belong together"),
             "use its own mpirun or `srun --mpi=pmix` (`srun --mpi=list` lists what Slurm has), or name the launcher's library in \
              KOLMO_MPI_LIBRARY",
         ));
     }
     Ok(world)
-}
-
-/// A mistake of how the program was started.
-pub(super) fn refusal(what: &str, advice: &str) -> Error {
-    Error::Config(vec![format!("error: {what}"), format!("       {advice}")])
 }
 
 /// Where one of many ranks panics the others would wait for its messages for ever.

@@ -45,7 +45,7 @@ pub(super) fn page_path(out: &Path, runs: usize) -> Result<PathBuf> {
     let most = Line::SIDE_BY_SIDE.len();
     if runs > most {
         let what = format!("{runs} runs are more than a picture can tell apart");
-        return Err(refused(what, &format!("name at most {most} at a time")));
+        return Err(refused(what, format!("name at most {most} at a time")));
     }
     let is_page = out.extension().is_some_and(|ending| ending == "html");
     if !is_page || out.is_dir() {

@@ -131,7 +131,7 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
 fn nothing_shared(runs: &[Run]) -> Error {
     let columns = |run: &Run| format!("{}: {}", run.name, run.series.names().join(", "));
     let columns: Vec<String> = runs.iter().map(columns).collect();
-    refused("the runs share no column that changes", &columns.join("\n       "))
+    refused("the runs share no column that changes", columns.join("\n       "))
 }
 
 /// The name of each run's directory, or as it was typed where two have one name; with what differs where that is little.
@@ -166,7 +166,7 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
     if let Some(unknown) = asked.iter().find(|name| !shared.contains(name)) {
         let shared: Vec<&str> = shared.iter().map(|name| name.as_str()).collect();
         let what = format!("--columns: `{unknown}` is no curve that all runs have");
-        return Err(refused(what, &format!("they share {}", shared.join(", "))));
+        return Err(refused(what, format!("they share {}", shared.join(", "))));
     }
     if !asked.is_empty() {
         let once = (0..asked.len()).filter(|&at| !asked[..at].contains(&asked[at]));

@@ -13,6 +13,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+pub(crate) use crate::error::refused;
 use crate::{Error, Result};
 
 mod arrays;
@@ -137,11 +138,6 @@ pub(crate) fn sync_file(path: &Path) -> Result<()> {
 /// [`write_whole`] of a text.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     write_whole(path, |writer| writer.write_all(text.as_bytes()))
-}
-
-/// A mistake of the user, and the way out of it.
-pub(crate) fn refused(what: impl std::fmt::Display, way_out: &str) -> Error {
-    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
 }
 
 /// The error of a file at `path` that does not hold what it should.

@@ -75,7 +75,7 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
     let Some(first) = parts.iter().find(measured) else {
         return Err(refused(
             format!("nothing of {scaling} scaling was measured"),
-            &format!(
+            format!(
                 "add what `kolmo bench step --{scaling} --json` printed; `kolmo model --plot` draws the model alone"
             ),
         ));
@@ -150,7 +150,7 @@ fn baseless(base: usize, series: &Series) -> Error {
             in_words(base),
             series.name
         ),
-        &format!("there is one for {}; choose with `--base`, or add {base}", numbers.join(", ")),
+        format!("there is one for {}; choose with `--base`, or add {base}", numbers.join(", ")),
     )
 }
 

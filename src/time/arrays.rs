@@ -7,7 +7,7 @@ use ndarray::{Array3, ArrayView3, CowArray, Ix3};
 use super::Simulation;
 use crate::comm::all_or_error;
 use crate::config::Variable;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::physics::ERROR_COLUMNS;
 use crate::real::Values;
 
@@ -25,7 +25,7 @@ impl Simulation {
     pub fn field(&mut self, name: &str) -> Result<Array3<f64>> {
         let Some((_, variable, component)) = self.components().find(|(known, ..)| known == name)
         else {
-            return Err(mistake(
+            return Err(refused(
                 format!("there is no field `{name}`"),
                 format!("known: {}", self.field_names().join(", ")),
             ));
@@ -43,7 +43,7 @@ impl Simulation {
     pub fn conserved(&self, name: &str) -> Result<CowArray<'_, f64, Ix3>> {
         let names = self.system.names();
         let Some(at) = names.iter().position(|known| known == name) else {
-            return Err(mistake(
+            return Err(refused(
                 format!("there is no conserved variable `{name}`"),
                 format!("known: {}", names.join(", ")),
             ));
@@ -80,9 +80,9 @@ impl Simulation {
         let mut state = all_or_error(comm, state)?;
         self.system.hold(&mut state, self.moment.time);
         self.system.check_now(&state, self.moment).map_err(|error| match error {
-            Error::Diverged { field, value, index: [i, j, k], .. } => mistake(
+            Error::Diverged { field, value, index: [i, j, k], .. } => refused(
                 format!("the start has {field} = {value} at point ({i}, {j}, {k})"),
-                "allowed: positive density and pressure, and numbers".into(),
+                "allowed: positive density and pressure, and numbers",
             ),
             other => other,
         })?;
@@ -104,7 +104,7 @@ impl Simulation {
         let allowed = || format!("allowed: {}, each once, as {shape:?} values", names.join(", "));
         let is_known = |name: &str| names.iter().any(|known| known == name);
         if let Some((name, _)) = arrays.iter().find(|(name, _)| !is_known(name)) {
-            return Err(mistake(format!("`{name}` is nothing to begin from"), allowed()));
+            return Err(refused(format!("`{name}` is nothing to begin from"), allowed()));
         }
         let find = |wanted: &String| {
             let mut found = arrays.iter().filter(|(name, _)| name == wanted);
@@ -112,11 +112,11 @@ impl Simulation {
                 (Some((_, array)), None) if array.shape() == shape => Ok(array.view()),
                 (Some((_, array)), None) => {
                     let found = array.shape();
-                    Err(mistake(format!("`{wanted}` has {found:?} values"), allowed()))
+                    Err(refused(format!("`{wanted}` has {found:?} values"), allowed()))
                 }
-                (None, _) => Err(mistake(format!("`{wanted}` is missing"), allowed())),
+                (None, _) => Err(refused(format!("`{wanted}` is missing"), allowed())),
                 (Some(_), Some(_)) => {
-                    Err(mistake(format!("`{wanted}` is given more than once"), allowed()))
+                    Err(refused(format!("`{wanted}` is given more than once"), allowed()))
                 }
             }
         };
@@ -144,8 +144,4 @@ impl Simulation {
         Array3::from_shape_vec(self.shape(), values)
             .unwrap_or_else(|_| unreachable!("one value a point"))
     }
-}
-
-pub(super) fn mistake(what: String, way_out: String) -> Error {
-    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
 }

@@ -95,7 +95,7 @@ pub fn restart(
             }
             Err(refused(
                 format!("{} is finished, and has no checkpoint to go on from", directory.display()),
-                &format!(
+                format!(
                     "{}\n       a run keeps its last state unless output.checkpoint = \"none\"",
                     from_the_beginning(directory)
                 ),
@@ -260,7 +260,7 @@ fn chosen(
                 comm,
                 Err(refused(
                     format!("{} has no checkpoint that is sound", directory.display()),
-                    &from_the_beginning(directory),
+                    from_the_beginning(directory),
                 )),
             );
         }
@@ -274,7 +274,7 @@ fn chosen(
             comm,
             Err(refused(
                 format!("{} has no checkpoint of step {from}", directory.display()),
-                &format!("it has those of steps: {have}"),
+                format!("it has those of steps: {have}"),
             )),
         );
     }

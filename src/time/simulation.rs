@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Stepper;
-use super::arrays::mistake;
 use super::implicit::{IMPLICIT_COLUMNS, ImplicitStepper, Place};
 use super::initial::initial;
 use crate::backend::{self, Backend, Field, Program};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, FilterConfig, StepSize, Variable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::grid::{Block, Grid};
 use crate::io::checkpoint::ForcingState;
 use crate::physics::{
@@ -238,7 +237,7 @@ impl Simulation {
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
         if let Some(until) = until.filter(|until| until.is_nan() || *until <= self.time()) {
             let what = format!("no step leads from t = {} to t = {until}", self.time());
-            return Err(mistake(what, "allowed: later times".into()));
+            return Err(refused(what, "allowed: later times"));
         }
         self.backend.clone().within(|| self.advance(until))
     }

@@ -13,11 +13,10 @@ use super::measure::{interleaved, repeated, rotating};
 use super::output::{CopyReport, Report, shape};
 use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool, noise};
-use super::refusal;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::BlockKernels;
 use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern};
-use crate::error::{Result, no_room};
+use crate::error::{Result, no_room, refused};
 use crate::real::{Precision, Real};
 use crate::splitmix::{STEP, mixed};
 use crate::time::available_memory;
@@ -44,11 +43,11 @@ const TOLERANCE: f64 = 1e-13;
 pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -> Result<()> {
     if setup.compute.precision == Precision::F32 {
         let found = "the unknowns of blocks are f64";
-        return Err(refusal(found, "use `--precision f64`, `--off-diagonal f32`"));
+        return Err(refused(found, "use `--precision f64`, `--off-diagonal f32`"));
     }
     if options.kernels == "split" && setup.device.is_none() {
         let advice = "take out `--kernels`, or add `--backend opencl` or `cuda`";
-        return Err(refusal("the CPU solves blocks without kernels", advice));
+        return Err(refused("the CPU solves blocks without kernels", advice));
     }
     let cpu = Cpu::<f64>::configured(&setup.compute, None)?;
     let meshes = match &options.common.points[..] {

@@ -14,12 +14,12 @@ use crate::bench::output::{CopyReport, Report, Row};
 use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::vortex;
-use crate::bench::{axes, refusal, tolerance};
+use crate::bench::{axes, tolerance};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{ComputeConfig, Config, Wish};
 use crate::engine::distributed::Method;
 use crate::engine::{LineOperator, LineOperators, Op, Sweep, SweepBuilder};
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::grid::{Axis, Block, Decomposition, Grid};
 use crate::model::{Network, Rates, Work, predict};
 use crate::real::{Precision, Values};
@@ -57,7 +57,7 @@ fn prepared(
         if let Some(axis) = axes.iter().find(|axis| points[axis.index()] < fewest) {
             let (n, scheme) = (points[axis.index()], options.scheme.name);
             let found = format!("{n} points along {} are too few", axis.name());
-            return Err(refusal(&found, &format!("{scheme} needs {fewest}")));
+            return Err(refused(&found, format!("{scheme} needs {fewest}")));
         }
         let scheme = format!("scheme.derivative={}", options.scheme.name);
         let config = vortex(*points, &options.common.precision, &[scheme])?;

@@ -14,11 +14,10 @@ use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, shape};
 use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
-use crate::bench::refusal;
 use crate::bench::step::{config, right_hand_sides, row};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::grid::{Axis, Decomposition};
 use crate::model::{Network, Rates, Work, most_cubic, predict};
 use crate::time::{Simulation, decomposition};
@@ -69,12 +68,12 @@ fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
     groups.sort_unstable();
     groups.dedup();
     match groups.last() {
-        Some(&ranks) if ranks > most => Err(refusal(
-            &format!(
+        Some(&ranks) if ranks > most => Err(refused(
+            format!(
                 "--ranks {ranks}: this job has {most} {}",
                 if most == 1 { "rank" } else { "ranks" }
             ),
-            &format!("start more, as with `mpirun -n {ranks}`, or leave that number out"),
+            format!("start more, as with `mpirun -n {ranks}`, or leave that number out"),
         )),
         _ => Ok(groups),
     }

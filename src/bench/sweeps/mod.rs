@@ -10,11 +10,11 @@ use super::output::{CopyReport, Report, Row, shape};
 use super::place::{Place, Setup, Work};
 use super::pool::Pool;
 use super::step::{config, error_of_steps, has_room, step_tolerance};
-use super::{refusal, table};
+use super::table;
 use crate::backend::Backend;
 use crate::backend::device::SweepKernel;
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::physics::{StagePart, StageSweep};
 use crate::time::Simulation;
 
@@ -54,7 +54,7 @@ fn size(
     let mut simulation = Simulation::on(backend.into(), config)?;
     let sweeps = described(place, &simulation)?;
     if sweeps.is_empty() {
-        return Err(refusal(
+        return Err(refused(
             "a stage has no sweeps of its own",
             "use the fused right-hand side and an integrator in 2N storage, such as hale64",
         ));

@@ -9,13 +9,12 @@ use super::library::{ByWidth, Library, Loaded};
 use super::waiting::Waiting;
 use super::{Mpi, WORD, calling};
 use crate::comm::Communicator;
-use crate::comm::world::refusal;
-use crate::error::Result;
+use crate::error::{Result, refused};
 
 /// Start MPI: all ranks. `started` says what was started.
 pub(in crate::comm) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
     let loaded = Loaded::get()
-        .map_err(|missing| refusal(&format!("{started}, and {}", missing.what), &missing.advice))?;
+        .map_err(|missing| refused(format!("{started}, and {}", missing.what), &missing.advice))?;
     Ok(match &loaded.by_width {
         ByWidth::Int(library) => Arc::new(Mpi::start(library, loaded)?),
         ByWidth::Pointer(library) => Arc::new(Mpi::start(library, loaded)?),
@@ -36,14 +35,14 @@ impl<H: Handle> Mpi<H> {
         unsafe {
             (call.initialized)(&raw mut started);
             if started != 0 {
-                return Err(refusal("MPI was started twice", ""));
+                return Err(refused("MPI was started twice", ""));
             }
             let wanted = constant.thread_serialized;
             (call.init_thread)(null_mut(), null_mut(), wanted, &raw mut granted);
         }
         if granted < constant.thread_serialized {
             let what = format!("{} takes calls from one thread only", loaded.describe());
-            return Err(refusal(&what, "Kolmo needs a library that was built with threads"));
+            return Err(refused(&what, "Kolmo needs a library that was built with threads"));
         }
         let _calling = calling();
         let group = constant.comm_world;
