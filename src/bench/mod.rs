@@ -39,7 +39,7 @@ use place::Setup;
 /// found is then known to rank 0.
 ///
 /// # Errors
-/// [`Error::Config`] where it asks for what cannot be; what a device says. A part among many that fails is told in the
+/// [`crate::Error::Config`] where it asks for what cannot be; what a device says. A part among many that fails is told in the
 /// report.
 pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     let comm = if bench.is_collective() { comm.clone() } else { Arc::new(Solo) };
