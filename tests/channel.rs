@@ -126,11 +126,7 @@ fn ranks_and_sweeps_operator_by_operator_agree_in_state_row_and_profiles() {
         );
         let take = |mut flow: Simulation, cut: Decomposition| {
             steps(&mut flow, 10);
-            let grid = flow.grid().clone();
-            let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
-            let walls = sample.walls.as_ref().unwrap();
-            let means = profiles::means(flow.backend().comm(), &cut, &grid, &sample, walls);
-            profiles::rows(&means, &grid, walls).concat()
+            profile(&mut flow, cut).concat()
         };
         let expected = take(on_host(&config), Decomposition::ONE);
         for ranks in [[1, 3, 1], [2, 1, 2]] {
@@ -242,6 +238,15 @@ fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
     assert_eq!(running.duration(), 0.0);
 }
 
+/// The rows of the profile of one instant. Collective.
+fn profile(flow: &mut Simulation, cut: Decomposition) -> Vec<Vec<f64>> {
+    let grid = flow.grid().clone();
+    let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
+    let walls = sample.walls.as_ref().unwrap();
+    let means = profiles::means(flow.backend().comm(), &cut, &grid, &sample, walls);
+    profiles::rows(&means, &grid, walls)
+}
+
 /// Catches fluctuations that drown in the squares of the pressure and the temperature at a low Mach number.
 #[test]
 fn small_fluctuations_are_found_at_a_low_mach_number() {
@@ -252,11 +257,7 @@ fn small_fluctuations_are_found_at_a_low_mach_number() {
         let s = (2.0 * PI * x).sin();
         [1.0, 1.0, 0.0, 0.0, p0 + 0.01 * s]
     });
-    let grid = flow.grid().clone();
-    let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
-    let walls = sample.walls.as_ref().unwrap();
-    let means = profiles::means(&Solo, &Decomposition::ONE, &grid, &sample, walls);
-    for row in profiles::rows(&means, &grid, walls) {
+    for row in profile(&mut flow, Decomposition::ONE) {
         let of = |name: &str| row[COLUMNS.iter().position(|it| *it == name).unwrap()];
         let (p, t) = (0.01 * 0.5_f64.sqrt(), 0.01 * 0.5_f64.sqrt() / p0);
         assert!((of("pressure_rms") - p).abs() < 1e-6 * p, "{}", of("pressure_rms"));
@@ -275,11 +276,7 @@ fn wall_units_are_along_the_flow_and_of_the_nearer_wall() {
         set_flow(&mut flow, 1.4, |_, [_, y, _]| {
             [1.0, y, 0.0, 0.01 * (1.0 - y * y), 1.0 / (1.4 * 0.25)]
         });
-        let grid = flow.grid().clone();
-        let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
-        let walls = sample.walls.as_ref().unwrap();
-        let means = profiles::means(&Solo, &Decomposition::ONE, &grid, &sample, walls);
-        for row in profiles::rows(&means, &grid, walls) {
+        for row in profile(&mut flow, Decomposition::ONE) {
             let of = |name: &str| row[COLUMNS.iter().position(|it| *it == name).unwrap()];
             let distance = 1.0 - of("coordinate").abs();
             assert!((of("wall_distance") - distance).abs() < 1e-14);

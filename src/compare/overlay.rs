@@ -14,7 +14,7 @@ use crate::io::figures::{Figure, powers};
 use crate::io::page::{self, Page, Table, check_replaceable, escape};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::report::{capital, figures_at_the_end};
-use crate::io::{Series, USER_REFERENCE, make_directory, read_text, refused, statistics};
+use crate::io::{Series, USER_REFERENCE, make_directory_of, read_text, refused, statistics};
 
 /// Roundings of a column that keeps its value: more are a change.
 const ROUNDINGS: f64 = 1e4;
@@ -121,9 +121,7 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
         html.paragraph(&format!("Note: {note}."));
     }
     html.gallery("Curves", &drawn);
-    if let Some(folder) = page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        make_directory(folder)?;
-    }
+    make_directory_of(&page)?;
     html.write(&page, env!("CARGO_PKG_VERSION"), "the tables in the directories of the runs")?;
     Ok(Overlay { page, notes })
 }

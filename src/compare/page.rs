@@ -6,7 +6,7 @@ use super::Comparison;
 use super::runs::{Run, histories};
 use crate::error::Result;
 use crate::io::figures::Figure;
-use crate::io::make_directory;
+use crate::io::make_directory_of;
 use crate::io::page::{self, Page, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::statistics::spectrum_plot;
@@ -97,9 +97,7 @@ impl Comparison {
             let mut files = self.pictures.iter().chain([&self.page]);
             files.try_for_each(|file| page::check_replaceable(file, "compare"))?;
         }
-        if let Some(folder) = self.page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            make_directory(folder)?;
-        }
+        make_directory_of(&self.page)?;
         let drawn = page::draw(figures, |figure, svg| write_drawing(&place(figure), svg))?;
         let names = self.rows.iter().map(|row| row.run.as_str()).collect::<Vec<_>>().join(", ");
         let mut html = Page::new("compare", "Comparison", &names);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{KINDS, entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
 use super::vtk::{FieldData, PartFile, write_parallel};
-use super::{make_directory, read_json, remove_file, sync_file, write_json, write_whole};
+use super::{make_directory_of, read_json, remove_file, sync_file, write_json, write_whole};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Decomposition, Grid};
@@ -176,7 +176,7 @@ impl FieldWriter {
         };
         let path = directory.join(piece(comm.rank()));
         let create = || {
-            make_directory(path.parent().unwrap_or(&directory))?;
+            make_directory_of(&path)?;
             PartFile::create(&path, &image, part)
         };
         let mut file = (!part.is_empty()).then(create).transpose();

@@ -175,6 +175,12 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
     })
 }
 
+/// The same of the directory that a file is to be in.
+pub(crate) fn make_directory_of(file: &Path) -> Result<()> {
+    // That of a bare name is there.
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), make_directory)
+}
+
 /// Open a file of lines to append to, made where it is not there. A last line that was never finished is cut off.
 pub fn append_to(path: &Path) -> Result<File> {
     unshare(path)?;

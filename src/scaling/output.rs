@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::io::bar_chart::{Bar, bars};
 use crate::io::page::{Table, check_replaceable, check_replaceable_table, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
-use crate::io::{make_directory, refused, write_text};
+use crate::io::{make_directory_of, refused, write_text};
 
 /// What the model says has no dots, and no line without gaps.
 const MODELLED: [Line; MOST_MODELLED] =
@@ -42,9 +42,7 @@ pub(super) fn write(studies: &[Study], options: &PlotScalingOptions) -> Result<V
         pictures.iter().try_for_each(|(path, _)| check_replaceable(path, "plot-scaling"))?;
         check_replaceable_table(&table, "plot-scaling", HEADER)?;
     }
-    if let Some(folder) = table.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        make_directory(folder)?;
-    }
+    make_directory_of(&table)?;
     for (path, svg) in &pictures {
         write_drawing(path, svg)?;
     }

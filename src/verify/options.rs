@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::families::{FAMILIES, Family};
 use crate::error::{Error, Result};
-use crate::io::make_directory;
+use crate::io::make_directory_of;
 use crate::io::page::check_replaceable;
 
 /// What is checked, and where.
@@ -67,8 +67,7 @@ impl VerifyOptions {
                 if !self.overwrite {
                     check_replaceable(path, "verify")?;
                 }
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                folder.map_or(Ok(()), make_directory).map_err(|why| {
+                make_directory_of(path).map_err(|why| {
                     Error::refused(
                         why.what(),
                         "give --html a file in a directory that is or can be made",

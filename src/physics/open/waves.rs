@@ -145,9 +145,7 @@ impl Waves {
             speed: [rho, c, slow],
         }
     }
-}
 
-impl Waves {
     /// 1 where the flow beyond comes in faster than sound, else 0.
     #[inline(always)]
     fn given<N: Number>(&self, beyond: &Flow<N>, normal: [N; 3]) -> N {
