@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use kolmo::bench::Bench;
 use kolmo::comm::Fact;
@@ -28,63 +28,12 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64\n  kolmo run taylor-green --backend cuda --device 1\n  kolmo run taylor-green --backend opencl --set compute.precision=f32\n  kolmo run taylor-green --live"
     )]
-    Run {
-        /// An input file, or the name of a case for its built-in input.
-        input: String,
-        /// Change a key of the input: `--set time.end=20`.
-        #[arg(long, value_name = "KEY.PATH=VALUE")]
-        set: Vec<String>,
-        /// The run directory, instead of `output.directory`.
-        #[arg(long, value_name = "DIR")]
-        out: Option<PathBuf>,
-        /// Where to compute: auto, cpu, cuda or opencl.
-        #[arg(long)]
-        backend: Option<String>,
-        /// Which of the backend's devices, by its number in `kolmo info`.
-        #[arg(long, value_name = "N")]
-        device: Option<usize>,
-        /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
-        #[arg(long)]
-        no_tune: bool,
-        /// Replace a run that is in the directory already.
-        #[arg(long)]
-        overwrite: bool,
-        /// Start from a checkpoint of another flow all the same.
-        #[arg(long)]
-        allow_physics_change: bool,
-        /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
-        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
-        live: Option<u16>,
-    },
+    Run(RunArguments),
     /// Go on with a run from its newest sound checkpoint, on any number of ranks.
     #[command(
         after_help = "Examples:\n  kolmo restart runs/taylor-green\n  kolmo restart runs/taylor-green --set time.end=20\n  mpirun -n 4 kolmo restart runs/taylor-green --from 100"
     )]
-    Restart {
-        /// The directory of the run.
-        run_dir: PathBuf,
-        /// Change a key of its input: `--set time.end=20`.
-        #[arg(long, value_name = "KEY.PATH=VALUE")]
-        set: Vec<String>,
-        /// The step of the checkpoint to go on from, if not the newest; later ones are set aside.
-        #[arg(long, value_name = "STEP")]
-        from: Option<u64>,
-        /// Where to compute: auto, cpu, cuda or opencl.
-        #[arg(long)]
-        backend: Option<String>,
-        /// Which of the backend's devices, by its number in `kolmo info`.
-        #[arg(long, value_name = "N")]
-        device: Option<usize>,
-        /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
-        #[arg(long)]
-        no_tune: bool,
-        /// Go on with another case, gas or box all the same.
-        #[arg(long)]
-        allow_physics_change: bool,
-        /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
-        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
-        live: Option<u16>,
-    },
+    Restart(RestartArguments),
     /// Print a commented input for a case.
     #[command(after_help = "Example:\n  kolmo init taylor-green > my.toml")]
     Init {
@@ -178,20 +127,95 @@ pub(crate) enum Command {
     },
 }
 
+/// What `kolmo run` takes.
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    /// An input file, or the name of a case for its built-in input.
+    pub(crate) input: String,
+    /// Change a key of the input: `--set time.end=20`.
+    #[arg(long, value_name = "KEY.PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The run directory, instead of `output.directory`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+    /// Replace a run that is in the directory already.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Start from a checkpoint of another flow all the same.
+    #[arg(long)]
+    pub(crate) allow_physics_change: bool,
+    #[command(flatten)]
+    pub(crate) report: LiveReport,
+}
+
+/// What `kolmo restart` takes.
+#[derive(Args)]
+pub(crate) struct RestartArguments {
+    /// The directory of the run.
+    pub(crate) run_dir: PathBuf,
+    /// Change a key of its input: `--set time.end=20`.
+    #[arg(long, value_name = "KEY.PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The step of the checkpoint to go on from, if not the newest; later ones are set aside.
+    #[arg(long, value_name = "STEP")]
+    pub(crate) from: Option<u64>,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+    /// Go on with another case, gas or box all the same.
+    #[arg(long)]
+    pub(crate) allow_physics_change: bool,
+    #[command(flatten)]
+    pub(crate) report: LiveReport,
+}
+
+/// Where a run is computed.
+#[derive(Args)]
+pub(crate) struct Machine {
+    /// Where to compute: auto, cpu, cuda or opencl.
+    #[arg(long)]
+    pub(crate) backend: Option<String>,
+    /// Which of the backend's devices, by its number in `kolmo info`.
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<usize>,
+    /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
+    #[arg(long)]
+    pub(crate) no_tune: bool,
+}
+
+impl Machine {
+    /// The overrides `set`, and those that these options stand for.
+    pub(crate) fn with(&self, set: &[String]) -> Vec<String> {
+        let backend = self.backend.iter().map(|name| format!("compute.backend={name}"));
+        let device = self.device.iter().map(|index| format!("compute.device={index}"));
+        let tune = self.no_tune.then(|| "compute.tune=false".to_string());
+        set.iter().cloned().chain(backend).chain(device).chain(tune).collect()
+    }
+}
+
+/// Where the report of a run is shown while it grows.
+#[derive(Args)]
+pub(crate) struct LiveReport {
+    /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
+    pub(crate) live: Option<u16>,
+}
+
 impl Command {
     /// What must be the same on all ranks before anything of it is done. What it says of the input is compared once that is
     /// resolved.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| (name.to_string(), value);
-        let word = |at| std::env::args().nth(at).unwrap_or_default();
-        let mut facts = vec![fact("version", env!("CARGO_PKG_VERSION").into())];
-        facts.push(fact("command", word(1)));
+        let command = std::env::args().nth(1).unwrap_or_default();
+        let version = env!("CARGO_PKG_VERSION").into();
+        let mut facts = vec![fact("version", version), fact("command", command)];
         match self {
-            Self::Run { overwrite, allow_physics_change, .. } => {
+            Self::Run(RunArguments { overwrite, allow_physics_change, .. }) => {
                 facts.push(fact("--overwrite", overwrite.to_string()));
                 facts.push(fact("--allow-physics-change", allow_physics_change.to_string()));
             }
-            Self::Restart { run_dir, from, allow_physics_change, .. } => {
+            Self::Restart(RestartArguments { run_dir, from, allow_physics_change, .. }) => {
                 facts.push(fact("RUN_DIR", run_dir.to_string_lossy().into()));
                 facts.push(fact(
                     "--from",

@@ -166,12 +166,7 @@ impl Error {
         match self {
             Error::Config(_) | Error::RunExists { .. } => 2,
             Error::Elsewhere { exit_code, .. } => *exit_code,
-            Error::Diverged { .. }
-            | Error::Stalled { .. }
-            | Error::NotConverged { .. }
-            | Error::Device(_)
-            | Error::Io { .. }
-            | Error::Format { .. } => 1,
+            _ => 1,
         }
     }
 }

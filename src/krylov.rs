@@ -5,27 +5,18 @@
 
 use crate::error::Result;
 
-/// The space of the vectors of a system.
+/// The space of the vectors of a system. Errors are those of a device: no memory left, or what it says of the work so far.
 pub trait Space {
     /// A vector of it.
     type Vector;
 
     /// The vector 0.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     fn zeros(&self) -> Result<Self::Vector>;
 
     /// `vectorᵢ · x` of each of `vectors`. Collective.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn products(&self, vectors: &[Self::Vector], x: &Self::Vector) -> Result<Vec<f64>>;
 
     /// x · x. Collective.
-    ///
-    /// # Errors
-    /// As there.
     fn square(&self, x: &Self::Vector) -> Result<f64>;
 
     /// x += Σᵢ `weightᵢ vectorᵢ`.
@@ -41,9 +32,6 @@ pub trait Space {
     fn clear(&self, x: &mut Self::Vector);
 
     /// ‖x‖. Collective.
-    ///
-    /// # Errors
-    /// As above.
     fn norm(&self, x: &Self::Vector) -> Result<f64> {
         self.square(x).map(f64::sqrt)
     }
@@ -71,19 +59,13 @@ pub type Product<'a, V> = dyn FnMut(&V, &mut V) -> Result<()> + 'a;
 
 impl<V> Gmres<V> {
     /// For vectors of `space`, with a Krylov space of at most `dimensions` before it begins anew.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     pub fn new(space: &impl Space<Vector = V>, dimensions: usize) -> Result<Self> {
         let basis = (0..=dimensions).map(|_| space.zeros()).collect::<Result<_>>()?;
         Ok(Self { basis, preconditioned: space.zeros()? })
     }
 
     /// x of A x = b from x = 0, until ‖b − A x‖ ≤ `tolerance` ‖b‖ or `most` products are made. `product` is with A, `precondition` with
-    /// M⁻¹ ≈ A⁻¹. Collective.
-    ///
-    /// # Errors
-    /// What a product says.
+    /// M⁻¹ ≈ A⁻¹. Collective. Errors are those of products.
     pub fn solve(
         &mut self,
         space: &impl Space<Vector = V>,
@@ -214,7 +196,7 @@ fn orthogonalise<S: Space>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::splitmix::{STEP, mixed};
+    use crate::splitmix::{number, unit};
 
     /// Vectors of so many numbers.
     struct Numbers(usize);
@@ -249,7 +231,36 @@ mod tests {
     }
 
     fn noise(at: usize) -> f64 {
-        (mixed((at as u64).wrapping_mul(STEP)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+        unit(number(0, at as u64)) - 0.5
+    }
+
+    fn product(entry: impl Fn(usize, usize) -> f64, x: &[f64]) -> Vec<f64> {
+        let row = |i: usize| x.iter().enumerate().map(|(j, x)| entry(i, j) * x).sum();
+        (0..x.len()).map(row).collect()
+    }
+
+    /// x of A x = b with these entries of A and this diagonal of M⁻¹, what it took, and the products that were made.
+    fn solve(
+        entry: impl Fn(usize, usize) -> f64,
+        inverse: impl Fn(usize) -> f64,
+        b: Vec<f64>,
+        dimensions: usize,
+        limits: (f64, usize),
+    ) -> (Vec<f64>, Solved, usize) {
+        let (space, mut made, mut x) = (Numbers(b.len()), 0, vec![f64::NAN; b.len()]);
+        let mut multiply = |x: &Vec<f64>, to: &mut Vec<f64>| {
+            made += 1;
+            *to = product(&entry, x);
+            Ok(())
+        };
+        let mut precondition = |x: &Vec<f64>, to: &mut Vec<f64>| {
+            *to = x.iter().enumerate().map(|(i, x)| inverse(i) * x).collect();
+            Ok(())
+        };
+        let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut multiply, &mut precondition);
+        let mut gmres = Gmres::new(&space, dimensions).unwrap();
+        let solved = gmres.solve(&space, pair, &b, &mut x, limits).unwrap();
+        (x, solved, made)
     }
 
     /// A wrong rotation, restart or use of the preconditioner: the residual that is told is not that which there is.
@@ -257,34 +268,16 @@ mod tests {
     fn a_system_is_solved_to_the_tolerance_that_is_asked_for() {
         const N: usize = 60;
         let entry = |i: usize, j: usize| noise(i * N + j) + if i == j { 9.0 } else { 0.0 };
-        let apply = |x: &[f64], to: &mut [f64]| {
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = x.iter().enumerate().map(|(j, x)| entry(i, j) * x).sum();
-            }
-        };
         let b: Vec<f64> = (0..N).map(|i| noise(i + N * N)).collect();
         for (dimensions, scaled, most) in
             [(60, false, 60), (7, false, 90), (60, true, 60), (3, true, 200)]
         {
-            let mut x = vec![f64::NAN; N];
-            let mut product = |x: &Vec<f64>, to: &mut Vec<f64>| {
-                apply(x, to);
-                Ok(())
-            };
-            let mut precondition = |x: &Vec<f64>, to: &mut Vec<f64>| {
-                let weight = |i: usize| if scaled { 1.0 / entry(i, i) } else { 1.0 };
-                to.iter_mut().zip(x).enumerate().for_each(|(i, (to, x))| *to = weight(i) * x);
-                Ok(())
-            };
-            let pair: (&mut Product<'_, _>, &mut Product<'_, _>) =
-                (&mut product, &mut precondition);
-            let space = Numbers(N);
-            let mut gmres = Gmres::new(&space, dimensions).unwrap();
-            let solved = gmres.solve(&space, pair, &b, &mut x, (1e-12, most)).unwrap();
-            let mut left = vec![0.0; N];
-            apply(&x, &mut left);
+            let inverse = |i: usize| if scaled { 1.0 / entry(i, i) } else { 1.0 };
+            let (x, solved, _) = solve(entry, inverse, b.clone(), dimensions, (1e-12, most));
+            let mut left = product(entry, &x);
             left.iter_mut().zip(&b).for_each(|(left, b)| *left -= b);
-            let residual = space.norm(&left).unwrap() / space.norm(&b).unwrap();
+            let norm = |x| Numbers(N).norm(x).unwrap();
+            let residual = norm(&left) / norm(&b);
             assert!(
                 residual < 2e-12 && solved.residual < 1e-12,
                 "{dimensions}: {solved:?} {residual}"
@@ -296,46 +289,21 @@ mod tests {
     /// A division by the size of nothing.
     #[test]
     fn nothing_has_the_solution_nothing() {
-        let space = Numbers(4);
-        let mut gmres = Gmres::new(&space, 3).unwrap();
-        let mut same = |x: &Vec<f64>, to: &mut Vec<f64>| {
-            to.copy_from_slice(x);
-            Ok(())
-        };
-        let mut other = same;
-        let mut x = vec![1.0; 4];
-        let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut same, &mut other);
-        let solved = gmres.solve(&space, pair, &vec![0.0; 4], &mut x, (1e-12, 9)).unwrap();
+        let unity = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
+        let (x, solved, _) = solve(unity, |_| 1.0, vec![0.0; 4], 3, (1e-12, 9));
         assert_eq!((&x[..], solved.iterations), (&[0.0; 4][..], 0));
         // The exact solution after one product: nothing new to go on with.
         let b = vec![2.0, 0.0, 1.0, 0.0];
-        let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut same, &mut other);
-        let solved = gmres.solve(&space, pair, &b, &mut x, (1e-30, 9)).unwrap();
+        let (x, solved, _) = solve(unity, |_| 1.0, b.clone(), 3, (1e-30, 9));
         assert_eq!((x, solved.iterations), (b, 1));
     }
 
     /// Catches products for the residuals at restarts that are not counted, and spaces that are made again where they bring nothing.
     #[test]
     fn every_product_counts_and_none_is_made_in_vain() {
-        let space = Numbers(40);
         let solve = |entry: fn(usize, usize) -> f64| {
-            let made = std::cell::Cell::new(0);
-            let mut product = |x: &Vec<f64>, to: &mut Vec<f64>| {
-                made.set(made.get() + 1);
-                for (i, to) in to.iter_mut().enumerate() {
-                    *to = x.iter().enumerate().map(|(j, x)| entry(i, j) * x).sum();
-                }
-                Ok(())
-            };
-            let mut same = |x: &Vec<f64>, to: &mut Vec<f64>| {
-                to.copy_from_slice(x);
-                Ok(())
-            };
-            let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut product, &mut same);
-            let (b, mut x) = (vec![1.0; 40], vec![0.0; 40]);
-            let mut gmres = Gmres::new(&space, 3).unwrap();
-            let solved = gmres.solve(&space, pair, &b, &mut x, (1e-13, 30)).unwrap();
-            (made.get(), solved.iterations)
+            let (_, solved, made) = solve(entry, |_| 1.0, vec![1.0; 40], 3, (1e-13, 30));
+            (made, solved.iterations)
         };
         let (made, told) = solve(|i, j| noise(40 * i + j) + if i == j { 9.0 } else { 0.0 });
         assert!(made == told && (20..30).contains(&made), "{made} {told}");

@@ -19,37 +19,7 @@
 //! are written in split forms that preserve kinetic energy. Time integration is explicit Runge-Kutta; the step is a fraction of
 //! the linear stability limit.
 //!
-//! # Where things are
-//!
-//! | module | what it knows |
-//! |---|---|
-//! | [`scheme`] | coefficients, closures, filters, Runge-Kutta tableaux, and theory about them |
-//! | [`lines`] | banded line systems: factor once, solve many |
-//! | [`blocks`] | systems of dense blocks at the places of a graph, by multicolour point-implicit sweeps |
-//! | [`krylov`] | linear systems of which only products are known, by GMRES |
-//! | [`grid`] | points, spacing, axes |
-//! | [`gas`] | the gas and its viscosity |
-//! | [`boundary`] | what holds at the ends of the axes |
-//! | [`comm`] | ranks and the messages between them |
-//! | [`engine`] | operators along an axis, and sweeps: the equations along one axis as a list of operations |
-//! | [`backend`] | where fields live and sweeps run |
-//! | [`physics`] | the Navier-Stokes equations, scalar advection, diagnostics |
-//! | [`cases`] | initial states and exact solutions |
-//! | [`time`] | Runge-Kutta stepping, step size, the run loop |
-//! | [`fourier`] | transforms of periodic fields, and such fields on other grids |
-//! | [`statistics`] | moments, spectra, increments and gradients of turbulence |
-//! | [`io`] | series, VTK, pictures, report |
-//! | [`config`] | what the user typed, checked |
-//! | [`quality`] | how good a grid is |
-//! | [`mod@compare`] | several runs beside each other |
-//! | [`scaling`] | what jobs on more and more ranks took, as pictures |
-//! | [`converge`] | how an error falls as points are added |
-//! | [`mod@verify`] | whether the program is right on this machine |
-//! | [`mod@bench`] | how fast the parts are |
-//! | [`model`] | how fast a run on many ranks would be |
-//! | [`mod@reproduce`] | figures and tables of papers, from this code |
-//!
-//! Start with `physics/rhs.rs`.
+//! Modules are listed with what each of them knows in its first line. Start with `physics/rhs.rs`.
 
 // A page in a browser has no use for what measures and compares, and for what serves that alone.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]

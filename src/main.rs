@@ -8,7 +8,6 @@ mod runs;
 mod signals;
 mod terminal;
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::sleep;
@@ -28,14 +27,13 @@ use kolmo::quality::grid;
 use kolmo::reproduce::{ReproduceOptions, listed, reproduce};
 use kolmo::scaling::plot_scaling;
 use kolmo::time::budget;
-use kolmo::time::restart::RestartOptions;
 use kolmo::verify::{Progress, VerifyOptions, verify};
 use kolmo::{Error, Result};
 
 use arguments::{Arguments, Command};
 use info::info;
 use manual::{completions, manual};
-use runs::{Typed, configuration, go_on, start, with_device, with_tuning};
+use runs::{configuration, go_on, start};
 use terminal::say;
 
 #[global_allocator]
@@ -86,17 +84,12 @@ fn understood(
 
 /// What every process finds for itself, and one tells.
 fn refuse(error: &Error) -> ExitCode {
-    if !comm::is_first() {
-        return silent(error.exit_code());
+    match comm::is_first() {
+        true => tell(&error.report()),
+        // A launcher ends the others as soon as one has failed: the first speaks meanwhile.
+        false => sleep(Duration::from_millis(500)),
     }
-    tell(&error.report());
     ExitCode::from(error.exit_code())
-}
-
-/// End while the first process speaks: a launcher ends the others as soon as one has failed.
-fn silent(code: u8) -> ExitCode {
-    sleep(Duration::from_millis(500));
-    ExitCode::from(code)
 }
 
 /// Tell an error, once; where other ranks do not know of it, end them.
@@ -115,39 +108,12 @@ fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
 
 fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     comm::same_on_all(&**comm, &command.facts())?;
-    if comm.rank() == 0 && matches!(command, Command::Run { .. } | Command::Restart { .. }) {
+    if comm.rank() == 0 && matches!(command, Command::Run(_) | Command::Restart(_)) {
         signals::prepare();
     }
     match command {
-        Command::Run {
-            input,
-            set,
-            out,
-            backend,
-            device,
-            no_tune,
-            overwrite,
-            allow_physics_change,
-            live,
-        } => {
-            let set = with_tuning(set, !no_tune);
-            let typed = Typed { input, set, backend, device, out };
-            return start(&typed, overwrite, allow_physics_change, live, comm);
-        }
-        Command::Restart {
-            run_dir,
-            set,
-            from,
-            backend,
-            device,
-            no_tune,
-            allow_physics_change,
-            live,
-        } => {
-            let set = with_tuning(with_device(set, backend.as_ref(), device), !no_tune);
-            let options = RestartOptions { set, from, allow_physics_change };
-            return go_on(&run_dir, &options, live, comm);
-        }
+        Command::Run(run) => return start(&run, comm),
+        Command::Restart(restart) => return go_on(&restart, comm),
         Command::Info { plan: None, .. } => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
         Command::Verify(options) if !options.list => return verified(&options, comm),
@@ -164,7 +130,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Cases => {
             let cases = NAMES.iter().filter_map(|name| Case::default_for(name));
             say(&cases
-                .map(|case| format!("{:20} {}\n", case.name(), case.summary()))
+                .map(|case| format!("{:20} {}\n", case.name(), case.about().summary))
                 .collect::<String>())
         }
         Command::Bench { what } => measure(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),
@@ -183,7 +149,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Info { plan: Some(input), set } => {
             configuration(&input, &set).and_then(|config| say(&budget(&config)?))
         }
-        Command::Run { .. } | Command::Restart { .. } | Command::Info { plan: None, .. } => {
+        Command::Run(_) | Command::Restart(_) | Command::Info { plan: None, .. } => {
             Ok(ExitCode::SUCCESS)
         }
     };
@@ -192,13 +158,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
 
 /// Draw several runs over each other, or the report of one again.
 fn plotted(options: &PlotOptions) -> Result<ExitCode> {
-    match options.single()? {
-        Some(run_dir) => drawn(run_dir),
-        None => overlay(options).and_then(|found| say(&found.to_string())),
-    }
-}
-
-fn drawn(run_dir: &Path) -> Result<ExitCode> {
+    let Some(run_dir) = options.single()? else { return say(&overlay(options)?.to_string()) };
     let _lock = RunDirectory::enter(run_dir)?;
     let mut directory = RunDirectory::open(run_dir, None)?;
     write_report(run_dir, &mut |names| directory.claim(names))?;

@@ -28,42 +28,12 @@ pub trait Number:
     fn powf(self, exponent: f64) -> Self;
 }
 
-macro_rules! number {
-    ($t:ty) => {
-        impl Number for $t {
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
-            fn of(x: f64) -> Self {
-                x as $t
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                self.sqrt()
-            }
-            #[inline(always)]
-            fn abs(self) -> Self {
-                self.abs()
-            }
-            #[inline(always)]
-            fn powf(self, exponent: f64) -> Self {
-                self.powf(Number::of(exponent))
-            }
-        }
-    };
-}
-number!(f32);
-number!(f64);
-
 /// Values that may be sent to another rank as the bytes that they are.
 ///
 /// # Safety
 /// Every byte of a value is set, none belongs to an address, and any bytes are a value.
 pub unsafe trait Plain: Copy {}
 
-// SAFETY: numbers are.
-unsafe impl Plain for f32 {}
-// SAFETY: as above.
-unsafe impl Plain for f64 {}
 // SAFETY: two numbers, one behind the other.
 unsafe impl Plain for Complex<f64> {}
 
@@ -164,6 +134,29 @@ pub enum Concrete<F: Family> {
 
 macro_rules! real {
     ($t:ident, $precision:ident) => {
+        impl Number for $t {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
+            fn of(x: f64) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.abs()
+            }
+            #[inline(always)]
+            fn powf(self, exponent: f64) -> Self {
+                self.powf(Number::of(exponent))
+            }
+        }
+
+        // SAFETY: numbers are.
+        unsafe impl Plain for $t {}
+
         impl Real for $t {
             const ZERO: Self = 0.0;
             const PRECISION: Precision = Precision::$precision;
@@ -180,6 +173,12 @@ macro_rules! real {
 
             fn concrete<F: Family>(of: F::Of<$t>) -> Concrete<F> {
                 Concrete::$precision(of)
+            }
+        }
+
+        impl From<Vec<$t>> for Values<'_> {
+            fn from(values: Vec<$t>) -> Self {
+                Self::$precision(values.into())
             }
         }
     };
@@ -294,18 +293,6 @@ impl Values<'_> {
             Self::F32(values) => Values::F32(Cow::Owned(values.into_owned())),
             Self::F64(values) => Values::F64(Cow::Owned(values.into_owned())),
         }
-    }
-}
-
-impl From<Vec<f32>> for Values<'_> {
-    fn from(values: Vec<f32>) -> Self {
-        Self::F32(values.into())
-    }
-}
-
-impl From<Vec<f64>> for Values<'_> {
-    fn from(values: Vec<f64>) -> Self {
-        Self::F64(values.into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
@@ -14,33 +14,22 @@ use kolmo::time::restart::{self, Restart, RestartOptions};
 use kolmo::time::{Ending, Origin, Requests, run};
 use kolmo::{Error, Result};
 
+use crate::arguments::{Machine, RestartArguments, RunArguments};
 use crate::signals;
 use crate::terminal::say;
 
-/// What the user typed, to be repeated in a message.
-pub(crate) struct Typed {
-    pub(crate) input: String,
-    pub(crate) set: Vec<String>,
-    pub(crate) backend: Option<String>,
-    pub(crate) device: Option<usize>,
-    pub(crate) out: Option<PathBuf>,
-}
-
-impl Typed {
+impl RunArguments {
     /// The command with `out` for its directory, as a shell takes it.
     fn command(&self, out: Option<&Path>) -> String {
         let mut words = vec![program(), "run".into(), self.input.clone()];
         let mut option = |name: &str, value: String| words.extend([name.into(), value]);
         self.set.iter().for_each(|set| option("--set", set.clone()));
-        self.backend.iter().for_each(|backend| option("--backend", backend.clone()));
-        self.device.iter().for_each(|device| option("--device", device.to_string()));
+        let Machine { backend, device, no_tune } = &self.machine;
+        backend.iter().for_each(|backend| option("--backend", backend.clone()));
+        device.iter().for_each(|device| option("--device", device.to_string()));
         out.into_iter().for_each(|out| option("--out", out.to_string_lossy().into()));
+        words.extend(no_tune.then(|| "--no-tune".into()));
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-    }
-
-    /// The same command, to take the place of its run.
-    fn again(&self) -> String {
-        format!("{} --overwrite", self.command(self.out.as_deref()))
     }
 }
 
@@ -53,39 +42,35 @@ fn quoted(word: &str) -> String {
     }
 }
 
-pub(crate) fn start(
-    typed: &Typed,
-    overwrite: bool,
-    allow_physics_change: bool,
-    live: Option<u16>,
-    comm: &Arc<dyn Communicator>,
-) -> Result<ExitCode> {
+/// Begin a run.
+pub(crate) fn start(typed: &RunArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     // The lock is held until the run has ended.
     let (mut config, _lock) =
-        restart::on_base_of_first(&**comm, |base| prepared(typed, overwrite, comm.rank(), base))?;
+        restart::on_base_of_first(&**comm, |base| prepared(typed, comm.rank(), base))?;
     comm::same_on_all(&**comm, &config.shared_keys())?;
-    let origin = restart::origin(&**comm, &config, allow_physics_change)?;
+    let origin = restart::origin(&**comm, &config, typed.allow_physics_change)?;
     if let Origin::Other(checkpoint) = &origin {
         // Not the newest of a run that may go on: what is resolved means the same tomorrow.
         config.origin = Some(checkpoint.path().to_path_buf());
     }
-    execute_run(&config, origin, live, comm)
+    execute_run(&config, origin, typed.report.live, comm)
 }
 
-/// Go on with the run in `directory`.
-pub(crate) fn go_on(
-    directory: &Path,
-    wish: &RestartOptions,
-    live: Option<u16>,
-    comm: &Arc<dyn Communicator>,
-) -> Result<ExitCode> {
+/// Go on with a run.
+pub(crate) fn go_on(typed: &RestartArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    let RestartArguments { run_dir: directory, from, allow_physics_change, .. } = typed;
+    let wish = RestartOptions {
+        set: typed.machine.with(&typed.set),
+        from: *from,
+        allow_physics_change: *allow_physics_change,
+    };
     // The lock is held until the run has ended.
     let lock = (comm.rank() == 0).then(|| RunDirectory::enter(directory));
     let _lock = comm::all_or_error(&**comm, lock.transpose())?;
-    match restart::restart(&**comm, directory, wish)? {
+    match restart::restart(&**comm, directory, &wish)? {
         Restart::Run(what) => {
             let (config, origin) = *what;
-            execute_run(&config, origin, live, comm)
+            execute_run(&config, origin, typed.report.live, comm)
         }
         Restart::Finished(sentence) => {
             if comm.rank() == 0 {
@@ -140,54 +125,36 @@ fn program() -> String {
     std::env::args().next().unwrap_or("kolmo".into())
 }
 
-/// What `--backend` and `--device` stand for.
-pub(crate) fn with_device(
-    set: Vec<String>,
-    backend: Option<&String>,
-    device: Option<usize>,
-) -> Vec<String> {
-    let backend = backend.map(|name| format!("compute.backend={name}"));
-    let device = device.map(|index| format!("compute.device={index}"));
-    set.into_iter().chain(backend).chain(device).collect()
-}
-
-/// What `--no-tune` stands for.
-pub(crate) fn with_tuning(set: Vec<String>, tune: bool) -> Vec<String> {
-    let without = (!tune).then(|| "compute.tune=false".to_string());
-    set.into_iter().chain(without).collect()
-}
-
 /// The configuration, of a run that may go where it is to go: rank 0 looks there, and locks the directory.
 fn prepared(
-    typed: &Typed,
-    overwrite: bool,
+    typed: &RunArguments,
     rank: usize,
     base: Base<'_>,
 ) -> Result<(Config, Option<DirectoryLock>)> {
-    let set = with_device(typed.set.clone(), typed.backend.as_ref(), typed.device);
+    let set = typed.machine.with(&typed.set);
     let mut config = configuration_on(&typed.input, &set, base)?;
     if let Some(out) = &typed.out {
         config.output.directory = out.clone();
     }
     let directory = &config.output.directory;
-    let lock = (rank == 0).then(|| check_directory(directory, overwrite, typed)).transpose()?;
+    let lock = (rank == 0).then(|| check_directory(directory, typed)).transpose()?;
     Ok((config, lock))
 }
 
 /// Refuse a path that is no directory, that holds a run which may not be replaced, or files of others that a run would replace;
 /// else lock it.
-fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<DirectoryLock> {
+fn check_directory(path: &Path, typed: &RunArguments) -> Result<DirectoryLock> {
     checkpoint::check_name(path)?;
     refuse_file(path, "a run needs")?;
     RunDirectory::refuse_inside_checkpoint(path)?;
     RunDirectory::refuse_links(path)?;
     let lock = DirectoryLock::take(path)?;
-    if RunDirectory::holds_run(path) && !overwrite {
+    if RunDirectory::holds_run(path) && !typed.overwrite {
         return Err(Error::RunExists {
             directory: path.to_path_buf(),
             onwards: onwards(path),
             elsewhere: typed.command(Some(&RunDirectory::beside(path))),
-            again: typed.again(),
+            again: format!("{} --overwrite", typed.command(typed.out.as_deref())),
         });
     }
     if let Some(name) = RunDirectory::in_the_way(path)? {

@@ -12,6 +12,8 @@ use kolmo::{Error, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, exit, register};
 
+pub(crate) use system::{restore, say};
+
 /// Milliseconds behind the first request to stop in which others are the same one: `timeout` sends two, and so does a batch system
 /// that asks a launcher and its ranks.
 const SAME_REQUEST: u64 = 2000;
@@ -36,9 +38,6 @@ struct Watch {
 }
 
 /// Handle signals from now on. To be called once, before anything else.
-///
-/// # Errors
-/// Where the system refuses.
 pub(crate) fn watch() -> Result<()> {
     let _held = system::HeldBack::begin();
     let requests = Requests { watch: Some(begin), ..Requests::default() };
@@ -58,16 +57,6 @@ pub(crate) fn requests() -> Requests {
 /// A run is prepared from now on, and this rank says so where a signal ends it.
 pub(crate) fn prepare() {
     STAGE.store(PREPARING, Ordering::Relaxed);
-}
-
-/// Put the handlers back in place, where libraries of MPI and of devices have put theirs when they were loaded.
-pub(crate) fn restore() {
-    system::restore();
-}
-
-/// Write to standard error where there may be neither memory nor locks.
-pub(crate) fn say(text: &[u8]) {
-    system::say(text);
 }
 
 /// The run begins: it writes from now on.
@@ -90,14 +79,9 @@ fn stop(signal: i32) {
     let now = u64::try_from(watch.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
     match watch.asked.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => watch.requests.stop.store(true, Ordering::Relaxed),
-        Err(first) if is_another(first, now) => exit(128 + signal),
+        Err(first) if now.saturating_sub(first) >= SAME_REQUEST => exit(128 + signal),
         Err(_) => {}
     }
-}
-
-/// Whether a request at `now` is not the one at `first`, in milliseconds.
-fn is_another(first: u64, now: u64) -> bool {
-    now.saturating_sub(first) >= SAME_REQUEST
 }
 
 #[cfg(unix)]
@@ -163,7 +147,8 @@ mod system {
         Ok(())
     }
 
-    pub(super) fn restore() {
+    /// Put the handlers back in place, where libraries of MPI and of devices have put theirs when they were loaded.
+    pub(crate) fn restore() {
         for (signal, action) in ALL.into_iter().zip(ACTIONS.get().into_iter().flatten()) {
             // One call in the place of another handler, with no time between the two.
             // SAFETY: an action that was in place before.
@@ -180,7 +165,8 @@ mod system {
         }
     }
 
-    pub(super) fn say(text: &[u8]) {
+    /// Write to standard error where there may be neither memory nor locks.
+    pub(crate) fn say(text: &[u8]) {
         // SAFETY: so many bytes are there. That nobody reads them is no reason for anything.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
     }
@@ -206,7 +192,7 @@ mod system {
         Ok(())
     }
 
-    pub(super) fn restore() {}
+    pub(crate) fn restore() {}
 
-    pub(super) fn say(_: &[u8]) {}
+    pub(crate) fn say(_: &[u8]) {}
 }

@@ -4,6 +4,7 @@
 //! A field is a number or an `Option` of one. Without any of these a decimal number is a finite one.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -143,6 +144,11 @@ where
 {
     let numbers = <[Whole<N, LEAST, MOST>; 3]>::deserialize(input)?;
     Ok(T::from(numbers.map(|Whole(n)| n)))
+}
+
+/// A path as it is from anywhere, so that the resolved input works there too.
+pub(crate) fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// "auto" for what is left to the program.

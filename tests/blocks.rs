@@ -124,7 +124,7 @@ fn system<S: Real>(pattern: &Pattern, nb: usize) -> System<S> {
 macro_rules! solution {
     ($matrix:expr, $b:expr, $sweeps:expr, $cpu:expr) => {{
         let (matrix, cpu): (&Factored<_>, &Cpu<f64>) = (&$matrix, $cpu);
-        let (nb, colouring) = (matrix.nb(), matrix.colouring().clone());
+        let (nb, colouring) = (matrix.nb, matrix.colouring.clone());
         let (mut b, mut x) = (vec![0.0; $b.len()], vec![0.0; $b.len()]);
         colouring.ordered(nb, $b, &mut b);
         cpu.within(|| matrix.sweep(cpu.arch(), &b, &mut x, $sweeps));
@@ -207,7 +207,7 @@ fn sweeps_take_the_colours_in_the_order_that_is_asked_for() {
     let (nb, cpu) = (3, &Cpu::<f64>::new(Some(2)).unwrap());
     let (name, pattern) = graphs().swap_remove(6);
     let System { matrix, dense } = system::<f64>(&pattern, nb);
-    let colouring = matrix.colouring().clone();
+    let colouring = matrix.colouring.clone();
     let matrix = matrix.factored().unwrap();
     let b = right_hand_side(pattern.rows() * nb);
     let colours: Vec<_> = colouring.colours().collect();

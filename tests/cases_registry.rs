@@ -88,16 +88,16 @@ fn every_case_has_a_name_a_summary_a_box_and_an_input() {
     for name in NAMES {
         let case = Case::default_for(name).unwrap();
         assert_eq!(case.name(), name);
-        assert!(!case.summary().is_empty() && case.summary().len() < 100);
+        assert!(!case.about().summary.is_empty() && case.about().summary.len() < 100);
         assert!(case.is_flow() != case.scalar().is_some());
-        let (domain, gas) = (case.domain(), gas(case.default_mach(1.4), case.default_reynolds()));
+        let (domain, gas) = (case.domain(), gas((case.about().mach)(1.4), case.about().reynolds));
         assert!(domain.length.iter().all(|&length| length > 0.0));
         assert!(gas.mach > 0.0 && gas.reynolds > 0.0);
         assert_eq!(case.problems(&gas, &domain), []);
         let input: toml::Table = input(name).unwrap().parse().unwrap();
         assert_eq!(input["case"]["name"].as_str(), Some(name));
         let points = input["grid"]["points"].as_array().unwrap();
-        for (needed, n) in case.required_axes().into_iter().zip(points) {
+        for (needed, n) in case.about().needs.into_iter().zip(points) {
             assert!(!needed || n.as_integer().unwrap() > 1);
         }
     }

@@ -60,24 +60,16 @@ impl Colouring {
         (order, rising): (Vec<u32>, bool),
         (count, colour): (usize, &[u32]),
     ) -> Self {
-        let mut starts = vec![0; count + 1];
-        order.iter().for_each(|&row| starts[colour[row as usize] as usize + 1] += 1);
-        for at in 0..count {
-            starts[at + 1] += starts[at];
-        }
-        let mut next = starts.clone();
-        let mut rows = vec![0; order.len()];
-        for row in order {
-            let next = &mut next[colour[row as usize] as usize];
-            rows[*next] = row;
-            *next += 1;
-        }
-        let (pattern, from) = pattern.reordered(&rows, rising);
+        let mut rows = order;
+        rows.sort_by_key(|&row| colour[row as usize]);
+        let begin = |it| rows.partition_point(|&row| (colour[row as usize] as usize) < it);
+        let colours = (0..=count).map(begin).collect();
         let mut places: Vec<u32> = (0..pattern.width() as u32).collect();
         rows.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
+        let (pattern, from) = pattern.reordered(&rows, &places, rising);
         let mut blocks = vec![0; from.len()];
         from.into_iter().enumerate().for_each(|(at, block)| blocks[block] = at);
-        Self { rows, places, colours: starts, pattern, blocks }
+        Self { rows, places, colours, pattern, blocks }
     }
 
     /// Rows of blocks.

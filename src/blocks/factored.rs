@@ -54,11 +54,14 @@ impl Default for Sweeps {
 /// A [`BlockMatrix`](super::BlockMatrix) whose blocks on the diagonal are factored.
 #[derive(Clone, Debug)]
 pub struct Factored<S> {
-    pub(super) colouring: Arc<Colouring>,
-    pub(super) nb: usize,
-    /// L and U of each row, and the rows of its block that were exchanged.
-    pub(super) factors: Vec<f64>,
-    pub(super) pivots: Vec<u16>,
+    /// The order of the rows, and their colours.
+    pub colouring: Arc<Colouring>,
+    /// Rows and columns of a block.
+    pub nb: usize,
+    /// L and U of each row, column by column; reciprocals on the diagonal of U.
+    pub(crate) factors: Vec<f64>,
+    /// The row of the diagonal block that became each row.
+    pub(crate) pivots: Vec<u16>,
     pub(super) off_diagonal: Vec<S>,
 }
 
@@ -66,29 +69,9 @@ pub struct Factored<S> {
 const ROWS: usize = 256;
 
 impl<S: Real> Factored<S> {
-    /// The order of the rows, and their colours.
-    pub fn colouring(&self) -> &Arc<Colouring> {
-        &self.colouring
-    }
-
-    /// Rows and columns of a block.
-    pub fn nb(&self) -> usize {
-        self.nb
-    }
-
     /// The off-diagonal blocks, in the order of the colouring, each column by column.
     pub(crate) fn off_diagonal(&self) -> &[S] {
         &self.off_diagonal[..self.colouring.pattern().blocks() * self.nb * self.nb]
-    }
-
-    /// L and U of each row, column by column; reciprocals on the diagonal of U.
-    pub(crate) fn factors(&self) -> &[f64] {
-        &self.factors
-    }
-
-    /// The row of the diagonal block that became each row.
-    pub(crate) fn pivots(&self) -> &[u16] {
-        &self.pivots
     }
 
     /// Bytes that a sweep forward cannot do without: blocks, columns, factors and pivots once, b once, x read and written.

@@ -3,10 +3,8 @@
 use rayon::prelude::*;
 
 /// Factor every block in place: below the diagonal L, whose own diagonal is 1; above it U; on it 1/uⱼⱼ. `pivots` gets the row
-/// of the block that became each row. Partial pivoting (Golub and Van Loan 2013, algorithm 3.4.1).
-///
-/// # Errors
-/// The place of the first block that is singular to working precision, and the column without a pivot.
+/// of the block that became each row. Partial pivoting (Golub and Van Loan 2013, algorithm 3.4.1). The error is the place of the first
+/// block that is singular to working precision, and the column without a pivot.
 pub(super) fn factor_all(
     nb: usize,
     blocks: &mut [f64],

@@ -15,8 +15,10 @@ pub const MOST: usize = 1 << 16;
 /// diagonal 64 bit (Zubair et al. 2017, section II).
 #[derive(Clone, Debug)]
 pub struct BlockMatrix<S> {
-    colouring: Arc<Colouring>,
-    nb: usize,
+    /// The order of the rows, and their colours.
+    pub colouring: Arc<Colouring>,
+    /// Rows and columns of a block.
+    pub nb: usize,
     diagonal: Vec<f64>,
     /// In the order of `colouring`; [`TAIL`] more numbers than there are, for whole registers.
     off_diagonal: Vec<S>,
@@ -38,16 +40,6 @@ impl<S: Real> BlockMatrix<S> {
         let off_diagonal =
             huge_pages::filled(colouring.pattern().blocks() * nb * nb + TAIL, S::ZERO);
         Ok(Self { colouring, nb, diagonal, off_diagonal })
-    }
-
-    /// Rows and columns of a block.
-    pub fn nb(&self) -> usize {
-        self.nb
-    }
-
-    /// The order of the rows, and their colours.
-    pub fn colouring(&self) -> &Arc<Colouring> {
-        &self.colouring
     }
 
     /// The block on the diagonal of the caller's `row`: entry (i, j) at i + j nb.

@@ -62,53 +62,33 @@ impl Pattern {
     /// columns of other ranks.
     #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
     pub(super) fn symmetric(&self) -> Self {
-        let rows = self.rows();
-        let own = |row: usize| {
-            self.columns_of(row).iter().copied().filter(move |&column| (column as usize) < rows)
-        };
-        let mut counts = vec![0_usize; rows + 1];
-        for row in 0..rows {
-            counts[row + 1] += own(row).count();
-            own(row).for_each(|column| counts[column as usize + 1] += 1);
-        }
-        for row in 0..rows {
-            counts[row + 1] += counts[row];
-        }
-        let mut columns = vec![0_u32; counts[rows]];
-        let mut next = counts.clone();
-        let mut put = |row: usize, column: u32| {
-            columns[next[row]] = column;
-            next[row] += 1;
-        };
-        for row in 0..rows {
-            for column in own(row) {
-                put(row, column);
-                put(column as usize, row as u32);
-            }
-        }
-        // Those that stand there twice, once.
-        let (mut starts, mut kept) = (vec![0], 0);
-        for row in 0..rows {
-            let own = counts[row]..counts[row + 1];
-            columns[own.clone()].sort_unstable();
-            let first = kept;
-            for at in own {
-                if kept == first || columns[kept - 1] != columns[at] {
-                    columns[kept] = columns[at];
-                    kept += 1;
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); self.rows()];
+        for row in 0..rows.len() {
+            for &column in self.columns_of(row) {
+                if let Some(other) = rows.get_mut(column as usize) {
+                    other.push(row as u32);
+                    rows[row].push(column);
                 }
             }
-            starts.push(kept);
         }
-        columns.truncate(kept);
-        Self { starts, columns, width: rows }
+        let (mut starts, mut columns) = (vec![0], Vec::new());
+        for row in &mut rows {
+            row.sort_unstable();
+            row.dedup();
+            columns.extend_from_slice(row);
+            starts.push(columns.len());
+        }
+        Self { starts, columns, width: rows.len() }
     }
 
-    /// The same with row `order[at]` at place `at`, and which block each was; columns of a row in rising order where it is `rising`.
-    #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
-    pub(super) fn reordered(&self, order: &[u32], rising: bool) -> (Self, Vec<usize>) {
-        let mut places: Vec<u32> = (0..self.width as u32).collect();
-        order.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
+    /// The same with row `order[at]` at place `at`, where `places` has the place of each row, and which block each was; columns of a row
+    /// in rising order where it is `rising`.
+    pub(super) fn reordered(
+        &self,
+        order: &[u32],
+        places: &[u32],
+        rising: bool,
+    ) -> (Self, Vec<usize>) {
         let mut starts = Vec::with_capacity(order.len() + 1);
         let mut found: Vec<(u32, usize)> = Vec::with_capacity(self.blocks());
         starts.push(0);

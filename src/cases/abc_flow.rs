@@ -60,6 +60,7 @@ impl AbcFlow {
         input: include_str!("../../configs/abc-flow.toml"),
         mach: |_| 0.1,
         reynolds: 10.0,
+        domain: Domain::cube(TAU),
         needs: [false; 3],
     };
 
@@ -76,14 +77,6 @@ impl AbcFlow {
 }
 
 impl Definition for AbcFlow {
-    fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
         no_cube(Self::ABOUT.name, domain)
     }
@@ -127,9 +120,5 @@ impl FlowCase for AbcFlow {
         // −(u·u − A² − B² − C²)/2 multiplied out, where the squares cancel.
         let fluctuation = -(a * c * sz * cy + a * b * sx * cz + b * c * sy * cx);
         self.start.point(gas, velocity, fluctuation)
-    }
-
-    fn is_exact(&self, _: &Gas) -> bool {
-        false
     }
 }

@@ -44,22 +44,15 @@ impl AcousticPulse {
         input: include_str!("../../configs/acoustic-pulse.toml"),
         mach: |_| 1.0,
         reynolds: 1e8,
+        domain: Domain::cube(1.0),
         needs: [true, false, false],
     };
 }
 
 impl Definition for AcousticPulse {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
     fn boundaries(&self, gas: &Gas) -> Boundaries {
         let outflow = Open { relaxation: 0.0, ..Open::outflow(gas.reference_pressure()) };
         Boundaries::along(Axis::X, [Face::Wall(Wall::ADIABATIC), outflow.into()])
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
     }
 
     fn opposite(&self) -> Option<Case> {

@@ -60,6 +60,7 @@ impl AcousticWave {
         input: include_str!("../../configs/acoustic-wave.toml"),
         mach: |_| 0.5,
         reynolds: 100.0,
+        domain: Domain::cube(std::f64::consts::TAU),
         needs: [true, false, false],
     };
 
@@ -91,14 +92,6 @@ impl AcousticWave {
 }
 
 impl Definition for AcousticWave {
-    fn domain(&self) -> Domain {
-        Domain::cube(std::f64::consts::TAU)
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     fn problems(&self, gas: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
         if self.mode == Mode::Entropy || self.eigenvalue(gas, self.k(domain)).im != 0.0 {
             return Vec::new();

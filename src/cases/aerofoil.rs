@@ -38,6 +38,7 @@ impl Aerofoil {
         input: include_str!("../../configs/aerofoil.toml"),
         mach: |_| 0.5,
         reynolds: 5000.0,
+        domain: Domain { origin: [0.0; 3], length: [1.0, 1.0, 0.2] },
         needs: [true, true, false],
     };
 
@@ -49,10 +50,6 @@ impl Aerofoil {
 }
 
 impl Definition for Aerofoil {
-    fn domain(&self) -> Domain {
-        Domain { origin: [0.0; 3], length: [1.0, 1.0, 0.2] }
-    }
-
     fn mapping(&self) -> Option<Mapping> {
         let digits = DIGITS.to_string();
         Some(Mapping::Naca { digits, radius: TRAILING_EDGE, outer: FAR, first: Some(FIRST) })
@@ -64,10 +61,6 @@ impl Definition for Aerofoil {
         let far = Open::to(Beyond::FarField(Known::Stream(stream)));
         let far = Open { sponge: Some(SPONGE), ..far };
         Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
-    }
-
-    fn on_grid(&self) -> Option<&dyn GridCase> {
-        Some(self)
     }
 
     fn grid_dependence(&self) -> Option<&'static str> {
@@ -84,11 +77,6 @@ impl Definition for Aerofoil {
 }
 
 impl GridCase for Aerofoil {
-    /// Those of [`FlowPoint`].
-    fn values(&self) -> usize {
-        5
-    }
-
     fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
         let Place { comm, decomposition, ref grid, gas, .. } = *place;
         let block = decomposition.block(comm.rank(), grid.points);

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::force::{Force, ForcingConfig, Held, PressureGradient, Strength};
 use crate::gas::Gas;
 use crate::grid::{Axis, Grid};
-use crate::splitmix::{STEP, mixed, unit};
+use crate::splitmix::{mixed, number, unit};
 use crate::typed::{not_negative, whole};
 
 /// Gas between plates of T = 1 at y = ±1, driven along x by the pressure gradient that keeps ⟨ρu⟩ = 1. Units are half the distance of
@@ -48,15 +48,12 @@ impl Channel {
         input: include_str!("../../configs/channel.toml"),
         mach: |_| 0.3,
         reynolds: 2800.0,
+        domain: Domain { origin: [0.0, -1.0, 0.0], length: [4.0 * PI, 2.0, 4.0 / 3.0 * PI] },
         needs: [true, true, true],
     };
 }
 
 impl Definition for Channel {
-    fn domain(&self) -> Domain {
-        Domain { origin: [0.0, -1.0, 0.0], length: [4.0 * PI, 2.0, 4.0 / 3.0 * PI] }
-    }
-
     fn boundaries(&self, _: &Gas) -> Boundaries {
         Boundaries::along(Axis::Y, [Wall::isothermal(1.0); 2])
     }
@@ -67,21 +64,12 @@ impl Definition for Channel {
         Some(ForcingConfig { kind, heat_removal: false })
     }
 
-    fn on_grid(&self) -> Option<&dyn GridCase> {
-        Some(self)
-    }
-
     fn grid_dependence(&self) -> Option<&'static str> {
         Some("its mean flow is scaled by the sum over a grid")
     }
 }
 
 impl GridCase for Channel {
-    /// Those of [`FlowPoint`].
-    fn values(&self) -> usize {
-        5
-    }
-
     fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
         let Place { comm, decomposition, ref grid, domain, gas, .. } = *place;
         let eta = |x: [f64; 3]| 2.0 * (x[1] - domain.origin[1]) / domain.length[1] - 1.0;
@@ -154,9 +142,9 @@ impl Wave {
         let both = along.flat_map(|m| across.clone().map(move |n| [m, n]));
         // Those of m = 0 with n < 0 are those with n > 0.
         let is_one = |[m, n]: &[i32; 2]| *n != 0 && (*m > 0 || *n > 0);
-        let wave = |(number, [m, n]): (u64, [i32; 2])| {
-            let begin = mixed(mixed(seed).wrapping_add((number + 1).wrapping_mul(STEP)));
-            let random = |n: u64| unit(mixed(begin.wrapping_add((n + 1).wrapping_mul(STEP))));
+        let wave = |(at, [m, n]): (u64, [i32; 2])| {
+            let begin = number(mixed(seed), at);
+            let random = |n: u64| unit(number(begin, n + 1));
             let k = [f64::from(m) * base[0], f64::from(n) * base[1]];
             // Each has about the same energy.
             let size = 1.0 / k[0].hypot(k[1]);
@@ -167,7 +155,7 @@ impl Wave {
                 stretch: 2.0 / domain.length[1],
             }
         };
-        (0..).zip(both.filter(is_one)).map(wave).collect()
+        (1..).zip(both.filter(is_one)).map(wave).collect()
     }
 
     /// ĉ g and ĉ dg/dy at η.

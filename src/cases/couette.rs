@@ -38,22 +38,15 @@ impl CouetteFlow {
         input: include_str!("../../configs/couette-flow.toml"),
         mach: |_| 0.8,
         reynolds: 100.0,
+        domain: Domain::cube(1.0),
         needs: [false, true, false],
     };
 }
 
 impl Definition for CouetteFlow {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
     fn boundaries(&self, _: &Gas) -> Boundaries {
         let moving = Wall::isothermal(self.temperature).moving([1.0, 0.0, 0.0]);
         Boundaries::along(Axis::Y, [Wall::isothermal(1.0), moving])
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
     }
 }
 

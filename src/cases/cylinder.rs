@@ -15,17 +15,11 @@ use crate::grid::{Axis, Mapping};
 ///
 /// brought to rest at the wall over some tenths of a diameter, with isentropic density. A gust behind the cylinder,
 /// v = A exp(−(x − 3/2)² − y²), ends its symmetry where that does not last.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cylinder {
     /// A.
     pub gust: f64,
-}
-
-impl Default for Cylinder {
-    fn default() -> Self {
-        Cylinder { gust: 0.0 }
-    }
 }
 
 /// a.
@@ -44,15 +38,12 @@ impl Cylinder {
         input: include_str!("../../configs/cylinder.toml"),
         mach: |_| 0.2,
         reynolds: 100.0,
+        domain: Domain { origin: [0.0; 3], length: [1.0, 1.0, 4.0] },
         needs: [true, true, false],
     };
 }
 
 impl Definition for Cylinder {
-    fn domain(&self) -> Domain {
-        Domain { origin: [0.0; 3], length: [1.0, 1.0, 4.0] }
-    }
-
     fn mapping(&self) -> Option<Mapping> {
         Some(Mapping::Ring { inner: RADIUS, outer: FAR, first: None })
     }
@@ -62,10 +53,6 @@ impl Definition for Cylinder {
         let far = Open::to(Beyond::FarField(Known::Stream(stream)));
         let far = Open { sponge: Some(SPONGE), ..far };
         Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
     }
 }
 
@@ -85,9 +72,5 @@ impl FlowCase for Cylinder {
             velocity: [moves * u, moves * (v + gust), 0.0],
             pressure,
         }
-    }
-
-    fn is_exact(&self, _: &Gas) -> bool {
-        false
     }
 }

@@ -65,6 +65,7 @@ impl DoubleShearLayer {
         input: include_str!("../../configs/double-shear-layer.toml"),
         mach: |_| 0.1,
         reynolds: 1e4,
+        domain: Domain::cube(1.0),
         needs: [true, true, false],
     };
 
@@ -78,14 +79,6 @@ impl DoubleShearLayer {
 }
 
 impl Definition for DoubleShearLayer {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         let s = self.s();
         if s >= BLUNTEST {
@@ -105,9 +98,5 @@ impl FlowCase for DoubleShearLayer {
         let u = images.map(|m| layer(0.25 + m) - layer(0.75 + m)).sum::<f64>() - 1.0;
         let v = self.perturbation * (TAU * x).sin();
         FlowPoint { density: 1.0, velocity: [u, v, 0.0], pressure: gas.reference_pressure() }
-    }
-
-    fn is_exact(&self, _: &Gas) -> bool {
-        false
     }
 }

@@ -35,19 +35,12 @@ impl EntropyWave {
         input: include_str!("../../configs/entropy-wave.toml"),
         mach: |_| 0.5,
         reynolds: f64::INFINITY,
+        domain: Domain::cube(1.0),
         needs: [false; 3],
     };
 }
 
 impl Definition for EntropyWave {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         if self.amplitude.abs() < 1.0 {
             return Vec::new();

@@ -48,19 +48,12 @@ impl KidaVortex {
         input: include_str!("../../configs/kida-vortex.toml"),
         mach: |_| 0.1,
         reynolds: 1000.0,
+        domain: Domain::cube(TAU),
         needs: [true; 3],
     };
 }
 
 impl Definition for KidaVortex {
-    fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
         no_cube(Self::ABOUT.name, domain)
     }
@@ -76,10 +69,6 @@ impl FlowCase for KidaVortex {
         });
         let waves = PRESSURE.iter().map(|&(orders, factor)| factor * orbit(orders, cos));
         self.start.point(gas, velocity, waves.sum())
-    }
-
-    fn is_exact(&self, _: &Gas) -> bool {
-        false
     }
 }
 

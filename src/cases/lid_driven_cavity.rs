@@ -20,33 +20,22 @@ impl LidDrivenCavity {
         input: include_str!("../../configs/lid-driven-cavity.toml"),
         mach: |_| 0.1,
         reynolds: 100.0,
+        domain: Domain::cube(1.0),
         needs: [true, true, false],
     };
 }
 
 impl Definition for LidDrivenCavity {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
     fn boundaries(&self, _: &Gas) -> Boundaries {
         let wall = Wall::isothermal(1.0);
         let lid = wall.moving([1.0, 0.0, 0.0]).into();
         let wall = wall.into();
         Boundaries([Some([wall, wall]), Some([wall, lid]), None])
     }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
 }
 
 impl FlowCase for LidDrivenCavity {
     fn at(&self, gas: &Gas, _: &Domain, _: [bool; 3], _: [f64; 3], _: f64) -> FlowPoint {
         FlowPoint { density: 1.0, velocity: [0.0; 3], pressure: gas.reference_pressure() }
-    }
-
-    fn is_exact(&self, _: &Gas) -> bool {
-        false
     }
 }

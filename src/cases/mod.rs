@@ -62,17 +62,21 @@ pub struct About {
     pub input: &'static str,
     /// Ma where the user gives none, from γ.
     pub mach: fn(f64) -> f64,
-    /// Re where the user gives none; infinite where the exact solution is one of the Euler equations.
+    /// Re where the user gives none; infinite where the exact solution is one of the Euler equations. A scalar has no use for both.
     pub reynolds: f64,
+    /// Its box with the usual parameters.
+    pub domain: Domain,
     /// The axes along which the grid must have more than one point.
     pub needs: [bool; 3],
 }
 
 /// A flow or a scalar with its parameters. Cases are those of [`Case`]: a program that uses the library begins another flow from arrays
 /// ([`Simulation::start_from`](crate::time::Simulation::start_from)) or from the expressions of `custom`.
-pub trait Definition {
+pub trait Definition: Listed {
     /// Its box, unless the user gives `grid.length`.
-    fn domain(&self) -> Domain;
+    fn domain(&self) -> Domain {
+        self.about().domain
+    }
 
     /// What holds at the ends of its box, unless the user says otherwise.
     fn boundaries(&self, _: &Gas) -> Boundaries {
@@ -86,16 +90,6 @@ pub trait Definition {
 
     /// The force that keeps it going in the box `domain`, unless the user says otherwise.
     fn forcing(&self, _: &Gas, _domain: &Domain) -> Option<ForcingConfig> {
-        None
-    }
-
-    /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        None
-    }
-
-    /// The case as a flow whose start is made on the grid as a whole.
-    fn on_grid(&self) -> Option<&dyn GridCase> {
         None
     }
 
@@ -144,7 +138,9 @@ pub trait FlowCase: Definition {
     fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint;
 
     /// Whether [`at`](Self::at) is the solution at t > 0 too.
-    fn is_exact(&self, gas: &Gas) -> bool;
+    fn is_exact(&self, _: &Gas) -> bool {
+        false
+    }
 
     /// Which of (ρ, ρu, ρv, ρw) shows what an exact solution does, and what a run makes of it: errors are of it.
     fn shown(&self) -> usize {
@@ -176,8 +172,10 @@ pub trait GridCase: Definition {
         None
     }
 
-    /// Values at every point that are held at a time while the start is made, those of the file left aside.
-    fn values(&self) -> usize;
+    /// Values at every point that are held at a time while the start is made, those of the file left aside: those of [`FlowPoint`].
+    fn values(&self) -> usize {
+        5
+    }
 
     /// The flow at the points of this rank's block, i fastest. `arrays` are those of the file at these points, by the position
     /// of their names. Collective.

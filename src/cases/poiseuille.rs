@@ -27,15 +27,12 @@ impl PoiseuilleFlow {
         input: include_str!("../../configs/poiseuille-flow.toml"),
         mach: |_| 0.8,
         reynolds: 100.0,
+        domain: Domain { origin: [0.0, -1.0, 0.0], length: [2.0; 3] },
         needs: [false, true, false],
     };
 }
 
 impl Definition for PoiseuilleFlow {
-    fn domain(&self) -> Domain {
-        Domain { origin: [0.0, -1.0, 0.0], length: [2.0; 3] }
-    }
-
     fn boundaries(&self, _: &Gas) -> Boundaries {
         Boundaries::along(Axis::Y, [Wall::isothermal(1.0); 2])
     }
@@ -45,10 +42,6 @@ impl Definition for PoiseuilleFlow {
         let strength = Strength::Value(2.0 / (gas.reynolds * half * half));
         let kind = Force::PressureGradient(PressureGradient { axis: Axis::X, strength });
         Some(ForcingConfig { kind, heat_removal: false })
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
     }
 }
 

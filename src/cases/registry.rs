@@ -4,11 +4,27 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{About, Definition, FlowCase};
+use super::{About, Definition, FlowCase, GridCase};
+
+/// How a case starts.
+enum Kind<'a> {
+    /// As a flow that a formula gives at every point.
+    Flow(&'a dyn FlowCase),
+    /// As a flow that is made on the grid as a whole.
+    Grid(&'a dyn GridCase),
+    /// As a scalar.
+    Scalar(&'a ScalarAdvection),
+}
+
+/// A case of the list below.
+pub trait Listed {
+    /// What is said of it.
+    fn about(&self) -> &'static About;
+}
 
 /// Makes of a list of types what needs one line for each of them.
 macro_rules! cases {
-    ($($file:ident::$Case:ident: $doc:literal,)+) => {
+    ($($file:ident::$Case:ident as $Kind:ident: $doc:literal,)+) => {
         $(pub use super::$file::$Case;)+
 
         /// A case with its parameters.
@@ -38,9 +54,9 @@ macro_rules! cases {
                 }
             }
 
-            fn about(&self) -> &'static About {
+            fn kind(&self) -> Kind<'_> {
                 match self {
-                    $(Case::$Case(_) => &$Case::ABOUT),+
+                    $(Case::$Case(case) => Kind::$Kind(case)),+
                 }
             }
 
@@ -50,31 +66,37 @@ macro_rules! cases {
                 }
             }
         }
+
+        $(impl Listed for $Case {
+            fn about(&self) -> &'static About {
+                &Self::ABOUT
+            }
+        })+
     };
 }
 
 cases! {
-    taylor_green::TaylorGreen: "Decaying Taylor-Green vortex.",
-    isotropic_turbulence::IsotropicTurbulence: "Random velocity with a prescribed spectrum.",
-    kida_vortex::KidaVortex: "Kida's high-symmetry flow.",
-    abc_flow::AbcFlow: "Arnold-Beltrami-Childress flow.",
-    double_shear_layer::DoubleShearLayer: "Two shear layers that roll up.",
-    isentropic_vortex::IsentropicVortex: "Vortex carried by a uniform stream.",
-    entropy_wave::EntropyWave: "Density wave carried by a uniform stream.",
-    acoustic_wave::AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
-    shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
-    couette::CouetteFlow: "Gas between a plate at rest and one that moves.",
-    stokes_layer::StokesLayer: "Gas over a plate that oscillates in its plane.",
-    poiseuille::PoiseuilleFlow: "Gas between two plates, driven by a pressure gradient.",
-    channel::Channel: "Turbulence between two plates.",
-    boundary_layer::BoundaryLayer: "Boundary layer that grows along a flat plate.",
-    lid_driven_cavity::LidDrivenCavity: "Gas in a square box whose lid moves.",
-    acoustic_pulse::AcousticPulse: "Pulse of sound between a wall and an outflow.",
-    vortex_outflow::VortexOutflow: "Vortex carried out of the box.",
-    cylinder::Cylinder: "Cylinder in a uniform stream.",
-    aerofoil::Aerofoil: "Aerofoil in a uniform stream.",
-    scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
-    custom::Custom: "The user's own initial state.",
+    taylor_green::TaylorGreen as Flow: "Decaying Taylor-Green vortex.",
+    isotropic_turbulence::IsotropicTurbulence as Grid: "Random velocity with a prescribed spectrum.",
+    kida_vortex::KidaVortex as Flow: "Kida's high-symmetry flow.",
+    abc_flow::AbcFlow as Flow: "Arnold-Beltrami-Childress flow.",
+    double_shear_layer::DoubleShearLayer as Flow: "Two shear layers that roll up.",
+    isentropic_vortex::IsentropicVortex as Flow: "Vortex carried by a uniform stream.",
+    entropy_wave::EntropyWave as Flow: "Density wave carried by a uniform stream.",
+    acoustic_wave::AcousticWave as Flow: "Linear acoustic or entropy mode with viscosity and conduction.",
+    shear_wave::ShearWave as Flow: "Transverse velocity wave, decaying by viscosity.",
+    couette::CouetteFlow as Flow: "Gas between a plate at rest and one that moves.",
+    stokes_layer::StokesLayer as Flow: "Gas over a plate that oscillates in its plane.",
+    poiseuille::PoiseuilleFlow as Flow: "Gas between two plates, driven by a pressure gradient.",
+    channel::Channel as Grid: "Turbulence between two plates.",
+    boundary_layer::BoundaryLayer as Grid: "Boundary layer that grows along a flat plate.",
+    lid_driven_cavity::LidDrivenCavity as Flow: "Gas in a square box whose lid moves.",
+    acoustic_pulse::AcousticPulse as Flow: "Pulse of sound between a wall and an outflow.",
+    vortex_outflow::VortexOutflow as Flow: "Vortex carried out of the box.",
+    cylinder::Cylinder as Flow: "Cylinder in a uniform stream.",
+    aerofoil::Aerofoil as Grid: "Aerofoil in a uniform stream.",
+    scalar_advection::ScalarAdvection as Scalar: "Linear scalar advection and diffusion.",
+    custom::Custom as Grid: "The user's own initial state.",
 }
 
 /// The commented input of the case `name`: what `kolmo init` prints, and what `kolmo run` runs given only the name.
@@ -86,31 +108,6 @@ impl Case {
     /// What the user types: one of [`NAMES`].
     pub fn name(&self) -> &'static str {
         self.about().name
-    }
-
-    /// What the case is called in a text.
-    pub fn title(&self) -> &'static str {
-        self.about().title
-    }
-
-    /// One line for `kolmo cases`.
-    pub fn summary(&self) -> &'static str {
-        self.about().summary
-    }
-
-    /// Ma where the user gives none. A scalar has no use for it.
-    pub fn default_mach(&self, gamma: f64) -> f64 {
-        (self.about().mach)(gamma)
-    }
-
-    /// Re where the user gives none; infinite where the exact solution is one of the Euler equations.
-    pub fn default_reynolds(&self) -> f64 {
-        self.about().reynolds
-    }
-
-    /// The axes along which the grid must have more than one point.
-    pub fn required_axes(&self) -> [bool; 3] {
-        self.about().needs
     }
 
     /// Whether it is a flow, not a scalar.
@@ -131,10 +128,26 @@ impl Case {
         }
     }
 
+    /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.
+    pub fn flow(&self) -> Option<&dyn FlowCase> {
+        match self.kind() {
+            Kind::Flow(case) => Some(case),
+            _ => None,
+        }
+    }
+
+    /// The case as a flow whose start is made on the grid as a whole.
+    pub fn on_grid(&self) -> Option<&dyn GridCase> {
+        match self.kind() {
+            Kind::Grid(case) => Some(case),
+            _ => None,
+        }
+    }
+
     /// The case as a scalar; `None` for a flow.
     pub fn scalar(&self) -> Option<&ScalarAdvection> {
-        match self {
-            Case::ScalarAdvection(case) => Some(case),
+        match self.kind() {
+            Kind::Scalar(case) => Some(case),
             _ => None,
         }
     }

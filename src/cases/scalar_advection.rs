@@ -68,6 +68,7 @@ impl ScalarAdvection {
         input: include_str!("../../configs/scalar-advection.toml"),
         mach: |_| 1.0,
         reynolds: f64::INFINITY,
+        domain: Domain::cube(TAU),
         needs: [false; 3],
     };
 
@@ -113,10 +114,6 @@ impl ScalarAdvection {
 }
 
 impl Definition for ScalarAdvection {
-    fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
-
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
         let longest = domain.length.iter().copied().fold(0.0, f64::max);
         if self.width <= WIDEST * longest {

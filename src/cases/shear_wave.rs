@@ -41,19 +41,12 @@ impl ShearWave {
         input: include_str!("../../configs/shear-wave.toml"),
         mach: |_| 0.5,
         reynolds: 100.0,
+        domain: Domain::cube(TAU),
         needs: [true, false, false],
     };
 }
 
 impl Definition for ShearWave {
-    fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     fn periods(&self) -> [u32; 3] {
         [self.wavenumber, 0, 0]
     }

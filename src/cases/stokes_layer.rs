@@ -43,24 +43,17 @@ impl StokesLayer {
         input: include_str!("../../configs/stokes-layer.toml"),
         mach: |_| 0.5,
         reynolds: 20.0,
+        domain: Domain::cube(1.0),
         needs: [false, true, false],
     };
 }
 
 impl Definition for StokesLayer {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
     fn boundaries(&self, _: &Gas) -> Boundaries {
         let plate = Wall::isothermal(1.0);
         let velocity = [self.amplitude, 0.0, 0.0];
         let oscillating = Wall { velocity, frequency: self.frequency, ..plate };
         Boundaries::along(Axis::Y, [oscillating, plate])
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
     }
 
     fn opposite(&self) -> Option<Case> {

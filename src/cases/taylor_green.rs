@@ -38,6 +38,7 @@ impl TaylorGreen {
         input: include_str!("../../configs/taylor-green.toml"),
         mach: |_| 0.1,
         reynolds: 1600.0,
+        domain: Domain::cube(TAU),
         needs: [true, true, false],
     };
 }
@@ -69,10 +70,6 @@ impl Definition for TaylorGreen {
         Boundaries([planes; 3])
     }
 
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
-    }
-
     /// The incompressible curves (Re = 100, 200, 400, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
     fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<ReferenceHistory> {
         if !self.is_incompressible(gas, domain, active) {
@@ -88,20 +85,16 @@ impl Definition for TaylorGreen {
                 include_str!(concat!("../../cases/taylor-green/reference/", $name, ".csv"))
             };
         }
-        let re = gas.reynolds;
-        let text = if close(re, 100.0) && same_gas {
-            table!("re100-mach0.1")
-        } else if close(re, 100.0) {
-            table!("re100-incompressible")
-        } else if close(re, 200.0) {
-            table!("re200-incompressible")
-        } else if close(re, 400.0) {
-            table!("re400-incompressible")
-        } else if close(re, 1600.0) {
-            table!("re1600-incompressible")
-        } else {
-            return None;
-        };
+        let incompressible = [
+            (100.0, table!("re100-incompressible")),
+            (200.0, table!("re200-incompressible")),
+            (400.0, table!("re400-incompressible")),
+            (1600.0, table!("re1600-incompressible")),
+        ];
+        if same_gas && close(gas.reynolds, 100.0) {
+            return ReferenceHistory::parse(table!("re100-mach0.1"));
+        }
+        let (_, text) = incompressible.into_iter().find(|(re, _)| close(gas.reynolds, *re))?;
         ReferenceHistory::parse(text)
     }
 
@@ -138,9 +131,5 @@ impl FlowCase for TaylorGreen {
             + a * a / (a * a + c * c) * x2 * z2 / 8.0
             + a * a / (b * b + c * c) * y2 * z2 / 8.0;
         self.start.point(gas, velocity, fluctuation)
-    }
-
-    fn is_exact(&self, _: &Gas) -> bool {
-        false
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::isentropic_vortex::{coldness, vortex};
+use super::isentropic_vortex::{centred, coldness, vortex};
 use super::{About, Definition, Domain, FlowCase, FlowPoint};
 use crate::boundary::{Beyond, Boundaries, Known, Open, Stream};
 use crate::gas::Gas;
@@ -42,14 +42,14 @@ impl VortexOutflow {
         input: include_str!("../../configs/vortex-outflow.toml"),
         mach: |_| 0.3,
         reynolds: f64::INFINITY,
+        domain: centred(6.0),
         needs: [true, true, false],
     };
 }
 
 impl Definition for VortexOutflow {
     fn domain(&self) -> Domain {
-        let h = self.half_width;
-        Domain { origin: [-h; 3], length: [2.0 * h; 3] }
+        centred(self.half_width)
     }
 
     fn boundaries(&self, gas: &Gas) -> Boundaries {
@@ -58,10 +58,6 @@ impl Definition for VortexOutflow {
         let inflow = Open::to(Beyond::Inflow(Known::Stream(stream)));
         let outflow = Open::outflow(pressure);
         Boundaries::along(Axis::X, [inflow, outflow])
-    }
-
-    fn flow(&self) -> Option<&dyn FlowCase> {
-        Some(self)
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {

@@ -1,5 +1,6 @@
 //! `[boundary]`
 
+use super::case::refuse_for_scalar;
 use super::resolve::AXES;
 use super::section::Section;
 use super::{OutputConfig, Statistic};
@@ -9,7 +10,7 @@ use crate::engine::{closed_min_points as fewest, closure_at};
 use crate::gas::Gas;
 use crate::grid::{Axis, Domain, Grid};
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
-use crate::scheme::{Scheme, SchemeFamily, compact_filter};
+use crate::scheme::{Scheme, compact_filter};
 use crate::typed::{NotNegative, Positive};
 
 /// What an axis with two ends looks like.
@@ -17,9 +18,8 @@ const EXAMPLE: &str = "{ low = \"wall\", high = { kind = \"wall\", temperature =
 
 /// What holds at the ends of the axes: what the user says, else what the case does.
 pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Boundaries {
-    if case.is_some_and(|case| !case.is_flow()) {
-        let advice = "its exact solution is periodic; take the section out";
-        section.reject("has no meaning for scalar-advection", advice);
+    let advice = "its exact solution is periodic; take the section out";
+    if refuse_for_scalar(section, case, advice) {
         return Boundaries::PERIODIC;
     }
     let mut boundaries = case.map_or(Boundaries::PERIODIC, |case| case.boundaries(gas));
@@ -60,22 +60,7 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
 }
 
 /// The kinds of faces.
-#[derive(Clone, Copy)]
-enum Kind {
-    Wall,
-    Symmetry,
-    Outflow,
-    Inflow,
-    FarField,
-}
-
-const KINDS: [(&str, Kind); 5] = [
-    ("wall", Kind::Wall),
-    ("symmetry", Kind::Symmetry),
-    ("outflow", Kind::Outflow),
-    ("inflow", Kind::Inflow),
-    ("far-field", Kind::FarField),
-];
+const KINDS: [&str; 5] = ["wall", "symmetry", "outflow", "inflow", "far-field"];
 
 /// What holds at one end of an axis.
 fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Option<Face> {
@@ -93,12 +78,12 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Opt
         return None;
     }
     let example = "{ kind = \"wall\", temperature = 1.0 }";
-    let table = match section.table_or(end, &KINDS, example)? {
-        Err(Kind::Wall) => return Some(Face::Wall(Wall::ADIABATIC)),
-        Err(Kind::Symmetry) => return Some(Face::Symmetry),
-        Err(Kind::Outflow) => return Some(Open::outflow(gas.reference_pressure()).into()),
-        Err(Kind::Inflow | Kind::FarField) => {
-            let kind = if item.value.is_word("inflow") { "inflow" } else { "far-field" };
+    let kinds = KINDS.map(|kind| (kind, kind));
+    let table = match section.table_or(end, &kinds, example)? {
+        Err("wall") => return Some(Face::Wall(Wall::ADIABATIC)),
+        Err("symmetry") => return Some(Face::Symmetry),
+        Err("outflow") => return Some(Open::outflow(gas.reference_pressure()).into()),
+        Err(kind) => {
             let advice = format!(
                 "give it: {{ kind = \"{kind}\", velocity = [1.0, 0.0, 0.0], temperature = 1.0 }}\n\
                  or that of the start: {{ kind = \"{kind}\", state = \"initial\" }}"
@@ -109,15 +94,15 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Opt
         Ok(table) => table,
     };
     let inward = if end == "low" { 1.0 } else { -1.0 };
-    let face = match table.needed_choice("kind", &KINDS)? {
-        Kind::Wall => Some(Face::Wall(with_keys(&table, Wall::ADIABATIC, axis))),
-        Kind::Symmetry => Some(Face::Symmetry),
-        Kind::Outflow => {
+    let face = match table.needed_choice("kind", &kinds)? {
+        "wall" => Some(Face::Wall(with_keys(&table, Wall::ADIABATIC, axis))),
+        "symmetry" => Some(Face::Symmetry),
+        "outflow" => {
             let p = table.value("pressure").map_or(gas.reference_pressure(), |Positive(p)| p);
             Some(relaxed(&table, Open::outflow(p)))
         }
-        Kind::Inflow => inflow(&table, axis, inward, gas),
-        Kind::FarField => far_field(&table, gas),
+        "inflow" => inflow(&table, axis, inward, gas),
+        _ => far_field(&table, gas),
     };
     table.finish();
     face
@@ -186,10 +171,7 @@ fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
 
 /// `wall` with what the user says of it.
 fn with_keys(table: &Section<'_>, mut wall: Wall, axis: usize) -> Wall {
-    if table.has("temperature") && table.has("heat_flux") {
-        let why = "stands beside `temperature`; only one of them is known at a wall";
-        table.reject_value("heat_flux", why, "");
-    }
+    table.refuse_both("temperature", "heat_flux", "is known at a wall");
     if let Some(Positive(temperature)) = table.value("temperature") {
         wall.heat = Heat::Temperature(temperature);
     } else if let Some(flux) = table.value("heat_flux") {
@@ -227,11 +209,8 @@ pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, periodi
 }
 
 /// The fewest points along an axis with these ends, and the formula that needs them.
-pub(super) fn closed_min_points(
-    family: &SchemeFamily,
-    scheme: &SchemeConfig,
-    ends: [Face; 2],
-) -> (usize, String) {
+pub(super) fn closed_min_points(scheme: &SchemeConfig, ends: [Face; 2]) -> (usize, String) {
+    let family = &scheme.derivative;
     let needs = |scheme: &Scheme| {
         let closures = ends.into_iter().filter_map(|face| closure_at(face.end(), scheme, false));
         closures.map(|it| fewest(scheme, &it)).max().unwrap_or(0)

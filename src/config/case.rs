@@ -51,17 +51,27 @@ pub(super) fn case(section: &Section<'_>) -> Option<Case> {
     section.read_by(&[], |keys| default.read(keys))
 }
 
+/// Whether the case is known to be no flow.
+pub(super) fn is_scalar(case: Option<&Case>) -> bool {
+    case.is_some_and(|case| !case.is_flow())
+}
+
+/// Whether the case is no flow, and `section`, which is of flows, is refused; `advice` says what to do.
+pub(super) fn refuse_for_scalar(section: &Section<'_>, case: Option<&Case>, advice: &str) -> bool {
+    if is_scalar(case) {
+        section.reject("has no meaning for scalar-advection", advice);
+    }
+    is_scalar(case)
+}
+
 /// The gas of `case`, whose numbers stand in `[case]` and whose properties stand in `[gas]`.
 pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<&Case>) -> Gas {
-    let is_scalar = case.is_some_and(|case| !case.is_flow());
     let (mut numbers, mut keys) = (CaseKeys::default(), GasKeys::default());
-    if is_scalar {
-        let why = "has no meaning for scalar-advection";
+    if refuse_for_scalar(properties, case, "a scalar is no gas; take the section out") {
         for key in ["mach", "reynolds"] {
             let advice = "a scalar has `velocity` and `diffusivity`; take this out";
-            section.forbid(key, why, advice);
+            section.forbid(key, "has no meaning for scalar-advection", advice);
         }
-        properties.reject(why, "a scalar is no gas; take the section out");
     } else {
         numbers = section.read().unwrap_or_default();
         keys = properties.read().unwrap_or_default();
@@ -69,7 +79,7 @@ pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<
         properties.finish();
     }
     let GasKeys { gamma, prandtl, viscosity } = keys;
-    let usual = case.map_or((1.0, 1.0), |case| (case.default_mach(gamma), case.default_reynolds()));
+    let usual = case.map_or((1.0, 1.0), |case| ((case.about().mach)(gamma), case.about().reynolds));
     let (mach, reynolds) = (numbers.mach.unwrap_or(usual.0), numbers.reynolds.unwrap_or(usual.1));
     Gas { gamma, prandtl, mach, reynolds, viscosity }
 }

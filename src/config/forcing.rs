@@ -1,5 +1,6 @@
 //! `[forcing]`
 
+use super::case::refuse_for_scalar;
 use super::resolve::AXES;
 use super::section::Section;
 use super::value::Value;
@@ -18,15 +19,6 @@ const WAVENUMBER: f64 = 2.0 * std::f64::consts::SQRT_2;
 const OF_OTHERS: [&str; 6] =
     ["coefficient", "energy", "wavenumber", "amplitude", "time_scale", "seed"];
 
-/// What the user types for the kinds of force.
-#[derive(Clone, Copy)]
-enum Kind {
-    None,
-    Linear,
-    Stochastic,
-    PressureGradient,
-}
-
 /// A whole number that is not negative.
 #[derive(Deserialize)]
 struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u64);
@@ -38,33 +30,26 @@ pub(super) fn forcing(
     case: Option<&Case>,
     brings: Option<ForcingConfig>,
 ) -> Option<ForcingConfig> {
-    if case.is_some_and(|case| !case.is_flow()) {
-        let advice = "a scalar has no momentum; take the section out";
-        section.reject("has no meaning for scalar-advection", advice);
+    if refuse_for_scalar(section, case, "a scalar has no momentum; take the section out") {
         return None;
     }
     if !section.is_there() {
         return brings;
     }
-    let kinds = [
-        ("linear", Kind::Linear),
-        ("stochastic", Kind::Stochastic),
-        ("pressure-gradient", Kind::PressureGradient),
-        ("none", Kind::None),
-    ];
+    let kinds = ["linear", "stochastic", "pressure-gradient", "none"].map(|kind| (kind, kind));
     let is_changed = |force: &ForcingConfig| {
         force.pressure_gradient().is_some() && !OF_OTHERS.iter().any(|key| section.has(key))
     };
     let (kind, changed) = match (section.has("kind"), brings.filter(is_changed)) {
-        (false, Some(force)) => (Kind::PressureGradient, Some(force)),
+        (false, Some(force)) => ("pressure-gradient", Some(force)),
         _ => (section.needed_choice("kind", &kinds)?, None),
     };
     let gradient = changed.as_ref().and_then(ForcingConfig::pressure_gradient);
     let kind = match kind {
-        Kind::None => None,
-        Kind::Linear => linear(section).map(Force::Linear),
-        Kind::Stochastic => stochastic(section).map(Force::Stochastic),
-        Kind::PressureGradient => pressure_gradient(section, gradient).map(Force::PressureGradient),
+        "linear" => linear(section).map(Force::Linear),
+        "stochastic" => stochastic(section).map(Force::Stochastic),
+        "pressure-gradient" => pressure_gradient(section, gradient).map(Force::PressureGradient),
+        _ => None,
     };
     // Walls take the heat of a channel.
     let removed = !matches!(kind, Some(Force::PressureGradient(_)));
@@ -105,18 +90,15 @@ fn pressure_gradient(
 
 /// Whether `strength` sets the force, not `mean`, which is held; `None` where both stand there, or neither.
 fn is_told(section: &Section<'_>, strength: &'static str, mean: &'static str) -> Option<bool> {
-    match (section.has(strength), section.has(mean)) {
-        (true, true) => {
-            let why = format!("stands beside `{strength}`; only one of them sets the force");
-            section.reject_value(mean, &why, "");
-            None
-        }
-        (false, false) => {
-            section.missing(&[strength, mean], &format!("for example {mean} = \"constant\""));
-            None
-        }
-        (told, _) => Some(told),
+    let told = section.has(strength);
+    if section.refuse_both(strength, mean, "sets the force") {
+        return None;
     }
+    if !told && !section.has(mean) {
+        section.missing(&[strength, mean], &format!("for example {mean} = \"constant\""));
+        return None;
+    }
+    Some(told)
 }
 
 /// The mean at `key`, which is held.
@@ -138,26 +120,24 @@ fn held(
 }
 
 fn stochastic(section: &Section<'_>) -> Option<Stochastic> {
-    let mut positive = true;
-    let mut number = |key, default: Option<f64>| {
-        let found = section.value(key).map(|Positive(x)| x);
-        if !section.has(key) && default.is_none() {
-            section.missing(&[key], "");
-        }
-        positive &= found.is_some() || (default.is_some() && !section.has(key));
-        found.or(default).unwrap_or(1.0)
+    let wavenumber = match section.has("wavenumber") {
+        true => section.value("wavenumber").map(|Positive(k)| k),
+        false => Some(WAVENUMBER),
     };
-    let [wavenumber, amplitude, time_scale] = [
-        number("wavenumber", Some(WAVENUMBER)),
-        number("amplitude", None),
-        number("time_scale", None),
-    ];
+    let needed = |key| section.needed(key, "").map(|Positive(x)| x);
+    let [amplitude, time_scale] = ["amplitude", "time_scale"].map(needed);
     let seed = section.value("seed").map_or(0, |Seed(seed)| seed);
-    if positive && wavenumber < 1.0 {
+    let found = Stochastic {
+        wavenumber: wavenumber?,
+        amplitude: amplitude?,
+        time_scale: time_scale?,
+        seed,
+    };
+    if found.wavenumber < 1.0 {
         section.reject_value("wavenumber", "no wave fits: must be at least 1", "");
         return None;
     }
-    positive.then_some(Stochastic { wavenumber, amplitude, time_scale, seed })
+    Some(found)
 }
 
 /// Refuse a force, given or of the case: it is of flows `on` grids of a kind, and `key` makes another one.

@@ -6,7 +6,7 @@ use super::problems::{Problems, closest, hint};
 use super::value::Place;
 use super::{Config, document, origin, resolve};
 use crate::cases::{self, NAMES};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::io::open;
 
 /// Bytes of an input at most.
@@ -70,10 +70,8 @@ pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Conf
 /// [`Error::Config`](crate::Error::Config) where there is no such case, with the one that was probably meant.
 pub fn built_in(case: &str) -> Result<&'static str> {
     cases::input(case).ok_or_else(|| {
-        Error::Config(vec![
-            format!("error: `{case}` is no case{}", hint(case, &NAMES)),
-            format!("       the cases are: {}", NAMES.join(", ")),
-        ])
+        let what = format!("`{case}` is no case{}", hint(case, &NAMES));
+        refused(what, format!("the cases are: {}", NAMES.join(", ")))
     })
 }
 

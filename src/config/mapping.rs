@@ -16,7 +16,7 @@ use crate::grid::{Curvilinear, Domain, Grid, Mapping, NodeFile, Nodes};
 use crate::io::read_points;
 use crate::physics::{Convection, SchemeConfig, ViscousForm};
 use crate::scheme::SchemeFamily;
-use crate::typed::Positive;
+use crate::typed::{Positive, absolute};
 
 /// What a mapping looks like.
 const EXAMPLE: &str = "{ kind = \"ring\", inner = 0.5, outer = 20.0 }";
@@ -52,8 +52,7 @@ pub(super) fn is_refused_file(section: &Section<'_>, found: Option<&Curvilinear>
 
 /// The points of the file that `table` names.
 fn file(table: &Section<'_>, boundaries: &Boundaries) -> Option<NodeFile> {
-    let path = PathBuf::from(table.value::<String>("file")?);
-    let path = std::path::absolute(&path).unwrap_or(path);
+    let path = absolute(PathBuf::from(table.value::<String>("file")?));
     let before = table.value::<String>("checksum");
     let closes = [0, 1].map(|a| boundaries.0[a].is_none());
     let read = read_points(&path).and_then(|stored| {
@@ -95,32 +94,26 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
     let positive = |key, example: &str| table.needed(key, example).map(|Positive(value)| value);
     match table.choice("kind", &KINDS.map(|name| (name, name)))? {
         "wavy" => {
-            let amplitude = table.needed("amplitude", "for example 0.05");
-            amplitude.map(|amplitude| Mapping::Wavy { amplitude })
+            let amplitude = table.needed("amplitude", "for example 0.05")?;
+            Some(Mapping::Wavy { amplitude })
         }
         "ring" => {
             let inner = positive("inner", "the radius of the body: for example 0.5");
             let outer = positive("outer", "the radius of the far field: for example 20.0");
             let first = table.value("first").map(|Positive(first)| first);
-            inner.zip(outer).map(|(inner, outer)| Mapping::Ring { inner, outer, first })
+            Some(Mapping::Ring { inner: inner?, outer: outer?, first })
         }
         "naca" => {
             let digits = table.needed("digits", "the section: for example \"0012\"");
             let radius = positive("radius", "that of the trailing edge: for example 0.003");
             let outer = positive("outer", "the radius of the far field: for example 30.0");
             let first = table.value("first").map(|Positive(first)| first);
-            let both = radius.zip(outer);
-            digits.zip(both).map(|(digits, (radius, outer))| Mapping::Naca {
-                digits,
-                radius,
-                outer,
-                first,
-            })
+            Some(Mapping::Naca { digits: digits?, radius: radius?, outer: outer?, first })
         }
         _ => {
             let advice = "an expression of s and t, from 0 to 1 along the two axes";
             let [x, y] = ["x", "y"].map(|key| table.needed::<Expression>(key, advice));
-            x.zip(y).map(|(x, y)| Mapping::Expressions { x, y })
+            Some(Mapping::Expressions { x: x?, y: y? })
         }
     }
 }

@@ -1,11 +1,12 @@
 //! An input that starts from a checkpoint.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::load::Base;
 use super::problems::Problems;
 use super::value::{Entry, Table, Value};
 use super::{document, write::FROM_CHECKPOINT};
+use crate::typed::absolute;
 
 /// What such an input takes over from its checkpoint where it does not say it itself. Where it is computed and what is written
 /// are a matter of the new run.
@@ -81,9 +82,4 @@ pub(super) fn resolve(
         }
     }
     Ok(Some(absolute(path)))
-}
-
-/// The path as it is from anywhere, so that the resolved input works there too.
-fn absolute(path: PathBuf) -> PathBuf {
-    std::path::absolute(&path).unwrap_or_else(|_| Path::new(&path).to_path_buf())
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::case::is_scalar;
 use super::resolve::AXES;
 use super::section::Section;
 use super::value::Value;
@@ -11,7 +12,7 @@ use super::{CheckpointConfig, Precision, Schedule, Statistic, StatisticsConfig, 
 use crate::cases::{Case, PassiveScalar};
 use crate::grid::Domain;
 use crate::io::MOST_FILES;
-use crate::typed::whole;
+use crate::typed::{absolute, whole};
 
 /// `[output]`
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -147,9 +148,7 @@ pub(super) fn output(
     let (fields, planes) = (fields(section, &known), planes(section, &known));
     let (statistics, checkpoint) = (statistics(section, case, scalars), checkpoint(section));
     let on_failure = section.value("on_failure").unwrap_or_default();
-    // As it is from anywhere, so that the resolved input works there too.
-    let reference = section.value("reference");
-    let reference = reference.map(|path: PathBuf| std::path::absolute(&path).unwrap_or(path));
+    let reference = section.value("reference").map(absolute);
     section.finish();
     let series = series?;
     Some(OutputConfig {
@@ -306,10 +305,6 @@ fn statistics(
     let scalars = scalars.iter().map(|scalar| scalar.name.clone()).collect();
     let (schedule, quantities) = (schedule?, quantities?);
     Some(StatisticsConfig { schedule, quantities, scalars, ..statistics? })
-}
-
-fn is_scalar(case: Option<&Case>) -> bool {
-    case.is_some_and(|case| !case.is_flow())
 }
 
 /// `output.checkpoint`

@@ -12,7 +12,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::problems::{listed, shorten};
+use super::problems::{hint, listed, shorten};
 use super::section::{Item, Section};
 use super::value::{Entry, Value};
 
@@ -32,6 +32,34 @@ pub(super) enum Refusal {
     Word(Vec<&'static str>),
     /// A sentence.
     Sentence(String),
+}
+
+impl Refusal {
+    /// What is wrong with `value`, and what to do in further lines; `None` where it was told. `auto`: "auto" is allowed, too.
+    pub(super) fn sentence(self, value: &Value, auto: bool) -> Option<String> {
+        let (is_string, kind) = (matches!(value, Value::String(_)), value.kind());
+        let auto_or = if auto { "\"auto\" or " } else { "" };
+        Some(match self {
+            Refusal::Told => return None,
+            Refusal::Type(allowed) if auto && is_string => format!("must be {auto_or}{allowed}"),
+            Refusal::Type(allowed) => format!("found {kind}, must be {auto_or}{allowed}"),
+            Refusal::Range(allowed) => format!("must be {allowed}"),
+            Refusal::Entry { found, allowed } => {
+                format!("found {}, each must be {allowed}", shorten(&found))
+            }
+            Refusal::Word(mut names) => {
+                if auto {
+                    names.insert(0, "auto");
+                }
+                let found = match value {
+                    Value::String(word) => format!("unknown{}", hint(word, &names)),
+                    _ => format!("found {kind}, must be a string"),
+                };
+                format!("{found}\n{}", listed("allowed: ", &names))
+            }
+            Refusal::Sentence(text) => text,
+        })
+    }
 }
 
 impl Error for Refusal {
@@ -270,18 +298,11 @@ impl<'a> MapAccess<'a> for TableEntries<'a> {
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
         let (key, value) =
             self.value.take().ok_or_else(|| Refusal::custom("a value before its key"))?;
-        seed.deserialize(Reader(value)).map_err(|why| {
-            let why = match why {
-                Refusal::Type(allowed) => format!("found {}, must be {allowed}", value.kind()),
-                Refusal::Range(allowed) => format!("must be {allowed}"),
-                Refusal::Entry { found, allowed } => {
-                    format!("found {}, each must be {allowed}", shorten(&found))
-                }
-                Refusal::Word(names) => format!("unknown\n{}", listed("allowed: ", &names)),
-                Refusal::Sentence(text) => text,
-                Refusal::Told => return Refusal::Told,
-            };
-            Refusal::Sentence(format!("{key} = {}: {why}", shorten(&value.to_string())))
+        seed.deserialize(Reader(value)).map_err(|why| match why.sentence(value, false) {
+            Some(why) => {
+                Refusal::Sentence(format!("{key} = {}: {why}", shorten(&value.to_string())))
+            }
+            None => Refusal::Told,
         })
     }
 }

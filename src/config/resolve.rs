@@ -47,22 +47,16 @@ pub(super) struct GridKeys {
 /// The configuration in `table`; `None` only where a problem was told.
 pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let top = Section::top(table, problems);
-    let [
-        case_keys,
-        grid_keys,
-        gas_keys,
-        boundary_keys,
-        forcing_keys,
-        scalar_keys,
-        scheme_keys,
-        time_keys,
-        compute_keys,
-        output_keys,
-    ] = [
-        "case", "grid", "gas", "boundary", "forcing", "scalars", "scheme", "time", "compute",
-        "output",
-    ]
-    .map(|key| top.section(key));
+    let case_keys = top.section("case");
+    let grid_keys = top.section("grid");
+    let gas_keys = top.section("gas");
+    let boundary_keys = top.section("boundary");
+    let forcing_keys = top.section("forcing");
+    let scalar_keys = top.section("scalars");
+    let scheme_keys = top.section("scheme");
+    let time_keys = top.section("time");
+    let compute_keys = top.section("compute");
+    let output_keys = top.section("output");
     top.finish();
 
     let case = case::case(&case_keys);
@@ -87,10 +81,10 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let compute = compute(&compute_keys);
     let output = output::output(&output_keys, case.as_ref(), &scalars);
 
+    let family = scheme.as_ref().map(|scheme| &scheme.derivative);
     let (case, domain) = case.zip(domain)?;
     if let Some(points) = points {
         check_axes(&grid_keys, points, &case);
-        let family = scheme.as_ref().map(|scheme| &scheme.derivative);
         stretching::check(&grid_keys, &maps, points, (&domain, &boundaries), family);
         case::check_waves(&case_keys, points, &case);
         forcing.iter().for_each(|it| forcing::check_waves(&forcing_keys, points, &domain, it));
@@ -100,9 +94,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         output::check_turbulence(&output_keys, output, points);
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
-    let on_grid = points.zip(scheme.as_ref()).map(|(points, scheme)| {
+    let on_grid = points.zip(family).map(|(points, family)| {
         let grid = boundaries.grid(points, &domain);
-        case.problems_on(&stretched(grid, &domain, &maps, &scheme.derivative))
+        case.problems_on(&stretched(grid, &domain, &maps, family))
     });
     let problems = case.problems(&gas, &domain).into_iter().chain(on_grid.unwrap_or_default());
     for (key, sentence) in problems {
@@ -110,7 +104,6 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         section.reject_key(key, &sentence);
     }
     if let Some(mapping) = &mapping {
-        let family = scheme.as_ref().map(|scheme| &scheme.derivative);
         let place = (&domain, &boundaries);
         let keys = [&grid_keys, &boundary_keys];
         points.inspect(|points| mapping::check(keys, mapping, *points, place, family));
@@ -200,7 +193,7 @@ fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, Stri
         }
     }
     boundaries.0.map(|ends| {
-        let closed = ends.map(|ends| boundary::closed_min_points(&scheme.derivative, scheme, ends));
+        let closed = ends.map(|ends| boundary::closed_min_points(scheme, ends));
         closed.unwrap_or_else(|| least.clone())
     })
 }
@@ -234,7 +227,7 @@ fn check_stencils(
 
 /// More than one point along every axis along which the flow varies.
 fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
-    let needed = case.required_axes();
+    let needed = case.about().needs;
     if (0..3).any(|axis| needed[axis] && points[axis] == 1) {
         let axes: Vec<&str> = (0..3).filter(|&axis| needed[axis]).map(|axis| AXES[axis]).collect();
         let axes = if axes.len() == 3 { "every axis".into() } else { axes.join(" and ") };
@@ -252,7 +245,7 @@ fn scheme(
 ) -> Option<SchemeConfig> {
     let known: Vec<_> = families().iter().map(|family| (family.name, *family)).collect();
     let derivative = section.choice("derivative", &known);
-    let mut scheme = if case.is_some_and(|case| !case.is_flow()) {
+    let mut scheme = if case::is_scalar(case) {
         for key in ["convection", "energy", "viscous"] {
             let advice = "a scalar has one form of each term; take this out";
             section.forbid(key, "has no meaning for scalar-advection", advice);

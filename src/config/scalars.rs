@@ -1,5 +1,6 @@
 //! `[scalars.NAME]`
 
+use super::case::refuse_for_scalar;
 use super::resolve::AXES;
 use super::section::Section;
 use crate::boundary::{Boundaries, Face};
@@ -24,9 +25,8 @@ pub(super) fn scalars(
     case: Option<&Case>,
     boundaries: &Boundaries,
 ) -> Vec<PassiveScalar> {
-    if case.is_some_and(|case| !case.is_flow()) {
-        let why = "has no meaning for scalar-advection";
-        section.reject(why, "its one scalar is the case; passive scalars need a flow");
+    let advice = "its one scalar is the case; passive scalars need a flow";
+    if refuse_for_scalar(section, case, advice) {
         return Vec::new();
     }
     let example = "[scalars.dye] with schmidt = 0.7 and start = \"sin(x)\"";
@@ -76,10 +76,7 @@ fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
             let why = format!("there is no wall at the {name} end of {}", AXES[a]);
             ends.reject_value(name, &why, "walls are in [boundary], or of the case");
         }
-        if at.has("value") && at.has("flux") {
-            let why = "stands beside `value`; only one of them is known at a wall";
-            at.reject_value("flux", why, "");
-        }
+        at.refuse_both("value", "flux", "is known at a wall");
         let value = at.value("value").map(AtWall::Value);
         let flux = at.value("flux").map(AtWall::Flux);
         match value.or(flux) {

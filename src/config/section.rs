@@ -47,35 +47,9 @@ impl<'a> Item<'a> {
 
     /// What serde refuses. `auto`: the key takes "auto", too.
     pub(super) fn refuse(&self, why: Refusal, auto: bool) {
-        let kind = self.value.kind();
-        match why {
-            Refusal::Told => {}
-            Refusal::Type(allowed) if auto => {
-                let found = match self.value {
-                    Value::String(_) => String::new(),
-                    _ => format!("found {kind}, "),
-                };
-                self.reject(format!("{found}must be \"auto\" or {allowed}"), "");
-            }
-            Refusal::Type(allowed) => self.wrong_type(allowed),
-            Refusal::Range(allowed) => self.reject(format!("must be {allowed}"), ""),
-            Refusal::Entry { found, allowed } => {
-                self.reject(format!("found {}, each must be {allowed}", shorten(&found)), "");
-            }
-            Refusal::Word(mut names) => {
-                if auto {
-                    names.insert(0, "auto");
-                }
-                let found = match self.value {
-                    Value::String(word) => format!("unknown{}", hint(word, &names)),
-                    _ => format!("found {kind}, must be a string"),
-                };
-                self.reject(found, &listed("allowed: ", &names));
-            }
-            Refusal::Sentence(text) => {
-                let (why, advice) = why_and_advice(&text);
-                self.reject(why, advice);
-            }
+        if let Some(sentence) = why.sentence(self.value, auto) {
+            let (why, advice) = why_and_advice(&sentence);
+            self.reject(why, advice);
         }
     }
 
@@ -161,6 +135,16 @@ impl<'a> Section<'a> {
         if let Some(item) = self.get(key) {
             item.reject(why, advice);
         }
+    }
+
+    /// Whether both keys are there, of which only one can be: what it does.
+    pub(super) fn refuse_both(&self, key: &'static str, other: &'static str, does: &str) -> bool {
+        let are_both = [key, other].map(|key| self.has(key)) == [true; 2];
+        if are_both {
+            let why = format!("stands beside `{key}`; only one of them {does}");
+            self.reject_value(other, &why, "");
+        }
+        are_both
     }
 
     /// What stands at `key` is wrong: a sentence that names the key; further lines are advice.

@@ -103,9 +103,7 @@ pub(super) fn time(section: &Section<'_>) -> Option<TimeConfig> {
     let integrator = section.choice("integrator", &known);
     let [cfl, dt] = ["cfl", "dt"].map(|key| section.value(key).map(|Positive(x)| x));
     let mut time: TimeConfig = section.read()?;
-    if section.has("cfl") && section.has("dt") {
-        section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
-    }
+    section.refuse_both("cfl", "dt", "sets the step");
     time.implicit = implicit(section);
     if time.is_steady() {
         // Its times mean nothing.

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args};
 use super::study::most_cubic;
 use super::{Network, Rates};
 use crate::engine::distributed::Method;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::grid::{Axis, Decomposition};
 use crate::io::page::check_drawing;
 use crate::options::{Several, points, several};
@@ -114,10 +114,8 @@ impl ModelOptions {
             let mut named = rates.named();
             let Some((_, rate)) = named.iter_mut().find(|(known, _)| known == name) else {
                 let names = named.map(|(name, _)| name).join(", ");
-                return Err(Error::Config(vec![
-                    format!("error: there is no rate `{name}`"),
-                    format!("       the rates are {names}, staging"),
-                ]));
+                let what = format!("there is no rate `{name}`");
+                return Err(refused(what, format!("the rates are {names}, staging")));
             };
             **rate = *value;
         }
@@ -130,8 +128,7 @@ impl ModelOptions {
         Ok(rates)
     }
 
-    /// # Errors
-    /// Where the picture would replace a file that is not Kolmo's, or its name does not end with `.svg`.
+    /// Refuse a picture that would replace a file that is not Kolmo's, or whose name does not end with `.svg`.
     pub(super) fn check_plot(&self) -> Result<()> {
         match &self.plot {
             Some(path) => check_drawing(path, "model", self.overwrite),

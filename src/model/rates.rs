@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::io::open;
 
 /// How fast the parts of a step are on one rank while all ranks of its host work. Every time of the model is counted work
@@ -123,8 +123,7 @@ impl Rates {
         })?;
         let wrong = |what: String| {
             let advice = "`mpirun -n 2 kolmo bench comm --json` writes such a file";
-            let found = format!("error: {} has no rates: {what}", path.display());
-            Error::Config(vec![found, format!("       {advice}")])
+            refused(format!("{} has no rates: {what}", path.display()), advice)
         };
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?;
@@ -161,8 +160,7 @@ impl Rates {
         ]
     }
 
-    /// # Errors
-    /// A sentence where a rate is no rate: what something is divided by must be positive, a time may be 0.
+    /// The error is a sentence: what something is divided by must be positive, a time may be 0.
     pub fn check(&self) -> std::result::Result<(), String> {
         let mut rates = self.clone();
         let mut staging = self.staging.unwrap_or(1.0);

@@ -87,8 +87,7 @@ impl Peer {
 }
 
 impl Sweeping {
-    /// # Errors
-    /// A sentence where the requested method cannot.
+    /// The error is a sentence: why the requested method cannot.
     pub(crate) fn new(
         (axis, sweep): (Axis, &Sweep),
         decomposition: Decomposition,

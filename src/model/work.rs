@@ -16,7 +16,8 @@ use crate::scheme::{Form, SchemeFamily};
 /// Lists of sweeps in the order in which they run. While the messages of one sweep of a list are under way, others compute.
 pub(crate) type Lists = Vec<Vec<Arc<Sweeping>>>;
 
-/// A step on a grid that is spread over ranks.
+/// A step on a grid that is spread over ranks. There is none, but a sentence that says why, where the method cannot solve the lines or
+/// blocks would have no points.
 #[derive(Clone, Debug)]
 pub struct Work {
     pub(crate) decomposition: Decomposition,
@@ -39,9 +40,6 @@ pub struct Work {
 
 impl Work {
     /// That of `config` on `points` points, whatever its own are, by `method` where it is given.
-    ///
-    /// # Errors
-    /// A sentence where the method cannot, or blocks would have no points.
     pub fn new(
         config: &Config,
         points: [usize; 3],
@@ -52,9 +50,6 @@ impl Work {
     }
 
     /// That of one sweep alone, by `method`.
-    ///
-    /// # Errors
-    /// A sentence where the method cannot.
     pub(crate) fn of_sweep(
         sweep: (Axis, &Sweep),
         decomposition: Decomposition,
@@ -68,9 +63,6 @@ impl Work {
 
     /// That of first derivatives of one field along `axes`, one after another, by `method` or, without one, as a run chooses; an
     /// axis is periodic where it has no `ends`.
-    ///
-    /// # Errors
-    /// A sentence where the method cannot, or blocks would have no points.
     pub(crate) fn of_derivatives(
         axes: &[Axis],
         (family, ends, precision): (&SchemeFamily, [Option<[End; 2]>; 3], Precision),
@@ -141,8 +133,6 @@ impl Work {
 /// Points along an axis that every scheme takes.
 const FEW: usize = 32;
 
-/// # Errors
-/// A sentence where blocks would have no points.
 fn check_blocks(points: [usize; 3], decomposition: Decomposition) -> Result<(), String> {
     let numbers = |axis: &Axis| (points[axis.index()], decomposition.ranks[axis.index()]);
     let short = Axis::ALL.into_iter().find(|axis| numbers(axis).0 < numbers(axis).1);
@@ -173,8 +163,6 @@ impl<'a> Planner<'a> {
         Self { config, points, method, grid, parts: HashMap::new(), known: HashMap::new() }
     }
 
-    /// # Errors
-    /// A sentence where the method cannot, or blocks would have no points.
     pub(super) fn work(&mut self, decomposition: Decomposition) -> Result<Work, String> {
         let Self { config, points, .. } = *self;
         check_blocks(points, decomposition)?;

@@ -110,7 +110,7 @@ impl Run<'_> {
         Summary {
             version: env!("CARGO_PKG_VERSION").to_string(),
             case: config.case.name().to_string(),
-            title: config.case.title().to_string(),
+            title: config.case.about().title.to_string(),
             mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds: now.reynolds,
             walls: now.walls,

@@ -167,7 +167,7 @@ fn in_fields(backend: &dyn Blocks) -> (Vec<f64>, Vec<Field>, BlockSolver) {
     let matrix = filled_as::<f32>(&pattern, colouring, NB, true, |_, _, _| ());
     let shift = |rows, columns| vec![Shift { to: Some(0), rows, from: Some(0), columns }];
     let halo = Halo(vec![shift(vec![0], vec![]), shift(vec![1, 3], vec![4, 5])]);
-    let mut solver = backend.block_solver(matrix.colouring(), &halo, NB).unwrap();
+    let mut solver = backend.block_solver(&matrix.colouring, &halo, NB).unwrap();
     backend.set_blocks(&mut solver, matrix.factored().unwrap()).unwrap();
     let b = right_hand_side(4 * NB);
     let mut fields: Vec<Field> =

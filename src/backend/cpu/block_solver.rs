@@ -56,7 +56,7 @@ impl Solver {
     ) {
         let Self { matrix, b: right, x: unknowns, border, halo, ranges } = self;
         let Some(matrix) = matrix else { unreachable!("a matrix is set before it is solved") };
-        let (colouring, nb) = (matrix.colouring(), matrix.nb());
+        let (colouring, nb) = (&matrix.colouring, matrix.nb);
         let mut after = |colour: usize, x: &mut [f64]| {
             let shifts = || halo.0.get(colour).into_iter().flatten().zip(&ranges[colour]);
             let own = border.get_mut::<Values<T>>();

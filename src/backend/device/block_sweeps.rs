@@ -135,7 +135,7 @@ impl BlockSweeps {
         matrix: &Factored<S>,
         kernels: BlockKernels,
     ) -> Result<Self> {
-        let of = (&**matrix.colouring(), matrix.nb(), S::PRECISION);
+        let of = (&*matrix.colouring, matrix.nb, S::PRECISION);
         let mut sweeps = Self::room(device, of, kernels)?;
         sweeps.set(matrix)?;
         Ok(sweeps)
@@ -197,11 +197,11 @@ impl BlockSweeps {
     /// # Panics
     /// Where the matrix is another.
     pub fn set<S: Real>(&mut self, matrix: &Factored<S>) -> Result<()> {
-        let (blocks, factors) = (matrix.off_diagonal(), matrix.factors());
+        let (blocks, factors) = (matrix.off_diagonal(), &matrix.factors);
         let sizes = (S::PRECISION, blocks.len(), factors.len());
         let own = (self.precision, self.blocks.len(), self.factors.len());
         assert_eq!(sizes, own, "a matrix of another colouring");
-        let pivots: Vec<u8> = matrix.pivots().iter().flat_map(|it| it.to_ne_bytes()).collect();
+        let pivots: Vec<u8> = matrix.pivots.iter().flat_map(|it| it.to_ne_bytes()).collect();
         self.blocks.write(0, bytes_of(blocks))?;
         self.factors.write(0, bytes_of(factors))?;
         self.pivots.write(0, &pivots)

@@ -22,7 +22,7 @@ struct Sample {
 impl Samples {
     /// Evenly spaced in the order in which they are solved, so that some are of every colour of many rows.
     pub(super) fn of<S: Real>(matrix: &mut BlockMatrix<S>, pattern: &Pattern) -> Self {
-        let (colouring, nb) = (matrix.colouring().clone(), matrix.nb());
+        let (colouring, nb) = (matrix.colouring.clone(), matrix.nb);
         let apart = pattern.rows().div_ceil(SAMPLES);
         let sample = |place: usize| {
             let row = colouring.row(place);

@@ -71,13 +71,13 @@ impl BlockRow {
         error: f64,
         repeats: u32,
     ) -> Self {
-        let pattern = matrix.colouring().pattern();
+        let pattern = matrix.colouring.pattern();
         let (bytes, seconds) = (matrix.bytes(), Spread::seconds(times));
         Self {
             points,
             rows: pattern.rows(),
             blocks: pattern.blocks(),
-            nb: matrix.nb(),
+            nb: matrix.nb,
             off_diagonal: S::PRECISION.name(),
             solver,
             bytes,

@@ -32,6 +32,7 @@ impl BoundaryLayer {
         input: include_str!("../../../configs/boundary-layer.toml"),
         mach: |_| 0.2,
         reynolds: 300.0,
+        domain: Domain { origin: [0.0; 3], length: [100.0, 20.0, 20.0] },
         needs: [true, true, false],
     };
 
@@ -42,10 +43,6 @@ impl BoundaryLayer {
 }
 
 impl Definition for BoundaryLayer {
-    fn domain(&self) -> Domain {
-        Domain { origin: [0.0; 3], length: [100.0, 20.0, 20.0] }
-    }
-
     fn boundaries(&self, gas: &Gas) -> Boundaries {
         let inflow = Open::to(Beyond::Inflow(Known::Start));
         let outflow = Open::outflow(gas.reference_pressure());
@@ -56,10 +53,6 @@ impl Definition for BoundaryLayer {
             Some([plate.into(), far_field.into()]),
             None,
         ])
-    }
-
-    fn on_grid(&self) -> Option<&dyn GridCase> {
-        Some(self)
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
@@ -87,11 +80,6 @@ fn no_layer(layer: &BoundaryLayer, gas: &Gas) -> String {
 }
 
 impl GridCase for BoundaryLayer {
-    /// Those of [`FlowPoint`].
-    fn values(&self) -> usize {
-        5
-    }
-
     fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
         let Place { comm, decomposition, ref grid, domain, gas, .. } = *place;
         let layer = self.similarity(&gas);

@@ -31,7 +31,24 @@ impl<'a> Formula<'a> {
         gas: &Gas,
         domain: &Domain,
     ) -> Self {
-        let value = |name: &str| value(parameters, gas, domain, name);
+        let [lx, ly, lz] = domain.length;
+        let value = |name: &str| {
+            Value::Number(match name {
+                "x" => return Value::Coordinate(0),
+                "y" => return Value::Coordinate(1),
+                "z" => return Value::Coordinate(2),
+                "pi" => std::f64::consts::PI,
+                "lx" => lx,
+                "ly" => ly,
+                "lz" => lz,
+                "p0" => gas.reference_pressure(),
+                "mach" => gas.mach,
+                "reynolds" => gas.reynolds,
+                "gamma" => gas.gamma,
+                "prandtl" => gas.prandtl,
+                other => parameters.and_then(|own| own.get(other)).copied().unwrap_or(f64::NAN),
+            })
+        };
         let values = expression.names().iter().map(|name| value(&name.text)).collect();
         Self { expression, values }
     }
@@ -58,30 +75,5 @@ pub fn unknown_names<'a>(
     unknown.map(move |(name, sentence)| match parameters {
         Some(_) => format!("{sentence}; `parameters = {{ {name} = 1.0 }}` adds one"),
         None => sentence,
-    })
-}
-
-/// What `name` stands for.
-fn value(
-    parameters: Option<&BTreeMap<String, f64>>,
-    gas: &Gas,
-    domain: &Domain,
-    name: &str,
-) -> Value {
-    let [lx, ly, lz] = domain.length;
-    Value::Number(match name {
-        "x" => return Value::Coordinate(0),
-        "y" => return Value::Coordinate(1),
-        "z" => return Value::Coordinate(2),
-        "pi" => std::f64::consts::PI,
-        "lx" => lx,
-        "ly" => ly,
-        "lz" => lz,
-        "p0" => gas.reference_pressure(),
-        "mach" => gas.mach,
-        "reynolds" => gas.reynolds,
-        "gamma" => gas.gamma,
-        "prandtl" => gas.prandtl,
-        other => parameters.and_then(|own| own.get(other)).copied().unwrap_or(f64::NAN),
     })
 }

@@ -13,11 +13,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use formula::NAMES;
 pub use formula::{Formula, unknown_names};
 pub use noise::Noise;
-pub use start::{BadValue, Start};
+use start::Start;
 
-use super::{About, Definition, Domain, GridCase};
+use super::{About, Definition, Domain};
 use crate::expression::{self, Expression, shown};
 use crate::gas::Gas;
+use crate::typed::absolute;
 
 /// What an initial state is given by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,14 +89,12 @@ pub struct Custom {
     /// What is added at random.
     pub noise: Option<Noise>,
     /// A file with arrays of what no expression gives.
-    #[serde(deserialize_with = "absolute")]
+    #[serde(deserialize_with = "whole_path")]
     pub file: Option<PathBuf>,
 }
 
-/// The path as it is from anywhere, so that the resolved input works there too.
-fn absolute<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
-    let path = PathBuf::from(String::deserialize(input)?);
-    Ok(Some(std::path::absolute(&path).unwrap_or(path)))
+fn whole_path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
+    Ok(Some(absolute(PathBuf::from(String::deserialize(input)?))))
 }
 
 impl Custom {
@@ -106,6 +105,7 @@ impl Custom {
         input: include_str!("../../../configs/custom.toml"),
         mach: |_| 0.1,
         reynolds: 1600.0,
+        domain: Domain::cube(std::f64::consts::TAU),
         needs: [false; 3],
     };
 
@@ -170,16 +170,8 @@ impl Custom {
 }
 
 impl Definition for Custom {
-    fn domain(&self) -> Domain {
-        Domain::cube(std::f64::consts::TAU)
-    }
-
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         self.name_problems().chain(self.conflict(&[])).collect()
-    }
-
-    fn on_grid(&self) -> Option<&dyn GridCase> {
-        Some(self)
     }
 
     fn grid_dependence(&self) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Expression, Quantity};
-use crate::splitmix::{STEP, mixed, unit};
+use crate::splitmix::{mixed, number, unit};
 use crate::typed::whole;
 
 /// `noise = { amplitude, seed, variables }`: to each of the variables A(x, y, z) r is added, with r uniform in [−1, 1) and
@@ -37,9 +37,8 @@ pub(super) fn uniform(
 ) -> f64 {
     let [nx, ny, _] = points.map(|n| n as u64);
     let point = i as u64 + nx * (j as u64 + ny * k as u64);
-    let number = 6 * point + quantity as u64;
-    let bits = mixed(mixed(seed).wrapping_add(number.wrapping_add(1).wrapping_mul(STEP)));
-    2.0 * unit(bits) - 1.0
+    let at = 6 * point + quantity as u64;
+    2.0 * unit(number(mixed(seed), at + 1)) - 1.0
 }
 
 #[cfg(test)]

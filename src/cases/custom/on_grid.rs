@@ -40,7 +40,7 @@ impl GridCase for Custom {
             }
         });
         let first = bad.find_first(|_| true);
-        let told = first.map_or(Ok(()), |bad| Err(Error::refused_with_advice(&start.told(&bad))));
+        let told = first.map_or(Ok(()), |bad| Err(Error::refused_with_advice(&bad)));
         all_or_error(*comm, told)?;
         Ok(flow)
     }

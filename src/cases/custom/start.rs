@@ -8,7 +8,7 @@ use crate::gas::Gas;
 use crate::grid::{Domain, Grid};
 
 /// What an initial state is at any point.
-pub struct Start<'a> {
+pub(super) struct Start<'a> {
     custom: &'a Custom,
     gas: Gas,
     grid: Grid,
@@ -20,25 +20,10 @@ pub struct Start<'a> {
     in_file: Vec<Quantity>,
 }
 
-/// A value that no flow has.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BadValue {
-    /// What it is of.
-    pub quantity: Quantity,
-    /// Not finite, or ρ, p, T ≤ 0.
-    pub value: f64,
-    /// (i, j, k) of the point.
-    pub index: [usize; 3],
-    /// Its coordinates.
-    pub x: [f64; 3],
-}
-
 impl<'a> Start<'a> {
-    /// That of `custom`, where its file has arrays of `in_file`.
-    ///
-    /// # Errors
-    /// Where something is given more than once: a sentence, and in a second line what to do.
-    pub fn new(
+    /// That of `custom`, where its file has arrays of `in_file`. Where something is given more than once: a sentence, and in a second
+    /// line what to do.
+    pub(super) fn new(
         custom: &'a Custom,
         gas: &Gas,
         domain: &Domain,
@@ -62,20 +47,18 @@ impl<'a> Start<'a> {
         })
     }
 
-    /// The flow at the point `index`, where the arrays of the file have the values `array` in their order.
-    ///
-    /// # Errors
-    /// Where it is none.
-    pub fn at(
+    /// The flow at the point `index`, where the arrays of the file have the values `array` in their order. Where it is none: a
+    /// sentence, and in a second line what is allowed.
+    pub(super) fn at(
         &self,
         index: [usize; 3],
         array: impl Fn(usize) -> f64,
-    ) -> Result<FlowPoint, BadValue> {
+    ) -> Result<FlowPoint, String> {
         let x = self.grid.coordinates(index);
         let checked = |quantity: Quantity, value: f64| {
             let is_velocity = matches!(quantity, Quantity::U | Quantity::V | Quantity::W);
             let is_sound = value.is_finite() && (is_velocity || value > 0.0);
-            is_sound.then_some(value).ok_or(BadValue { quantity, value, index, x })
+            is_sound.then_some(value).ok_or_else(|| self.refusal(quantity, value, index))
         };
         let value = |quantity: Quantity| {
             let formula = self.formulas[quantity as usize].as_ref();
@@ -115,19 +98,19 @@ impl<'a> Start<'a> {
         Ok(FlowPoint { density, velocity, pressure })
     }
 
-    /// What is said of a bad value: where it comes from, and what is allowed in a second line.
-    pub fn told(&self, bad: &BadValue) -> String {
-        let BadValue { quantity, value, index: [i, j, k], x: [x, y, z] } = bad;
+    /// What is said of a value that no flow has: where it comes from, and what is allowed in a second line.
+    fn refusal(&self, quantity: Quantity, value: f64, index: [usize; 3]) -> String {
+        let ([i, j, k], [x, y, z]) = (index, self.grid.coordinates(index));
         let name = quantity.name();
-        let from = match self.custom.expression(*quantity) {
+        let from = match self.custom.expression(quantity) {
             Some(expression) => format!(": case.{name} = {:?}", shown(expression.text())),
-            None if self.in_file.contains(quantity) => {
+            None if self.in_file.contains(&quantity) => {
                 let file = self.custom.file.as_deref().unwrap_or("".as_ref());
                 format!(": an array of {}", file.display())
             }
             None => String::new(),
         };
-        let noisy = if self.custom.is_noisy(*quantity) { ", with noise" } else { "" };
+        let noisy = if self.custom.is_noisy(quantity) { ", with noise" } else { "" };
         let allowed = match quantity {
             Quantity::U | Quantity::V | Quantity::W => "finite numbers",
             _ => "positive finite numbers",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use spectrum::Spectrum;
 
-use super::{About, Definition, Domain, GridCase, Start};
+use super::{About, Definition, Domain, Start};
 use crate::gas::Gas;
 use crate::grid::Grid;
 use crate::typed::{fraction, positive, whole};
@@ -76,19 +76,12 @@ impl IsotropicTurbulence {
         input: include_str!("../../../configs/isotropic-turbulence.toml"),
         mach: |_| 0.2,
         reynolds: 50.0,
+        domain: Domain::cube(std::f64::consts::TAU),
         needs: [true, true, false],
     };
 }
 
 impl Definition for IsotropicTurbulence {
-    fn domain(&self) -> Domain {
-        Domain::cube(std::f64::consts::TAU)
-    }
-
-    fn on_grid(&self) -> Option<&dyn GridCase> {
-        Some(self)
-    }
-
     fn grid_dependence(&self) -> Option<&'static str> {
         Some("it has the waves that a grid has")
     }

@@ -66,10 +66,8 @@ impl<'de> Deserialize<'de> for Spectrum {
 }
 
 impl IsotropicTurbulence {
-    /// E_s of every shell that the grid holds, from that of the mean, which has none, on. They sum to ½⟨u·u⟩.
-    ///
-    /// # Errors
-    /// Where there is no such spectrum: the key, and a sentence with a way out in its second line.
+    /// E_s of every shell that the grid holds, from that of the mean, which has none, on. They sum to ½⟨u·u⟩. Where there is no such
+    /// spectrum: the key, and a sentence with a way out in its second line.
     pub(super) fn energies(&self, grid: &Grid) -> Result<Vec<f64>, (&'static str, String)> {
         let shells = Shells::new(grid);
         let (k0, last) = (self.peak_wavenumber, shells.incomplete - 1);
@@ -82,12 +80,12 @@ impl IsotropicTurbulence {
             );
             return Err(("peak_wavenumber", sentence));
         }
+        let text = self.spectrum.text();
         let mut energies = vec![0.0];
         for shell in 1..=last {
             let k = wavenumber(shell);
             let energy = self.spectrum.at(k, k0);
             if !(energy.is_finite() && energy >= 0.0) {
-                let text = self.spectrum.text();
                 let sentence = format!(
                     "spectrum = {text:?} is {energy:?} at k = {k}\nallowed: zero or positive finite numbers"
                 );
@@ -97,7 +95,6 @@ impl IsotropicTurbulence {
         }
         let sum: f64 = energies.iter().sum();
         if !(sum > 0.0 && sum.is_finite()) {
-            let text = self.spectrum.text();
             let sentence = format!(
                 "spectrum = {text:?} sums to {sum:?} over the wavenumbers that the grid holds\nallowed: a positive finite sum"
             );

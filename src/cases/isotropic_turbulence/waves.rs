@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use num_complex::Complex;
 
-use crate::splitmix::{STEP, mixed, unit};
+use crate::splitmix::{mixed, number, unit};
 
 /// What a mode is but for its amplitudes: that of −m is the conjugate, and each part has the length 1.
 pub(super) struct Wave {
@@ -26,9 +26,9 @@ impl Wave {
         // Of m and −m the one whose first component that is not zero is positive has the numbers.
         let is_other = periods.into_iter().find(|&m| m != 0.0).is_some_and(|m| m < 0.0);
         let [periods, k] = [periods, k].map(|of| of.map(|of| if is_other { -of } else { of }));
-        let number = numbers(seed, periods);
-        let phase = |n: u64| Complex::from_polar(1.0, TAU * number(n));
-        let share = if is_plane { 1.0 } else { number(0) };
+        let random = numbers(seed, periods);
+        let phase = |n: u64| Complex::from_polar(1.0, TAU * random(n));
+        let share = if is_plane { 1.0 } else { random(0) };
         let (alpha, beta) = (phase(1) * share.sqrt(), phase(2) * (1.0 - share).sqrt());
         let reference = if k[0] == 0.0 && k[1] == 0.0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
         let along = direction(k);
@@ -50,8 +50,8 @@ impl Wave {
 fn numbers(seed: u64, periods: [f64; 3]) -> impl Fn(u64) -> f64 {
     let [x, y, z] = periods.map(|m| (m as i64 as u64) & 0x1F_FFFF);
     let mode = x | y << 21 | z << 42;
-    let state = mixed(mixed(seed).wrapping_add((mode + 1).wrapping_mul(STEP)));
-    move |n| unit(mixed(state.wrapping_add((n + 1).wrapping_mul(STEP))))
+    let state = number(mixed(seed), mode.wrapping_add(1));
+    move |n| unit(number(state, n + 1))
 }
 
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
