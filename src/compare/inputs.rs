@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::config;
-use crate::error::{Error, Result};
-use crate::io::read_text;
+use crate::error::Result;
+use crate::io::{malformed, read_text};
 
 /// Keys with their values as TOML, `grid.points` and the like.
 pub(super) type Input = BTreeMap<String, String>;
@@ -51,10 +51,8 @@ fn differences(inputs: &[&Input]) -> Vec<(String, Vec<String>)> {
 /// `grid.points` and the like of a run's `config.toml`, with their values as TOML.
 pub(super) fn input(directory: &Path) -> Result<Input> {
     let path = directory.join("config.toml");
-    let wrong =
-        |why: toml::de::Error| Error::Format { path: path.clone(), what: why.message().into() };
     let text = read_text(&path)?;
-    let table: toml::Table = text.parse().map_err(wrong)?;
+    let table = text.parse::<toml::Table>().map_err(|why| malformed(&path, why.message()))?;
     let mut keys = Input::new();
     flatten("", &table, &mut keys);
     // What one input leaves to its case another may say.

@@ -42,7 +42,7 @@ pub struct Comparison {
 /// # Errors
 /// Where a directory holds no run, or a file of one is damaged, or the page cannot be written.
 pub fn compare(options: &CompareOptions) -> Result<Comparison> {
-    let out = options.page()?;
+    let out = options::page_path(&options.out, options.runs.len())?;
     let runs = runs::read(&options.runs)?;
     let mut notes = runs::notes(&runs);
     let common_time = runs::common_time(&runs);

@@ -33,13 +33,6 @@ fn finite(text: &str) -> std::result::Result<f64, String> {
     number.ok_or_else(|| "a time is a finite number".into())
 }
 
-impl CompareOptions {
-    /// Where the page goes.
-    pub(super) fn page(&self) -> Result<PathBuf> {
-        page_path(&self.out, self.runs.len())
-    }
-}
-
 /// Where a page of so many runs goes.
 pub(super) fn page_path(out: &Path, runs: usize) -> Result<PathBuf> {
     let most = Line::SIDE_BY_SIDE.len();

@@ -7,13 +7,14 @@ use clap::Args;
 
 use super::inputs::{Input, different_keys};
 use super::options::page_path;
-use super::page::{HISTORIES, spectra};
+use super::page::{history, spectra};
 use super::runs::{self, Run};
 use crate::error::{Error, Result};
-use crate::io::figures::{Figure, powers};
+use crate::io::figures::{Figure, cited};
 use crate::io::page::{self, Page, Table, check_replaceable, escape};
-use crate::io::plot::{Curve, Line, Plot};
+use crate::io::plot::{Curve, Line};
 use crate::io::report::{capital, figures_at_the_end};
+use crate::io::scale::extremes;
 use crate::io::{Series, USER_REFERENCE, make_directory_of, read_text, refused, statistics};
 
 /// Roundings of a column that keeps its value: more are a change.
@@ -101,7 +102,7 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
     notes.extend(more);
     let references = References::read(&options.runs, &labels)?;
     let mut figures: Vec<Figure> =
-        columns.iter().map(|name| history(name, &runs, &references)).collect();
+        columns.iter().map(|name| with_references(name, &runs, &references)).collect();
     if options.columns.is_empty() {
         notes.extend(spectra(&runs, None, &mut figures));
         figures.extend(at_the_end(&options.runs, &runs)?);
@@ -198,9 +199,7 @@ fn changes(name: &str, runs: &[Run]) -> bool {
     runs.iter().any(|run| {
         let range = |name: &str| {
             let values = run.series.column(name).into_iter().flatten();
-            let finite = values.copied().filter(|value| value.is_finite());
-            finite
-                .fold([f64::MAX, f64::MIN], |[low, high], value| [low.min(value), high.max(value)])
+            extremes(values.copied().filter(|value| value.is_finite()))
         };
         let [low, high] = range(name);
         let energy = range("kinetic_energy")[1];
@@ -214,26 +213,16 @@ fn changes(name: &str, runs: &[Run]) -> bool {
 }
 
 /// A column of all runs over time, or over steps where these are those of steady flows.
-fn history(name: &str, runs: &[Run], references: &References) -> Figure {
+fn with_references(name: &str, runs: &[Run], references: &References) -> Figure {
     let (drawn, x_label) = runs::histories(runs);
+    let mut figure = history(name, drawn.iter(), x_label);
     let timed = drawn.iter().filter(|(run, _)| !run.is_steady());
     let end = timed.map(|(run, _)| run.end()).reduce(f64::max);
-    let curves = drawn.iter().filter_map(|(run, line)| {
-        let (x, y) = run.curve(name)?;
-        Some(Curve::new(&run.name, *line, x, y))
-    });
-    let mut curves: Vec<Curve> = curves.collect();
     let (of_others, sources) = end.map(|end| references.curves(name, end)).unwrap_or_default();
-    curves.extend(of_others);
-    let known = HISTORIES.iter().find(|known| known.0 == name);
-    let words = capital(&name.replace('_', " "));
-    let (title, label, caption, logarithmic) = match known {
-        Some(&(_, title, label, caption, logarithmic)) => (title, label, caption, logarithmic),
-        None => (words.as_str(), name, "", name == "residual"),
-    };
-    let plot = Plot { logarithmic, x_label, ..Plot::over_time(title, label, curves) };
-    let caption = [caption.to_string()].into_iter().chain(sources).filter(|part| !part.is_empty());
-    Figure { name: name.to_string().into(), plot, caption: caption.collect::<Vec<_>>().join(" ") }
+    figure.plot.curves.extend(of_others);
+    let caption = [figure.caption].into_iter().chain(sources).filter(|part| !part.is_empty());
+    figure.caption = caption.collect::<Vec<_>>().join(" ");
+    figure
 }
 
 /// Curves of others: each table once, however many runs have it.
@@ -272,7 +261,7 @@ impl References {
             let (time, values) = (series.column("time")?, series.column(column)?);
             let covered = time.partition_point(|&time| time <= end);
             let curve = Curve::new(label, *line, &time[..covered], values);
-            let source = powers(&escape(series.comments().join(" ").trim_end_matches('.')));
+            let source = cited(&series.comments().join(" "));
             Some((curve, format!("{}: {source}.", escape(&capital(label)))))
         });
         of.unzip()

@@ -9,10 +9,11 @@ use crate::io::figures::Figure;
 use crate::io::make_directory_of;
 use crate::io::page::{self, Page, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
+use crate::io::report::capital;
 use crate::io::statistics::spectrum_plot;
 
 /// The histories: column, title, label, caption, whether y is logarithmic.
-pub(super) const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
+const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
     ("kinetic_energy", "Kinetic energy", "kinetic energy E", "E = ⟨ρ u·u⟩ / 2.", false),
     ("dissipation", "Dissipation", "dissipation ε", "From gradients: ε = ⟨τ : ∇u⟩.", false),
     ("enstrophy", "Enstrophy", "enstrophy Ω", "Ω = ⟨ρ ω·ω⟩ / 2.", false),
@@ -31,23 +32,36 @@ pub(super) const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
 pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
     let mut figures: Vec<Figure> = Vec::new();
     let (drawn, x_label) = histories(runs);
-    for (name, title, label, caption, logarithmic) in HISTORIES {
+    for (name, ..) in HISTORIES {
         // Of the dissipation of an inviscid flow there is only round-off to see.
         let seen =
             drawn.iter().filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
-        let curves: Vec<Curve> = seen
-            .filter_map(|(run, line)| {
-                let (x, values) = run.curve(name)?;
-                Some(Curve::new(&run.name, *line, x, values))
-            })
-            .collect();
-        if !curves.is_empty() {
-            let plot = Plot { logarithmic, x_label, ..Plot::over_time(title, label, curves) };
-            figures.push(Figure { name: name.into(), plot, caption: caption.into() });
+        let figure = history(name, seen, x_label);
+        if !figure.plot.curves.is_empty() {
+            figures.push(figure);
         }
     }
     let notes = spectra(runs, time, &mut figures);
     (figures, notes)
+}
+
+/// A column of the series of runs, which are drawn with these lines.
+pub(super) fn history<'a>(
+    name: &str,
+    drawn: impl Iterator<Item = &'a (&'a Run, Line)>,
+    x_label: &'static str,
+) -> Figure {
+    let curves = drawn.filter_map(|(run, line)| {
+        let (x, values) = run.curve(name)?;
+        Some(Curve::new(&run.name, *line, x, values))
+    });
+    let words = capital(&name.replace('_', " "));
+    let known = HISTORIES.into_iter().find(|known| known.0 == name);
+    let (_, title, label, caption, logarithmic) =
+        known.unwrap_or((name, &words, name, "", name == "residual"));
+    let plot = Plot::over_time(title, label, curves.collect());
+    let plot = Plot { logarithmic, x_label, ..plot };
+    Figure { name: name.to_string().into(), plot, caption: caption.into() }
 }
 
 /// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have; of steady runs the last. Returns

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::io::directory::check_access;
 use crate::io::plot::Line;
 use crate::io::spectra::{Spectra, Spectrum};
-use crate::io::{Series, Summary};
+use crate::io::{Series, Summary, malformed, optional};
 
 /// One run.
 pub(super) struct Run {
@@ -118,21 +118,19 @@ fn read_one(path: &Path) -> Result<Run> {
     let file = path.join("series.csv");
     let series = Series::read(&file)?;
     let time = series.required("time")?;
-    let wrong = |what: &str| Error::Format { path: file.clone(), what: what.into() };
     if time.is_empty() {
-        return Err(wrong(
-            "there are no rows: the run stopped before its first output, or the file was cut",
-        ));
+        let what =
+            "there are no rows: the run stopped before its first output, or the file was cut";
+        return Err(malformed(&file, what));
     }
     if !time.iter().all(|t| t.is_finite()) || !time.is_sorted() {
-        return Err(wrong("the times do not increase from row to row"));
+        return Err(malformed(&file, "the times do not increase from row to row"));
     }
-    let spectra = path.join("statistics/spectra.csv");
     Ok(Run {
         name: path.display().to_string(),
         input: input(path)?,
         summary: Summary::read(&path.join("summary.json"))?,
-        spectra: spectra.exists().then(|| Spectra::read(&spectra)).transpose()?,
+        spectra: optional(&path.join("statistics/spectra.csv"), Spectra::read)?,
         series,
     })
 }

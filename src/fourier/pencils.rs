@@ -48,14 +48,13 @@ impl Pencils {
 
 /// The values at the points of this rank's box of `want`, of the same grid as `have`. Where all ranks have what they want nothing
 /// is copied. Collective.
-pub(crate) fn carry<T: Plain>(
+pub(crate) fn carry<T: Plain + Default>(
     comm: &dyn Communicator,
     have: &Boxes,
     want: &Boxes,
     values: Vec<T>,
-    zero: T,
 ) -> Vec<T> {
-    if have == want { values } else { redistribute(comm, have, want, 1, &values, zero) }
+    if have == want { values } else { redistribute(comm, have, want, 1, &values, T::default()) }
 }
 
 #[cfg(test)]

@@ -33,12 +33,12 @@ pub fn resample(
             continue;
         }
         let pencils = Pencils::new(axis, points, ranks);
-        values = carry(comm, &have, &pencils.boxes(), values, 0.0);
+        values = carry(comm, &have, &pencils.boxes(), values);
         values = lines_of(axis, pencils.block(rank).points, &values, to);
         points[axis.index()] = to;
         have = pencils.stretched(axis, to).boxes();
     }
-    carry(comm, &have, &Boxes::blocks(decomposition, to_points), values, 0.0)
+    carry(comm, &have, &Boxes::blocks(decomposition, to_points), values)
 }
 
 /// The lines along `axis` of a box with `to` points instead of those they have.

@@ -62,11 +62,6 @@ impl Fourier {
         }
     }
 
-    /// Points of the fields.
-    pub fn points(&self) -> [usize; 3] {
-        self.points
-    }
-
     /// Those that this rank holds of a field that is zero: where modes are put together.
     pub fn no_modes(&self, comm: &dyn Communicator) -> Modes {
         let block = self.last().block(comm.rank());
@@ -76,7 +71,7 @@ impl Fourier {
     /// The modes of a field, from its values at the points of this rank's block. Collective.
     pub fn forward(&self, comm: &dyn Communicator, values: Vec<f64>) -> Modes {
         let rank = comm.rank();
-        let values = carry(comm, &self.blocks(), &self.lines.boxes(), values, 0.0);
+        let values = carry(comm, &self.blocks(), &self.lines.boxes(), values);
         let per_point = 1.0 / self.points.iter().product::<usize>() as f64;
         let plan = &self.plans[0][0];
         let kept = self.points[0] / 2 + 1;
@@ -92,7 +87,7 @@ impl Fourier {
         drop(values);
         for pair in self.stages.windows(2) {
             let (axis, pencils) = pair[1];
-            modes = carry(comm, &pair[0].1.boxes(), &pencils.boxes(), modes, Complex::ZERO);
+            modes = carry(comm, &pair[0].1.boxes(), &pencils.boxes(), modes);
             modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][0]);
         }
         Modes { points: self.points, block: self.last().block(rank), values: modes }
@@ -105,7 +100,7 @@ impl Fourier {
         for pair in self.stages.windows(2).rev() {
             let (axis, pencils) = pair[1];
             modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][1]);
-            modes = carry(comm, &pencils.boxes(), &pair[0].1.boxes(), modes, Complex::ZERO);
+            modes = carry(comm, &pencils.boxes(), &pair[0].1.boxes(), modes);
         }
         let (n, plan) = (self.points[0], &self.plans[0][1]);
         let lines = self.stages[0].1.block(rank).points;
@@ -121,7 +116,7 @@ impl Fourier {
                 }
             });
         drop(modes);
-        carry(comm, &self.lines.boxes(), &self.blocks(), values, 0.0)
+        carry(comm, &self.lines.boxes(), &self.blocks(), values)
     }
 
     /// How fields lie.

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use crate::Result;
 use crate::io::figures::{Figure, number};
+use crate::io::optional;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::round_off::{RoundOff, largest};
+use crate::io::scale::extremes;
 use crate::io::series::Series;
 
 /// At the points of a body's wall: x, y, the length of the wall up to there, and the coefficients of pressure and friction.
@@ -16,11 +18,7 @@ pub(crate) const SURFACE: &str = "surface.csv";
 /// # Errors
 /// Where it is damaged.
 pub(crate) fn surface_figure(run_dir: &Path, end: f64) -> Result<Option<Figure>> {
-    let path = run_dir.join(SURFACE);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let table = Series::read(&path)?;
+    let Some(table) = optional(&run_dir.join(SURFACE), Series::read)? else { return Ok(None) };
     let [x, y, length, pressure, friction] =
         ["x", "y", "length", "pressure_coefficient", "friction_coefficient"]
             .map(|name| table.required(name));
@@ -86,7 +84,7 @@ impl Shedding {
         let half = 0.5 * (time.first()? + time.last()?);
         let from = time.partition_point(|&t| t < half);
         let (time, drag, lift) = (&time[from..], &drag[from..], &lift[from..]);
-        let [low, high] = range(lift);
+        let [low, high] = extremes(lift.iter().copied());
         let middle = 0.5 * (low + high);
         let rises = (1..lift.len()).filter(|&i| lift[i - 1] < middle && lift[i] >= middle);
         let rises: Vec<(usize, f64)> = rises
@@ -97,12 +95,12 @@ impl Shedding {
             .collect();
         let lengths: Vec<f64> = rises.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
         let heights = rises.windows(2).map(|pair| {
-            let [low, high] = range(&lift[pair[0].0..pair[1].0]);
+            let [low, high] = extremes(lift[pair[0].0..pair[1].0].iter().copied());
             high - low
         });
         let heights: Vec<f64> = heights.collect();
         let alike = |of: &[f64]| {
-            let [low, high] = range(of);
+            let [low, high] = extremes(of.iter().copied());
             high - low <= SPREAD * high
         };
         let is_periodic = lengths.len() >= PERIODS && alike(&lengths) && alike(&heights);
@@ -126,11 +124,6 @@ impl Shedding {
             number(self.lift)
         )
     }
-}
-
-fn range(values: &[f64]) -> [f64; 2] {
-    let start = [f64::INFINITY, f64::NEG_INFINITY];
-    values.iter().fold(start, |[low, high], x| [low.min(*x), high.max(*x)])
 }
 
 /// The mean over time, by trapezia.

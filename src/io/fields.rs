@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::directory::{KINDS, entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
 use super::vtk::{FieldData, PartFile, write_parallel};
-use super::{make_directory_of, read_json, remove_file, sync_file, write_json, write_whole};
+use super::{
+    make_directory_of, optional, read_json, remove_file, sync_file, write_json, write_whole,
+};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Decomposition, Grid};
@@ -76,7 +78,7 @@ impl FieldWriter {
             |name: &str| step_of(name).is_some_and(|step| last.is_some_and(|last| step <= last));
         for in_pieces in [true, false] {
             let path = self.series(in_pieces);
-            let found = path.exists().then(|| read_json::<FieldIndex>(&path)).transpose();
+            let found = optional(&path, read_json::<FieldIndex>);
             // What is damaged is made again where it is known what was written.
             let found = if written.is_some() { found.unwrap_or(None) } else { found? };
             let found = found.map_or(Vec::new(), |index| index.files);

@@ -11,6 +11,30 @@ use crate::io::series::Series;
 use crate::io::summary::{Summary, kmax_etas};
 use crate::io::verdict::RESOLVED_KMAX_ETA;
 
+/// Names of the figures that are not in the tables below.
+const OTHERS: [&str; 14] = [
+    "kinetic_energy",
+    "dissipation",
+    "budget",
+    "surface",
+    "resolution",
+    "profile",
+    "spectra",
+    "structure",
+    "gradients",
+    "reynolds_number",
+    "scales",
+    "skewness",
+    "wall_units",
+    "stresses",
+];
+
+/// Whether a report may have a figure of this name.
+pub(super) fn is_figure(name: &str) -> bool {
+    let in_tables = PLAIN.iter().map(|plain| plain.0).chain(PASSIVE.iter().map(|it| it.0));
+    in_tables.chain(OTHERS).any(|known| known == name)
+}
+
 /// A plot of the report.
 pub(crate) struct Figure {
     /// File name without `.svg`.
@@ -174,20 +198,7 @@ pub(crate) fn figures(
         plot.logarithmic = ["error", "residual"].contains(&name);
         Some(Figure { name: name.into(), plot, caption: caption.into() })
     });
-    let [
-        enstrophy,
-        forcing,
-        coefficient,
-        gradient,
-        friction,
-        drag,
-        lift,
-        variance,
-        range,
-        mut error,
-        residual,
-        work,
-    ] = plain;
+    let [enstrophy, forces @ .., lift, variance, range, mut error, residual, work] = plain;
     if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
         error.caption = "Distance of the scalar from the exact solution.".into();
     }
@@ -198,15 +209,12 @@ pub(crate) fn figures(
     if let (Some(lift), Some(shedding)) = (&mut lift, Shedding::of(series, &round_off)) {
         lift.caption = format!("{} {}", lift.caption, shedding.sentence());
     }
-    let (energy, dissipation) =
-        (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
+    let energy = kinetic_energy(&over, reference);
+    let dissipation = dissipation(&over, reference, summary);
     let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
-    let resolution = resolution(&over, summary);
-    let driven = [forcing, coefficient, gradient, friction, drag, lift];
-    let flow =
-        [energy, dissipation, enstrophy, budget].into_iter().chain(driven).chain([resolution]);
-    let all = flow.chain([variance, range, error, residual, work]).chain(passive(&over));
-    let mut all: Vec<Figure> = all.flatten().collect();
+    let all = [energy, dissipation, enstrophy, budget].into_iter().chain(forces);
+    let all = all.chain([lift, resolution(&over, summary), variance, range, error, residual, work]);
+    let mut all: Vec<Figure> = all.chain(passive(&over)).flatten().collect();
     if steady {
         all.iter_mut().for_each(|figure| figure.plot.x_label = "step");
     }
@@ -249,13 +257,16 @@ fn passive(over: &Over) -> [Option<Figure>; 2] {
 }
 
 fn source(reference: Option<&Reference>) -> String {
-    reference.map_or(String::new(), |r| {
-        format!(" Reference: {}.", powers(&escape(r.source.trim_end_matches('.'))))
-    })
+    reference.map_or(String::new(), |r| format!(" Reference: {}.", cited(&r.source)))
+}
+
+/// Where data comes from, as HTML without a full stop.
+pub(crate) fn cited(source: &str) -> String {
+    powers(&escape(source.trim_end_matches('.')))
 }
 
 /// `64^3` of a plain text as HTML has it.
-pub(crate) fn powers(html: &str) -> String {
+fn powers(html: &str) -> String {
     let mut parts = html.split('^');
     let first = parts.next().unwrap_or_default().to_string();
     parts.fold(first, |text, part| {
@@ -407,14 +418,5 @@ mod tests {
             shown,
             ["0", "0.0126", "2.00", "12.3", "8430", "−0.500", "3.5·10<sup>−18</sup>", "inf"]
         );
-    }
-
-    /// A figure that makes a run directory one that no run goes on with.
-    #[test]
-    fn a_run_may_write_every_figure() {
-        let passive = PASSIVE.map(|(name, ..)| name);
-        for name in PLAIN.map(|(name, ..)| name).into_iter().chain(passive) {
-            assert!(crate::io::directory::is_of_a_run(&format!("plots/{name}.svg")), "{name}");
-        }
     }
 }

@@ -14,6 +14,7 @@ use std::{fs, thread};
 
 use tiny_http::{Header, Method, Request, Response, Server};
 
+use super::directory::entries;
 use super::report::live_page;
 use super::series::xxh3;
 use super::summary::Summary;
@@ -153,7 +154,8 @@ impl Shared {
         }
         let state = if ended { "ended" } else { "goes on" };
         let headers = [("Kolmo-Run", state), ("ETag", made.tag.as_str())];
-        let known = header(&request, "If-None-Match").is_some_and(|known| known == made.tag);
+        let known =
+            values_of(&request, "If-None-Match").next().is_some_and(|known| known == made.tag);
         match (known, made.html.is_empty()) {
             (_, true) => self.send(request, (200, PREPARED.into()), &[], ended),
             (true, false) => self.send(request, (304, String::new()), &headers, ended),
@@ -200,12 +202,9 @@ fn refusal(request: &Request) -> Option<(u16, &'static str)> {
         let (name, port) = host.split_once(':').unwrap_or((host, "80"));
         ["127.0.0.1", "localhost"].contains(&name) && port.parse::<u16>().is_ok()
     };
-    let named: Vec<&Header> =
-        request.headers().iter().filter(|header| header.field.equiv("Host")).collect();
-    match (&named[..], request.method(), request.url()) {
-        ([host], ..) if !is_here(host.value.as_str()) => {
-            Some((403, "this page is read at 127.0.0.1 alone\n"))
-        }
+    let hosts: Vec<&str> = values_of(request, "Host").collect();
+    match (&hosts[..], request.method(), request.url()) {
+        ([host], ..) if !is_here(host) => Some((403, "this page is read at 127.0.0.1 alone\n")),
         ([_], Method::Get | Method::Head, "/") => None,
         // Browsers ask for a picture of the page without being told to.
         ([_], Method::Get | Method::Head, "/favicon.ico") => Some((204, "")),
@@ -215,9 +214,9 @@ fn refusal(request: &Request) -> Option<(u16, &'static str)> {
     }
 }
 
-fn header<'a>(request: &'a Request, name: &'static str) -> Option<&'a str> {
-    let mut headers = request.headers().iter();
-    headers.find(|header| header.field.equiv(name)).map(|header| header.value.as_str())
+fn values_of<'a>(request: &'a Request, name: &'static str) -> impl Iterator<Item = &'a str> {
+    let named = request.headers().iter().filter(move |header| header.field.equiv(name));
+    named.map(|header| header.value.as_str())
 }
 
 fn response((code, text): (u16, String), more: &[(&str, &str)]) -> Response<Cursor<Vec<u8>>> {
@@ -244,8 +243,7 @@ fn response((code, text): (u16, String), more: &[(&str, &str)]) -> Response<Curs
 
 /// What the page of a run is made of, as lengths and times of its files.
 fn stamp(directory: &Path, ended: bool) -> String {
-    let tables = fs::read_dir(directory.join("statistics")).into_iter().flatten().flatten();
-    let mut tables: Vec<PathBuf> = tables.map(|entry| entry.path()).collect();
+    let mut tables = entries(&directory.join("statistics"));
     tables.sort();
     let names =
         ["series.csv", "slices/slices.json", "summary.json"].map(|name| directory.join(name));
@@ -264,9 +262,10 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a request as it is sent.
-    fn ask(port: u16, request: &str) -> String {
+    /// The answer to a request of `host`.
+    fn asked(port: u16, line: &str, host: &str) -> String {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let request = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -274,9 +273,7 @@ mod tests {
     }
 
     fn status(port: u16, line: &str, host: &str) -> String {
-        let answer =
-            ask(port, &format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
-        answer.split(' ').nth(1).unwrap().to_string()
+        asked(port, line, host).split(' ').nth(1).unwrap().to_string()
     }
 
     #[test]
@@ -306,17 +303,11 @@ mod tests {
         ] {
             assert_eq!(status(port, line, host), code, "{line} at {host}");
         }
-        let two = ask(
-            port,
-            &format!("GET / HTTP/1.1\r\nHost: {here}\r\nHost: a\r\nConnection: close\r\n\r\n"),
-        );
+        let two = asked(port, "GET /", &format!("{here}\r\nHost: a"));
         assert!(two.starts_with("HTTP/1.1 400"), "{two}");
-        let page =
-            ask(port, &format!("GET / HTTP/1.1\r\nHost: {here}\r\nConnection: close\r\n\r\n"));
-        assert!(
-            page.contains("The run is prepared") && page.contains("default-src 'none'"),
-            "{page}"
-        );
+        let page = asked(port, "GET /", &here);
+        let is_prepared = page.contains("The run is prepared");
+        assert!(is_prepared && page.contains("default-src 'none'"), "{page}");
     }
 
     #[test]

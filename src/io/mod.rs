@@ -24,6 +24,7 @@ pub mod checkpoint;
 pub mod directory;
 pub mod fields;
 pub(crate) mod figures;
+mod floats;
 mod grid_file;
 pub mod live;
 pub(crate) mod open;
@@ -141,8 +142,13 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
 }
 
 /// The error of a file at `path` that does not hold what it should.
-fn malformed(path: &Path, why: impl std::fmt::Display) -> Error {
+pub(crate) fn malformed(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::Format { path: path.to_path_buf(), what: why.to_string() }
+}
+
+/// What `read` finds at a path; `None` where nothing is there.
+pub(crate) fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
+    path.exists().then(|| read(path)).transpose()
 }
 
 /// The text of a file that a run directory should hold.

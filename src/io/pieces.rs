@@ -9,8 +9,7 @@ use std::ops::Range;
 use super::vtk::{FieldData, ImageGrid};
 use crate::comm::Communicator;
 use crate::grid::{Block, Boxes, Decomposition, Grid, redistribute, redistribute_into};
-use crate::real::Plain;
-use crate::real::Values;
+use crate::real::{Plain, Values};
 
 /// Points of a grid: every `stride`-th along each axis, from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +45,11 @@ impl Selection {
     }
 
     /// The same, but for the points across axis `a`, of which it takes those next to `coordinate`.
-    pub fn across(self, grid: &Grid, a: usize, coordinate: f64) -> Self {
-        let Self { mut first, mut points, stride, mut closed } = self;
+    pub fn across(mut self, grid: &Grid, a: usize, coordinate: f64) -> Self {
         // One period behind the first points are the first points.
-        first[a] = nearest(grid, a, coordinate) % grid.points[a];
-        (points[a], closed[a]) = (1, false);
-        Self { first, points, stride, closed }
+        self.first[a] = nearest(grid, a, coordinate) % grid.points[a];
+        (self.points[a], self.closed[a]) = (1, false);
+        self
     }
 
     /// The points as a grid of their own.
@@ -101,12 +99,7 @@ impl Selection {
         })
     }
 
-    /// Those of `part` in a block of the grid, counted among the selected.
-    fn within(&self, block: &Block, part: &Block) -> Block {
-        self.of_boxes(&Boxes::on_rank_0(*block), part).of(0)
-    }
-
-    /// The same of all `boxes` of the grid.
+    /// The points of `part` in `boxes` of the grid, counted among the selected.
     fn of_boxes(&self, boxes: &Boxes, part: &Block) -> Boxes {
         let shift = self.shift(part);
         let count = |at: usize, a: usize| {
@@ -127,8 +120,9 @@ impl Selection {
     }
 
     fn pick<T: Copy>(&self, block: &Block, components: usize, values: &[T]) -> Vec<T> {
-        let parts: Vec<_> =
-            self.parts().iter().map(|part| (self.within(block, part), self.shift(part))).collect();
+        let own = Boxes::on_rank_0(*block);
+        let within = |part: &Block| (self.of_boxes(&own, part).of(0), self.shift(part));
+        let parts: Vec<_> = self.parts().iter().map(within).collect();
         let [nx, ny, _] = block.points;
         let points: usize = parts.iter().map(|(selected, _)| selected.len()).sum();
         let mut picked = Vec::with_capacity(points * components);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::plot::{Curve, Line, Plot, Point, drawable, thinned};
 use super::progress::visible;
-use super::scale::Scale;
+use super::scale::{Scale, extremes};
 
 /// More points than this of a curve make pages heavy.
 const MOST_POINTS: usize = 4000;
@@ -52,10 +52,7 @@ impl Plot {
         let mut curves: Vec<CurveData> =
             self.curves.iter().map(|curve| curve_data(curve, &mut x)).collect();
         if let Some((value, label)) = &self.mark {
-            let ends = x
-                .iter()
-                .flatten()
-                .fold([f64::MAX, f64::MIN], |[low, high], &x: &f64| [low.min(x), high.max(x)]);
+            let ends = extremes(x.iter().flatten().copied());
             let points =
                 if ends[0] <= ends[1] { ends.map(|x| (x, *value)).to_vec() } else { Vec::new() };
             curves.push(curve_data(

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use crate::Result;
+use crate::grid::Axis;
 use crate::io::figures::Figure;
-use crate::io::malformed;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::series::Series;
+use crate::io::{malformed, optional};
 
 /// The file: a coordinate, what was computed, and what is exact.
 pub(crate) const PROFILE: &str = "profile.csv";
@@ -17,18 +18,12 @@ pub(crate) const PROFILE: &str = "profile.csv";
 /// Where it is damaged.
 pub(crate) fn figure(run_dir: &Path, end: f64) -> Result<Option<Figure>> {
     let path = run_dir.join(PROFILE);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let table = Series::read(&path)?;
+    let Some(table) = optional(&path, Series::read)? else { return Ok(None) };
     let [axis, quantity, _] = table.names() else {
         return Err(malformed(&path, "a profile has three columns"));
     };
-    let x_label = match &**axis {
-        "x" => "x",
-        "y" => "y",
-        "z" => "z",
-        other => return Err(malformed(&path, format!("`{other}` is no coordinate"))),
+    let Some(x_label) = Axis::ALL.map(Axis::name).into_iter().find(|name| name == axis) else {
+        return Err(malformed(&path, format!("`{axis}` is no coordinate")));
     };
     // The density of small waves is nearly one.
     let (label, base) = match &**quantity {

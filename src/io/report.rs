@@ -18,7 +18,7 @@ use crate::io::statistics;
 use crate::io::summary::Summary;
 use crate::io::user_reference::{USER_REFERENCE, draw_over};
 use crate::io::verdict::{Verdict, floored};
-use crate::io::{make_directory, malformed, read_json, read_text, write_text};
+use crate::io::{make_directory, malformed, optional, read_json, read_text, write_text};
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
 /// `summary.json`, and `reference.csv`, `user_reference.csv`, `profile.csv`, `slices/`, `statistics/` and
@@ -154,10 +154,6 @@ fn needed<T>(run_dir: &Path, name: &str, read: impl FnOnce(&Path) -> Result<T>) 
         false => "there is no such directory".into(),
     };
     Err(malformed(run_dir, what))
-}
-
-fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
-    path.exists().then(|| read(path)).transpose()
 }
 
 fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {

@@ -150,10 +150,15 @@ pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
     vec![from]
 }
 
+/// [smallest, largest]; [∞, −∞] where there is nothing.
+pub(crate) fn extremes(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let start = [f64::INFINITY, f64::NEG_INFINITY];
+    values.fold(start, |[low, high], value| [low.min(value), high.max(value)])
+}
+
 /// (smallest, largest); (0, 1) where there is nothing.
 pub(crate) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (min, max) =
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    let [min, max] = extremes(values);
     if min <= max { (min, max) } else { (0.0, 1.0) }
 }
 

@@ -134,15 +134,6 @@ impl SeriesWriter {
         if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
     }
 
-    /// The same as [`SeriesWriter::resume`] behind a row of the step `last`, which has to be there.
-    ///
-    /// # Errors
-    /// Where there is no such row, and as there; nothing is changed then.
-    pub fn resume_behind(path: &Path, columns: &[impl AsRef<str>], last: u64) -> Result<Self> {
-        Self::check(path, columns, last)?;
-        Self::resume(path, columns, Some(last))
-    }
-
     /// Append a row: `values` are those of the columns after `step`, each written with the fewest digits that read
     /// back to the same number.
     ///

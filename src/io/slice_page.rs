@@ -12,6 +12,7 @@ use super::plot_data::evenly;
 use super::scale::{Scale, round_ticks, tick};
 use super::slices::{Plane, SliceEntry, common_scale};
 use crate::Result;
+use crate::grid::Axis;
 
 /// So many times stand side by side at most.
 const MOST_STILLS: usize = 6;
@@ -23,8 +24,6 @@ const MOST_BYTES: u64 = 8 << 20;
 const STEPS_OF_COLOUR: u32 = 510;
 /// More numbers than these along an axis of a picture touch each other: one of its width, and one of a third of that or less.
 const MOST_TICKS: [usize; 2] = [5, 2];
-/// Names of the axes.
-const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What the report shows of `slices/` on a grid of `points`; nothing where that is empty.
 pub(super) fn show(
@@ -33,7 +32,7 @@ pub(super) fn show(
     mut entries: Vec<SliceEntry>,
     points: [usize; 3],
 ) -> Result<()> {
-    entries.retain(|entry| !entry.is_gone(run_dir));
+    entries.retain(|entry| entry.bytes(run_dir).is_some());
     entries.sort_by_key(|entry| entry.step);
     while let Some(first) = entries.first() {
         let quantity = first.quantity.clone();
@@ -54,7 +53,7 @@ fn show_one(
     let mut steps: Vec<u64> = entries.iter().map(|e| e.step).collect();
     steps.dedup();
     let Some(first) = entries.first() else { return Ok(()) };
-    let bytes: u64 = entries.iter().map(|entry| entry.bytes(run_dir)).sum();
+    let bytes: u64 = entries.iter().filter_map(|entry| entry.bytes(run_dir)).sum();
     let by_size = steps.len() as u64 * MOST_BYTES / bytes.max(1);
     let times = MOST_TIMES.min(usize::try_from(by_size).unwrap_or(MOST_TIMES)).max(MOST_STILLS);
     let shown = evenly(&steps, times);
@@ -82,7 +81,9 @@ fn show_one(
         let across = plane.axes()[2];
         // Where there is one plane, its place says nothing.
         let at = first.at.filter(|_| points[across] > 1);
-        let at = at.map_or(String::new(), |at| format!(" at {} = {}", AXES[across], tick(at, 1.0)));
+        let at = at.map_or(String::new(), |at| {
+            format!(" at {} = {}", Axis::ALL[across].name(), tick(at, 1.0))
+        });
         let name = plane.name();
         page.push(&format!(
             "<div class=\"plane\" id=\"plane-{}-{name}\" data-scale=\"{} {}\">\n<h3>Plane {name}{at}</h3>\n{}\n<div class=\"slices\">",
@@ -138,7 +139,7 @@ fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
 
 /// One picture between its axes.
 fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
-    let [right, up, _] = entry.plane.axes().map(|a| AXES[a]);
+    let [right, up, _] = entry.plane.axes().map(|a| Axis::ALL[a].name());
     let [along_right, along_up] = match entry.edges {
         Some([right, up]) => {
             let is_low = 3.0 * (up[1] - up[0]) < right[1] - right[0];

@@ -1,6 +1,6 @@
 //! Slices through the fields as PNG pictures, and `slices/slices.json`, which lists them.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -104,16 +104,13 @@ pub struct SliceEntry {
 }
 
 impl SliceEntry {
-    /// Whether its picture was removed from the `slices/` of `run_dir`.
-    pub(crate) fn is_gone(&self, run_dir: &Path) -> bool {
+    /// Bytes of its picture in the `slices/` of `run_dir`; `None` where that was removed, 0 where it cannot be looked at.
+    pub(crate) fn bytes(&self, run_dir: &Path) -> Option<u64> {
         let path = run_dir.join("slices").join(file(self.step, self.plane, &self.quantity));
-        path.symlink_metadata().is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound)
-    }
-
-    /// How long its picture is; 0 where it is none.
-    pub(crate) fn bytes(&self, run_dir: &Path) -> u64 {
-        let path = run_dir.join("slices").join(file(self.step, self.plane, &self.quantity));
-        path.symlink_metadata().map_or(0, |data| data.len())
+        match path.symlink_metadata() {
+            Err(why) if why.kind() == ErrorKind::NotFound => None,
+            data => Some(data.map_or(0, |data| data.len())),
+        }
     }
 
     /// The picture in the `slices/` of `run_dir`, as PNG.

@@ -3,33 +3,35 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::io::figures::{Figure, number, powers};
-use crate::io::page::escape;
+use crate::io::figures::{Figure, cited, number};
 use crate::io::plot::{Curve, Line, Plot, Point};
 use crate::io::series::Series;
 use crate::io::spectra::{ReferenceSpectrum, Spectra, Spectrum};
-use crate::io::wall_profiles;
+use crate::io::{optional, wall_profiles};
+
+/// What makes figures of a table.
+type Drawing = fn(&Series) -> Result<Vec<Figure>>;
+
+/// The tables in `statistics/` but that of spectra, and what makes figures of each.
+const TABLES: [(&str, Drawing); 4] = [
+    ("structure.csv", structure_figure),
+    ("gradients.csv", gradient_figure),
+    ("turbulence.csv", turbulence_figures),
+    ("profiles.csv", wall_profiles::figures),
+];
 
 /// The figures that the files in `run_dir` allow; none where there are none.
 pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
-    let present = |name: &str| Some(run_dir.join(name)).filter(|path| path.exists());
-    let table = |name: &str| present(name).map(|path| Series::read(&path)).transpose();
-    let reference = present("reference_spectrum.csv");
-    let reference = reference.map(|path| ReferenceSpectrum::read(&path)).transpose()?;
-    let spectra = present("statistics/spectra.csv").map(|path| Spectra::read(&path)).transpose()?;
-    let structure = table("statistics/structure.csv")?;
-    let gradients = table("statistics/gradients.csv")?;
-    let turbulence = table("statistics/turbulence.csv")?;
-    let profiles = table("statistics/profiles.csv")?;
-    let figures = [
-        spectra.and_then(|spectra| spectrum_figure(&spectra, reference.as_ref())),
-        structure.map(|table| structure_figure(&table)).transpose()?.flatten(),
-        gradients.map(|table| gradient_figure(&table)).transpose()?.flatten(),
-    ];
-    let turbulence = turbulence.map(|table| turbulence_figures(&table)).transpose()?;
-    let profiles = profiles.map(|table| wall_profiles::figures(&table)).transpose()?;
-    let tables = [turbulence, profiles].into_iter().flatten().flatten();
-    Ok(figures.into_iter().flatten().chain(tables).collect())
+    let reference = optional(&run_dir.join("reference_spectrum.csv"), ReferenceSpectrum::read)?;
+    let directory = run_dir.join("statistics");
+    let spectra = optional(&directory.join("spectra.csv"), Spectra::read)?;
+    let spectra = spectra.and_then(|spectra| spectrum_figure(&spectra, reference.as_ref()));
+    let mut figures = Vec::from_iter(spectra);
+    for (name, of_table) in TABLES {
+        let table = optional(&directory.join(name), Series::read)?;
+        figures.extend(table.map_or(Ok(Vec::new()), |table| of_table(&table))?);
+    }
+    Ok(figures)
 }
 
 /// Curves of spectra on logarithmic axes, with the slope of the inertial range; `smallest`: the wavenumber of the first shell.
@@ -85,7 +87,7 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
             line: Line::Reference,
             points: spectrum.points().into_iter().filter(|&(k, _)| k <= last).collect(),
         });
-        let (time, source) = (number(spectrum.time), powers(&escape(source.trim_end_matches('.'))));
+        let (time, source) = (number(spectrum.time), cited(source));
         caption += &format!(" Reference at t = {time}: {source}.");
     }
     let mut plot = spectrum_plot("Spectra", spectra.of_scalar, spectra.smallest(), curves);
@@ -100,10 +102,10 @@ pub(super) fn frame(time: f64, points: Vec<Point>) -> (f64, Vec<Curve>) {
 }
 
 /// Second-order longitudinal structure functions of the last time, along each axis.
-fn structure_figure(table: &Series) -> Result<Option<Figure>> {
+fn structure_figure(table: &Series) -> Result<Vec<Figure>> {
     let (time, r) = (table.required("time")?, table.required("r")?);
     let (axis, values) = (table.words("axis")?, table.required("longitudinal_2")?);
-    let Some(&last) = time.last() else { return Ok(None) };
+    let Some(&last) = time.last() else { return Ok(Vec::new()) };
     let along = |(name, line): (&str, Line)| {
         let rows = (0..r.len()).filter(|&row| time[row] == last && axis[row] == name);
         let points = rows.map(|row| (r[row], values[row])).filter(|&(r, v)| r > 0.0 && v > 0.0);
@@ -112,26 +114,26 @@ fn structure_figure(table: &Series) -> Result<Option<Figure>> {
     let curves = ["x", "y", "z"].into_iter().zip(Line::SIDE_BY_SIDE).map(along);
     let mut curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
     if curves.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let (far, level) = (largest(&curves, |point| point.0), largest(&curves, |point| point.1));
     let slope = [0.1 * far, 0.5 * far].map(|r| (r, 1.5 * level * (r / far).powf(2.0 / 3.0)));
     curves.push(Curve { label: "slope 2/3".into(), line: Line::Thin, points: slope.to_vec() });
-    Ok(Some(Figure {
+    Ok(vec![Figure {
         name: "structure".into(),
         plot: Plot::logarithmic("Structure functions", "distance r", "⟨(δu)²⟩", curves),
         caption: format!(
             "Mean square of the difference of the velocity along an axis between points r apart on it, at t = {last:.2}. \
              In the inertial range it goes as r<sup>2/3</sup> (Kolmogorov 1941), in the dissipative range as r²."
         ),
-    }))
+    }])
 }
 
 /// Densities of probability of the last time, one curve a quantity.
-fn gradient_figure(table: &Series) -> Result<Option<Figure>> {
+fn gradient_figure(table: &Series) -> Result<Vec<Figure>> {
     let (time, quantity) = (table.required("time")?, table.words("quantity")?);
     let (value, density) = (table.required("value")?, table.required("density")?);
-    let Some(&last) = time.last() else { return Ok(None) };
+    let Some(&last) = time.last() else { return Ok(Vec::new()) };
     let mut curves: Vec<Curve> = Vec::new();
     for row in (0..time.len()).filter(|&row| time[row] == last && density[row] > 0.0) {
         if curves.last().is_none_or(|curve| curve.label != quantity[row]) {
@@ -143,14 +145,14 @@ fn gradient_figure(table: &Series) -> Result<Option<Figure>> {
         }
     }
     if curves.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mut plot = Plot::over_time("Velocity gradients", "probability density", curves);
     (plot.x_label, plot.logarithmic) = ("gradient / its root mean square", true);
     let caption = format!(
         "Densities of probability over all points of ∂uᵢ/∂xᵢ (longitudinal) and ∂uᵢ/∂xⱼ (transverse), at t = {last:.2}."
     );
-    Ok(Some(Figure { name: "gradients".into(), plot, caption }))
+    Ok(vec![Figure { name: "gradients".into(), plot, caption }])
 }
 
 /// Reynolds number, lengths and shape of the gradients over time.

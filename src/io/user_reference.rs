@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::io::figures::{Figure, powers};
-use crate::io::page::escape;
+use crate::io::figures::{Figure, cited};
 use crate::io::plot::{Curve, Line};
 use crate::io::series::Series;
 use crate::io::{malformed, read_text};
@@ -58,8 +57,7 @@ pub(crate) fn draw_over(figures: &mut [Figure], table: &Series, end: f64) {
         let curve = Curve::new("your reference", Line::Ink, &time[..covered], values);
         figure.plot.curves.push(curve);
         if !source.is_empty() {
-            let source = powers(&escape(source.trim_end_matches('.')));
-            figure.caption += &format!(" Your reference: {source}.");
+            figure.caption += &format!(" Your reference: {}.", cited(&source));
         }
     }
 }

@@ -44,14 +44,8 @@ pub enum Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::Passed => "passed",
-            Self::Deviates => "deviates",
-            Self::Measured => "measured",
-            Self::NoReference => "no reference",
-            Self::UnderResolved => "under-resolved",
-            Self::NoVerdict => "no verdict",
-        })
+        // Its name in the JSON.
+        self.serialize(f)
     }
 }
 

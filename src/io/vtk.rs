@@ -13,15 +13,12 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 
 use crate::Result;
-use crate::grid::Block;
+use crate::grid::{Axis, Block};
 use crate::io::Whole;
 use crate::real::Values;
 
 /// The coordinates of the points of a curvilinear grid.
 const POINTS: &str = "type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"";
-
-/// What files call coordinates.
-const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What files call [`ImageGrid::repeats`]: field data of three numbers, 0 or 1.
 const REPEATS: &str = "last_plane_repeats_first";
@@ -105,14 +102,7 @@ impl<'a> PartFile<'a> {
     pub(super) fn with(mut self, field: &FieldData) -> Result<Self> {
         let fits = field.values.len() == self.part.len() * field.components;
         assert!(fits, "field `{}` does not fit its grid", field.name);
-        self.file.add(|to| {
-            writeln!(to, "<DataArray {} format=\"binary\">", field.attributes())?;
-            match &field.values {
-                Values::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
-                Values::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
-            }
-            writeln!(to, "\n</DataArray>")
-        })?;
+        self.file.add(|to| array(to, &field.attributes(), &field.values))?;
         Ok(self)
     }
 
@@ -123,17 +113,14 @@ impl<'a> PartFile<'a> {
             writeln!(to, "</PointData>")?;
             if let Some(plane) = &grid.plane {
                 let points = (0..part.len()).map(|at| grid.place(plane, part.index(at)));
-                writeln!(to, "<Points>\n<DataArray {POINTS} format=\"binary\">")?;
-                let numbers: Vec<f64> = points.flatten().collect();
-                binary(to, numbers.iter().map(|x| x.to_le_bytes()))?;
-                writeln!(to, "\n</DataArray>\n</Points>")?;
+                writeln!(to, "<Points>")?;
+                array(to, POINTS, &points.flatten().collect::<Vec<f64>>().into())?;
+                writeln!(to, "</Points>")?;
             } else if let Some(coordinates) = &grid.coordinates {
                 writeln!(to, "<Coordinates>")?;
-                for (a, name) in AXES.into_iter().enumerate() {
+                for (a, name) in Axis::ALL.map(Axis::name).into_iter().enumerate() {
                     let own = &coordinates[a][part.start[a]..part.start[a] + part.points[a]];
-                    writeln!(to, "<DataArray type=\"Float64\" Name=\"{name}\" format=\"binary\">")?;
-                    binary(to, own.iter().map(|x| x.to_le_bytes()))?;
-                    writeln!(to, "\n</DataArray>")?;
+                    array(to, &format!("type=\"Float64\" Name=\"{name}\""), &own.to_vec().into())?;
                 }
                 writeln!(to, "</Coordinates>")?;
             }
@@ -170,6 +157,16 @@ fn head(
          {repeats}</DataArray>\n</FieldData>",
         extent(part)?,
     )
+}
+
+/// An array with these attributes.
+fn array(to: &mut impl Write, attributes: &str, values: &Values) -> std::io::Result<()> {
+    writeln!(to, "<DataArray {attributes} format=\"binary\">")?;
+    match values {
+        Values::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+        Values::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+    }
+    writeln!(to, "\n</DataArray>")
 }
 
 /// The values behind the number of their bytes, in Base64.
@@ -216,7 +213,7 @@ pub(super) fn write_parallel(
         writeln!(to, "<PPoints>\n<PDataArray {POINTS}/>\n</PPoints>")?;
     } else if grid.coordinates.is_some() {
         writeln!(to, "<PCoordinates>")?;
-        for name in AXES {
+        for name in Axis::ALL.map(Axis::name) {
             writeln!(to, "<PDataArray type=\"Float64\" Name=\"{name}\"/>")?;
         }
         writeln!(to, "</PCoordinates>")?;

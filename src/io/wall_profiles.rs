@@ -29,15 +29,11 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
         true => format!("averaged over the last {} of time, at t = {last:.2}", number(weight)),
         false => format!("at t = {last:.2}"),
     };
-    let columns = |at: f64| -> Result<[Vec<f64>; 4]> {
-        Ok([
-            column("y_plus", at)?,
-            column("u_plus", at)?,
-            column("u_plus_van_driest", at)?,
-            column("coordinate", at)?,
-        ])
+    let columns = |at: f64| -> Result<Vec<Vec<f64>>> {
+        let names = ["y_plus", "u_plus", "u_plus_van_driest", "coordinate"];
+        names.into_iter().map(|name| column(name, at)).collect()
     };
-    let mut plot = velocity(columns(last)?);
+    let mut plot = velocity(&columns(last)?);
     if let Some(plot) = &mut plot {
         let shown = |&at: &f64| Ok(frame(at, half(&columns(at)?, 1)));
         plot.frames = times.iter().map(shown).collect::<Result<_>>()?;
@@ -89,8 +85,8 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
 }
 
 /// One of the columns over y⁺ in the half next to the lower wall.
-fn half(columns: &[Vec<f64>; 4], of: usize) -> Vec<Point> {
-    let [y_plus, .., y] = columns;
+fn half(columns: &[Vec<f64>], of: usize) -> Vec<Point> {
+    let [y_plus, .., y] = columns else { return Vec::new() };
     let (Some(low), Some(high)) = (y.first(), y.last()) else { return Vec::new() };
     let middle = 0.5 * (low + high);
     let points =
@@ -99,11 +95,11 @@ fn half(columns: &[Vec<f64>; 4], of: usize) -> Vec<Point> {
 }
 
 /// The half next to the lower wall; nothing where no shear is.
-fn velocity(columns: [Vec<f64>; 4]) -> Option<Plot> {
+fn velocity(columns: &[Vec<f64>]) -> Option<Plot> {
     let curve = |label: &str, line, points| Curve { label: label.into(), line, points };
     let mut curves = vec![
-        curve("u⁺", Line::Solid, half(&columns, 1)),
-        curve("van Driest", Line::Dashed, half(&columns, 2)),
+        curve("u⁺", Line::Solid, half(columns, 1)),
+        curve("van Driest", Line::Dashed, half(columns, 2)),
     ];
     let &(far, _) = curves[0].points.last()?;
     let between = |from: f64, to: f64, law: &dyn Fn(f64) -> f64| -> Vec<Point> {

@@ -46,7 +46,7 @@ pub fn structure_functions(
         // By component, separation and order.
         let mut found: Vec<f64> = Vec::new();
         for component in velocity {
-            let values = carry(comm, &have, &want, component.clone(), 0.0);
+            let values = carry(comm, &have, &want, component.clone());
             let wide = separations.len() * ORDERS.len();
             let rows = map_to_rows(points, axis, &values, wide, |line: &[f64], out, _| {
                 for (out, &s) in out.as_chunks_mut().0.iter_mut().zip(&separations) {

@@ -167,7 +167,7 @@ impl Running {
             return Err("averages without a last sample".into());
         }
         let mut times = self.began.into_iter().chain(last.map(|(time, _)| *time));
-        if self.duration.is_nan() || self.duration < 0.0 || times.any(|time| time > now) {
+        if self.duration < 0.0 || times.any(|time| time > now) {
             return Err("averages over times that are still to come".into());
         }
         Ok(())

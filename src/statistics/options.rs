@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// What statistics can be taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(into = "&'static str")]
+#[serde(rename_all = "lowercase")]
 pub enum Statistic {
     /// Means and second moments, of Reynolds and of Favre.
     Moments,
@@ -46,11 +46,5 @@ impl Statistic {
             Statistic::Turbulence => "turbulence",
             Statistic::Profiles => "profiles",
         }
-    }
-}
-
-impl From<Statistic> for &'static str {
-    fn from(statistic: Statistic) -> Self {
-        statistic.name()
     }
 }

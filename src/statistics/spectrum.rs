@@ -1,9 +1,7 @@
 //! Spectra over spherical shells of wavenumbers.
 //!
-//! A mode with m = (mₓ, m_y, m_z) periods in the box has the wavenumbers kₐ = 2π mₐ/Lₐ and lies in shell
-//! s = round(|k|/k₀), k₀ the smallest 2π/Lₐ of the axes along which something varies. A spectrum is the sum over all modes
-//! of a shell, of both signs (one-sided in |k|), not divided by the shell's width k₀: the sum over the shells is the volume
-//! average, to round-off (Parseval). The mean is shell 0 and nothing else is.
+//! A spectrum is the sum over all modes of a shell (see [`Shells`]), of both signs (one-sided in |k|), not divided by the shell's
+//! width k₀: the sum over the shells is the volume average, to round-off (Parseval). The mean is shell 0 and nothing else is.
 //!
 //! ```text
 //! energy                  Σ ½ |û|²                     sums to ½⟨u·u⟩

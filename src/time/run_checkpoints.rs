@@ -9,7 +9,7 @@ use super::run_loop::Run;
 use crate::config::CheckpointConfig;
 use crate::error::Result;
 use crate::io::RunDirectory;
-use crate::io::checkpoint::{self, OutputProgress, WriteOptions};
+use crate::io::checkpoint::{self, OutputProgress};
 use crate::io::progress::tell;
 use crate::io::series::TableMark;
 
@@ -26,8 +26,6 @@ impl Run<'_> {
         self.finish_checkpoint()?;
         let start = Instant::now();
         let asked = self.config.output.checkpoint.as_ref().unwrap_or(&UNASKED);
-        let CheckpointConfig { compress, asynchronous, files, .. } = *asked;
-        let manner = WriteOptions { compress, asynchronous, files };
         let step = self.simulation.steps();
         // The rows and the fields that it counts on are on disk first.
         let synced = self.sync_tables(step);
@@ -57,9 +55,9 @@ impl Run<'_> {
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);
         let of = (self.id, course);
-        let begun = self.simulation.begin_to_save(&path, of, manner);
+        let begun = self.simulation.begin_to_save(&path, of, *asked);
         self.writing = self.tolerate_failure(begun)?;
-        if !manner.asynchronous {
+        if !asked.asynchronous {
             self.finish_checkpoint()?;
         }
         self.spent("checkpoints", start);

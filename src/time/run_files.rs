@@ -48,10 +48,8 @@ impl Files {
                 SeriesWriter::create(&series, columns)?
             }
             Some(course) => {
-                let writer = match course.written.get("series") {
-                    Some(last) => SeriesWriter::resume_behind(&series, columns, *last)?,
-                    None => SeriesWriter::resume(&series, columns, None)?,
-                };
+                let last = course.written.get("series").copied();
+                let writer = SeriesWriter::resume(&series, columns, last)?;
                 cut_statistics(&directory, course)?;
                 log(&directory.join("log.jsonl"))?;
                 writer

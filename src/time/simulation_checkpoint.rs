@@ -14,8 +14,8 @@ use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::fourier::resample;
-use crate::io::RunId;
-use crate::io::checkpoint::{Checkpoint, Head, OutputProgress, WriteOptions, Writing};
+use crate::io::checkpoint::{Checkpoint, Head, OutputProgress, Writing};
+use crate::io::{CheckpointConfig, RunId};
 use crate::physics::TimeLevel;
 
 impl Simulation {
@@ -25,9 +25,8 @@ impl Simulation {
     /// On all ranks where one cannot write; what was there before is still there then.
     pub fn save(&self, path: &Path) -> Result<u64> {
         let comm = self.backend.comm();
-        let (run, course, manner) =
-            (RunId::shared(comm), OutputProgress::default(), WriteOptions::default());
-        self.begin_to_save(path, (run, course), manner)?.finish(comm)
+        let of = (RunId::shared(comm), OutputProgress::default());
+        self.begin_to_save(path, of, CheckpointConfig::LAST)?.finish(comm)
     }
 
     /// Begin to write what [`Simulation::save`] writes, of which run it is, and how far the outputs are. Collective.
@@ -38,7 +37,7 @@ impl Simulation {
         &self,
         path: &Path,
         (run, course): (RunId, OutputProgress),
-        manner: WriteOptions,
+        manner: CheckpointConfig,
     ) -> Result<Writing> {
         let comm = self.backend.comm();
         let before = self.implicit.as_ref().map(ImplicitStepper::state_before).transpose();

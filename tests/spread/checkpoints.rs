@@ -7,8 +7,8 @@ use std::sync::Arc;
 use kolmo::comm::{Communicator, Solo};
 use kolmo::config::Config;
 use kolmo::grid::{Block, Decomposition, Grid};
-use kolmo::io::RunId;
-use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress, WriteOptions, Writing};
+use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress, Writing};
+use kolmo::io::{CheckpointConfig, RunId};
 use kolmo::time::Simulation;
 
 use super::blocks::{blocks, whole};
@@ -245,7 +245,7 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
             let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
             let head = head_of(points, RunId::shared(&*comm));
             let manner =
-                WriteOptions { compress, asynchronous: compress, ..WriteOptions::default() };
+                CheckpointConfig { compress, asynchronous: compress, ..CheckpointConfig::LAST };
             let writing =
                 Writing::begin(&*comm, &cut, &path, &grid, head, &[values.into()], manner);
             writing.unwrap().finish(&*comm).unwrap();
@@ -296,7 +296,7 @@ fn a_field_goes_into_as_many_files_as_are_asked_for_and_is_read_on_any_ranks() {
                 let block = decomposition.block(comm.rank(), points);
                 let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
                 let head = head_of(points, RunId::shared(&*comm));
-                let manner = WriteOptions { compress: false, asynchronous, files };
+                let manner = CheckpointConfig { asynchronous, files, ..CheckpointConfig::LAST };
                 let (grid, values) = (&grid, [values.into()]);
                 Writing::begin(&*comm, &decomposition, &path, grid, head, &values, manner)
                     .unwrap()

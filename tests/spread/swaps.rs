@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use kolmo::comm::Solo;
 use kolmo::grid::Block;
-use kolmo::io::RunId;
-use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress, WriteOptions};
+use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress};
+use kolmo::io::{CheckpointConfig, RunId};
 use kolmo::time::Simulation;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -36,7 +36,7 @@ fn run_of(config: Config, directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
         }
         let path = checkpoint::path(directory, *step);
         let of = (id, OutputProgress::default());
-        let manner = WriteOptions::default();
+        let manner = CheckpointConfig::LAST;
         let writing = simulation.begin_to_save(&path, of, manner).unwrap();
         writing.finish(&Solo).unwrap();
         path

@@ -35,10 +35,10 @@ pub struct ArrayFile {
 
 /// What arrays are for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Use {
+pub(super) enum Use {
     /// Fields of a start.
     Start,
-    /// The points of a plane, which may have two dimensions.
+    /// The points of a plane: arrays of two dimensions, (ny, nx), have one plane.
     Grid,
 }
 
@@ -70,8 +70,8 @@ enum Entry {
 impl Entry {
     fn points(&self) -> [usize; 3] {
         match self {
-            Self::Npy(header) => header.points(),
-            Self::Zarr(array) => array.points(),
+            Self::Npy(header) => header.points,
+            Self::Zarr(array) => array.points,
         }
     }
 }
@@ -87,21 +87,16 @@ impl ArrayFile {
         Self::open_for(path, known, Use::Start)
     }
 
-    /// The same of the points of a plane: arrays of two dimensions, (ny, nx), have one plane.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_grid(path: &Path, known: &[&str]) -> Result<Self> {
-        Self::open_for(path, known, Use::Grid)
-    }
-
-    fn open_for(path: &Path, known: &[&str], purpose: Use) -> Result<Self> {
+    /// The same of arrays for this purpose.
+    pub(super) fn open_for(path: &Path, known: &[&str], purpose: Use) -> Result<Self> {
         let allowed = format!("allowed: {}, each {} values", known.join(", "), purpose.shapes());
         let wrong = |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
         let mut file =
             Self { path: path.to_path_buf(), points: [0; 3], arrays: BTreeMap::new(), purpose };
         let is_zarr = path.is_dir() && is_zarr(path);
-        for name in if is_zarr { folders(path)? } else { names(path, purpose)? } {
+        let mut names = if is_zarr { listed(path, Path::is_dir)? } else { names(path, purpose)? };
+        names.sort();
+        for name in names {
             let is_known = known.contains(&name.as_str());
             let unknown = || wrong(format!("unknown array `{name}`"));
             let unusable = |why: String| match why.split_once('\n') {
@@ -113,7 +108,7 @@ impl ArrayFile {
             let entry = match is_zarr {
                 true => match Array::find(&path.join(&name)).map_err(unusable)? {
                     Found::Array(_) if !is_known => return Err(unknown()),
-                    Found::Array(array) if array.is_scaled() => {
+                    Found::Array(array) if array.is_scaled => {
                         let why = "its values are packed (scale_factor, add_offset)";
                         return Err(unusable(why.to_owned()));
                     }
@@ -173,7 +168,7 @@ impl ArrayFile {
         };
         let is_checked = block.start == [0; 3];
         let values = self.with_stream((name, is_checked), |stream, _| {
-            stream.skip(header.offset())?;
+            stream.skip(header.offset)?;
             read_block(stream, header, &block)
         })?;
         values.map_err(|why| self.damaged(name, &why))
@@ -223,29 +218,22 @@ impl ArrayFile {
     }
 }
 
-/// Names of the folders in the folder at `path`, sorted.
-fn folders(path: &Path) -> Result<Vec<String>> {
+/// Names of what lies in the folder at `path`, where it `is_wanted`.
+fn listed(path: &Path, is_wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     let entries = fs::read_dir(path).map_err(Error::io(path))?.flatten();
-    let folders = entries.filter(|entry| entry.path().is_dir());
-    let mut names: Vec<String> =
-        folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    Ok(names)
+    let wanted = entries.filter(|entry| is_wanted(&entry.path()));
+    Ok(wanted.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
-/// Names of the arrays of NumPy at `path`, sorted.
+/// Names of the arrays of NumPy at `path`.
 fn names(path: &Path, purpose: Use) -> Result<Vec<String>> {
-    let mut names: Vec<String> = if path.is_dir() {
-        let entries = fs::read_dir(path).map_err(Error::io(path))?;
-        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    let names = if path.is_dir() {
+        listed(path, |path| path.extension().is_some_and(|ending| ending == "npy"))?
     } else {
         let archive = archive(path, purpose)?;
         let names = archive.file_names().map(|name| name.map(|name| name.into_owned()));
         names.collect::<std::result::Result<_, _>>().map_err(|why| malformed(path, why))?
     };
-    let is_folder = path.is_dir();
-    names.retain(|name| !is_folder || name.ends_with(NPY));
-    names.sort();
     let bare = |name: String| name.strip_suffix(NPY).map(str::to_owned).unwrap_or(name);
     Ok(names.into_iter().map(bare).collect())
 }

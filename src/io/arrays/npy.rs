@@ -6,6 +6,7 @@ use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 
 use super::{Stream, Use};
 use crate::grid::{Block, MOST_POINTS};
+use crate::io::floats::floats;
 
 /// Bytes of a header at most; NumPy reads no longer one either.
 const LONGEST: u64 = 1 << 16;
@@ -14,9 +15,9 @@ const LONGEST: u64 = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Header {
     /// Along x, y, z.
-    points: [usize; 3],
+    pub(super) points: [usize; 3],
     /// Bytes before the values.
-    offset: u64,
+    pub(super) offset: u64,
     /// Bytes of a value.
     size: usize,
     big_endian: bool,
@@ -62,24 +63,6 @@ impl Header {
         let big_endian = kind.endianness() == Endianness::Big;
         Ok(Self { points: [nx, ny, nz], offset: counted.bytes, size, big_endian, order })
     }
-
-    pub(super) fn points(&self) -> [usize; 3] {
-        self.points
-    }
-
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    fn value(&self, bytes: &[u8]) -> f64 {
-        // A slice of another length is none of these values.
-        match (self.size, self.big_endian) {
-            (4, false) => bytes.try_into().map_or(f64::NAN, |b| f32::from_le_bytes(b).into()),
-            (4, true) => bytes.try_into().map_or(f64::NAN, |b| f32::from_be_bytes(b).into()),
-            (_, false) => bytes.try_into().map_or(f64::NAN, f64::from_le_bytes),
-            (_, true) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
-        }
-    }
 }
 
 /// The values at the points of `block` from a `stream` that stands at the first value; i fastest.
@@ -102,8 +85,8 @@ pub(super) fn read_block(
             stream.read_exact(&mut row)?;
             next = first + block.points[fast] as u64;
             let to = s * stride(slow) + m * stride(middle);
-            for (f, bytes) in row.chunks_exact(header.size).enumerate() {
-                values[to + f * stride(fast)] = header.value(bytes);
+            for (f, value) in floats(&row, header.size, header.big_endian).into_iter().enumerate() {
+                values[to + f * stride(fast)] = value;
             }
         }
     }

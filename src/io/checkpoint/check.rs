@@ -59,7 +59,7 @@ impl Head {
         input.get("grid").is_some_and(|grid| grid.get("mapping").is_some())
     }
 
-    /// Look at every value. The input that it carries is read, and refused, as any other.
+    /// Look at every value: all are finite, as JSON has no others. The input that it carries is read, and refused, as any other.
     fn check(&self) -> Checked {
         let Self {
             version,
@@ -68,13 +68,13 @@ impl Head {
             time,
             last_dt,
             unfiltered,
-            filter_rate,
+            filter_rate: _,
             scalar_filter_rates,
             points,
             fields,
             references,
             config: _,
-            forcing,
+            forcing: _,
             implicit,
             course,
         } = self;
@@ -84,7 +84,6 @@ impl Head {
         for (name, value) in [("time", time), ("last_dt", last_dt), ("unfiltered", unfiltered)] {
             not_negative(name, *value)?;
         }
-        must(filter_rate.is_finite(), || format!("filter_rate = {filter_rate}: must be finite"))?;
         must(points.iter().all(|n| (1..=MOST_POINTS).contains(n)), || {
             format!("points = {points:?}: must be 1 to {MOST_POINTS} along each axis")
         })?;
@@ -94,27 +93,17 @@ impl Head {
                 format!("fields has {name:?}: must be names of letters, digits and _, each once")
             })?;
         }
-        let sound = scalar_filter_rates.iter().all(|rate| rate.is_finite());
-        must(sound && scalar_filter_rates.len() <= fields.len(), || {
-            format!("scalar_filter_rates = {scalar_filter_rates:?}: must be finite, one a scalar")
+        must(scalar_filter_rates.len() <= fields.len(), || {
+            format!("scalar_filter_rates = {scalar_filter_rates:?}: must be one a scalar")
         })?;
         must(references.len() == fields.len(), || {
             format!("{} references of {} fields", references.len(), fields.len())
         })?;
-        must(references.iter().all(|value| value.is_finite()), || {
-            format!("references = {references:?}: must be finite")
-        })?;
-        let values = forcing.iter().flat_map(|it| it.energies_at_start.iter().flatten());
-        let values = values.chain(forcing.iter().flat_map(|it| it.mass_flux.iter().flatten()));
-        let mut values = values.chain(forcing.iter().flat_map(|it| &it.processes));
-        must(values.all(|value| value.is_finite()), || "forcing: must be finite".into())?;
         if let Some(implicit) = implicit {
             not_negative("implicit.first_residual", implicit.first_residual)?;
             not_negative("implicit.fall", implicit.fall.unwrap_or(1.0))?;
             let time = implicit.filter_time.unwrap_or(1.0);
-            must(time > 0.0 && time.is_finite(), || {
-                format!("implicit.filter_time = {time}: must be positive")
-            })?;
+            must(time > 0.0, || format!("implicit.filter_time = {time}: must be positive"))?;
         }
         course.check(*step)?;
         let statistics = course.statistics.as_ref();
@@ -143,7 +132,7 @@ impl OutputProgress {
             let is_folder =
                 folder == "fields" || folder.strip_prefix("planes/").is_some_and(is_plane);
             let in_order = written.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
-            let is_past = written.iter().all(|(at, time)| *at <= step && time.is_finite());
+            let is_past = written.iter().all(|(at, _)| *at <= step);
             must(is_folder && in_order && is_past, || {
                 format!("course.volumes.{folder:?}: no steps and times of fields of a run")
             })?;
@@ -165,7 +154,7 @@ impl OutputProgress {
 }
 
 fn is_part(part: &Part) -> bool {
-    let positive = |value: &f64| value.is_finite() && *value > 0.0;
+    let positive = |value: &f64| *value > 0.0;
     let gas = part.gas.iter().flat_map(|gas| [gas.gamma, gas.prandtl, gas.mach, gas.reynolds]);
     part.points.iter().all(|n| (1..=MOST_POINTS).contains(n))
         && part.length.iter().chain(&part.reynolds).chain(&part.largest_spacing).all(positive)
@@ -177,9 +166,7 @@ fn must(holds: bool, told: impl FnOnce() -> String) -> Checked {
 }
 
 fn not_negative(name: &str, value: f64) -> Checked {
-    must(value.is_finite() && value >= 0.0, || {
-        format!("{name} = {value}: must be finite and not negative")
-    })
+    must(value >= 0.0, || format!("{name} = {value}: must be finite and not negative"))
 }
 
 /// A name that is neither a path nor that of the coordinates.

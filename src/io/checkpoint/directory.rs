@@ -38,12 +38,13 @@ pub fn steps(directory: &Path) -> Vec<u64> {
 
 /// [`steps`] as rank 0 sees the directory, on all ranks: a file system may show others an older one. Collective.
 pub fn steps_on_all(comm: &dyn Communicator, directory: &Path) -> Vec<u64> {
-    of_first(comm, if comm.rank() == 0 { steps(directory) } else { Vec::new() })
+    of_first(comm, || steps(directory))
 }
 
-/// What rank 0 has of `steps`, on all ranks. Collective.
-fn of_first(comm: &dyn Communicator, steps: Vec<u64>) -> Vec<u64> {
-    let first = comm.broadcast(0, steps.into_iter().flat_map(u64::to_le_bytes).collect());
+/// What `steps` finds on rank 0, on all ranks. Collective.
+fn of_first(comm: &dyn Communicator, steps: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
+    let own = if comm.rank() == 0 { steps() } else { Vec::new() };
+    let first = comm.broadcast(0, own.into_iter().flat_map(u64::to_le_bytes).collect());
     first.as_chunks().0.iter().map(|&step| u64::from_le_bytes(step)).collect()
 }
 
@@ -83,11 +84,7 @@ pub fn prune(
     owns: impl Fn(&Path) -> bool,
 ) -> Result<()> {
     let own = |step: &u64| owns(&path(directory, *step));
-    let all = match comm.rank() {
-        0 => steps(directory).into_iter().filter(own).collect(),
-        _ => Vec::new(),
-    };
-    let all = of_first(comm, all);
+    let all = of_first(comm, || steps(directory).into_iter().filter(own).collect());
     let Some(newest) = all.first() else { return Ok(()) };
     Checkpoint::open(comm, &path(directory, *newest))?;
     let older = &all[keep.min(all.len())..];

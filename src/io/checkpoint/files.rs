@@ -15,7 +15,7 @@ use crate::io::{RunId, malformed, open, or_missing, with_ending};
 #[serde(deny_unknown_fields)]
 pub(super) struct FileChecksum {
     pub(super) bytes: u64,
-    /// XXH3 (128 bit) in hexadecimal digits, as [`Seal::checksum`] makes it.
+    /// XXH3 (128 bit) in hexadecimal digits, as [`Seal`] makes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) xxh3_128: Option<String>,
     /// In format 1.
@@ -39,13 +39,6 @@ impl Seal {
         hasher.update(&(name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());
         hasher
-    }
-
-    /// That of the file `name` of the group at `group`.
-    fn checksum(self, group: &Path, name: &str) -> Result<FileChecksum> {
-        let mut hasher = self.hasher(name);
-        let bytes = read(&group.join(name), |part| hasher.update(part))?;
-        Ok(FileChecksum::of(&hasher, bytes))
     }
 
     /// Begin to write the file `name` of the group at `group`.
@@ -94,7 +87,11 @@ impl FileChecksum {
     pub(super) fn check(&self, seal: Option<Seal>, group: &Path, name: &str) -> Result<()> {
         let path = group.join(name);
         let found = match seal {
-            Some(seal) => seal.checksum(group, name)?,
+            Some(seal) => {
+                let mut hasher = seal.hasher(name);
+                let bytes = read(&path, |part| hasher.update(part))?;
+                Self::of(&hasher, bytes)
+            }
             None => {
                 let mut sum = 0;
                 let bytes = read(&path, |part| sum = crc32c::crc32c_append(sum, part))?;

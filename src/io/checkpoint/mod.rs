@@ -37,7 +37,7 @@ pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tid
 pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
 pub(crate) use read::is_damage;
-pub use write::{WriteOptions, Writing};
+pub use write::Writing;
 
 /// What is written now; what is read must be no newer.
 const FORMAT: u32 = 2;

@@ -74,7 +74,7 @@ impl Checkpoint {
             Err(why) => return Ok(Err(why)),
             Ok(read) => read,
         };
-        let Told { format, head, mine } = Told::by_first(comm, read)?;
+        let (format, head, mine) = told_by_first(comm, read)?;
         let seal = head.run.map(|run| Seal { run, step: head.step });
         let checked = mine.iter().try_for_each(|(name, print)| print.check(seal, path, name));
         let path = path.to_path_buf();
@@ -163,33 +163,25 @@ impl Checkpoint {
     }
 }
 
-/// What a rank knows of the attributes.
-struct Told {
-    format: u32,
-    head: Head,
-    /// The files that it is to look at.
-    mine: BTreeMap<String, FileChecksum>,
-}
-
-impl Told {
-    /// Of what rank 0 has read. Collective.
-    fn by_first(comm: &dyn Communicator, read: Option<Attributes>) -> Result<Self> {
-        let (common, files) = match read {
-            Some(Attributes { format, head, files, .. }) => (Some((format, head)), files),
-            None => (None, BTreeMap::new()),
-        };
-        let text = common.as_ref().map_or(Ok(Vec::new()), serde_json::to_vec);
-        let text = comm.broadcast(0, text.unwrap_or_default());
-        let sharers = comm.size().min(files.len());
-        let share = |rank| files.iter().skip(rank).step_by(sharers).collect::<BTreeMap<_, _>>();
-        let shares = (0..sharers).map(|rank| serde_json::to_vec(&share(rank)).unwrap_or_default());
-        let mine = deal(comm, shares.collect());
-        let broken = |why| malformed(Path::new("zarr.json"), why);
-        let (format, head) = serde_json::from_slice(&text).map_err(broken)?;
-        let mine =
-            if mine.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(&mine) };
-        Ok(Self { format, head, mine: mine.map_err(broken)? })
-    }
+/// The format and the head that rank 0 has read, and of the files those that this rank is to look at. Collective.
+fn told_by_first(
+    comm: &dyn Communicator,
+    read: Option<Attributes>,
+) -> Result<(u32, Head, BTreeMap<String, FileChecksum>)> {
+    let (common, files) = match read {
+        Some(Attributes { format, head, files, .. }) => (Some((format, head)), files),
+        None => (None, BTreeMap::new()),
+    };
+    let text = common.as_ref().map_or(Ok(Vec::new()), serde_json::to_vec);
+    let text = comm.broadcast(0, text.unwrap_or_default());
+    let sharers = comm.size().min(files.len());
+    let share = |rank| files.iter().skip(rank).step_by(sharers).collect::<BTreeMap<_, _>>();
+    let shares = (0..sharers).map(|rank| serde_json::to_vec(&share(rank)).unwrap_or_default());
+    let mine = deal(comm, shares.collect());
+    let broken = |why| malformed(Path::new("zarr.json"), why);
+    let (format, head) = serde_json::from_slice(&text).map_err(broken)?;
+    let mine = if mine.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(&mine) };
+    Ok((format, head, mine.map_err(broken)?))
 }
 
 impl Head {
@@ -207,9 +199,9 @@ impl Head {
 /// The field in `folder`, on a grid of `points`.
 fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
     match Array::find(folder).map_err(|why| malformed(folder, why))? {
-        Found::Array(array) if array.points() == points => Ok(array),
+        Found::Array(array) if array.points == points => Ok(array),
         Found::Array(array) => {
-            let ([nx, ny, nz], [fx, fy, fz]) = (points, array.points());
+            let ([nx, ny, nz], [fx, fy, fz]) = (points, array.points);
             let found = format!("{fz} x {fy} x {fx} values along z, y, x");
             Err(malformed(folder, format!("{found}, not {nz} x {ny} x {nx}")))
         }

@@ -14,27 +14,8 @@ use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::Result;
 use crate::grid::{Axis, Boxes, Decomposition, Grid, redistribute};
-use crate::io::{CheckpointConfig, make_directory, malformed};
+use crate::io::{CheckpointConfig, make_directory, make_directory_of, malformed};
 use crate::real::Values;
-
-/// How a checkpoint is written.
-#[derive(Clone, Copy, Debug)]
-pub struct WriteOptions {
-    /// Compress the values.
-    pub compress: bool,
-    /// Return from [`Writing::begin`] before the files are written.
-    pub asynchronous: bool,
-    /// Files of a field at most. A rank that writes one takes the blocks of the ranks that it holds one by one; where it is to
-    /// return before they are written it has to keep them all, so that then there are as many as hosts at least.
-    pub files: usize,
-}
-
-impl Default for WriteOptions {
-    fn default() -> Self {
-        let CheckpointConfig { compress, asynchronous, files, .. } = CheckpointConfig::LAST;
-        Self { compress, asynchronous, files }
-    }
-}
 
 /// Files that a rank wrote, by their paths in the group.
 type Written = BTreeMap<String, FileChecksum>;
@@ -54,7 +35,8 @@ pub struct Writing {
 
 impl Writing {
     /// Begin to write a checkpoint to `path`, where `fields` are those of `head` at the points of this rank's block of `grid`.
-    /// One that is there already is replaced. The values are copied first. Collective.
+    /// One that is there already is replaced. The values are copied first. Where `manner` is asynchronous it returns before the
+    /// files are written. Collective.
     ///
     /// # Errors
     /// On all ranks, where the directory cannot be made on one.
@@ -68,38 +50,28 @@ impl Writing {
         grid: &Grid,
         head: Head,
         fields: &[Values<'_>],
-        manner: WriteOptions,
+        manner: CheckpointConfig,
     ) -> Result<Self> {
         assert_eq!(head.fields.len(), fields.len(), "names and fields");
         assert_eq!(head.points, grid.points, "points of the head and of the grid");
         let seal = Seal { run: head.run.expect("a checkpoint is of a run"), step: head.step };
         let began = Instant::now();
         let part = files::part_of(path);
-        let points = head.points;
         let bytes = fields.first().map_or(8, |field| field.precision().bytes());
+        // A rank that writes a file takes the blocks in it one by one; where it returns before they are written it has to keep
+        // them all, so that there are as many files as hosts at least.
         let files = match manner.asynchronous {
             true => manner.files.max(hosts(comm)),
             false => manner.files,
         };
-        let layout = Field::new(points, *decomposition, files, bytes, manner.compress);
-        let begin = || {
-            files::remove(&part)?;
-            let mut written = Written::new();
-            for (name, reference) in head.fields.iter().zip(&head.references) {
-                store_metadata(&part, name, &layout.metadata(*reference), seal, &mut written)?;
-            }
-            // Along curves no coordinate is that of all points of a line.
-            let straight = |axis: &Axis| grid.plane.is_none() || *axis == Axis::Z;
-            for axis in Axis::ALL.into_iter().filter(straight) {
-                store_coordinates(&part, grid, axis, seal, &mut written)?;
-            }
-            Ok(written)
-        };
-        let first = comm.rank() == 0;
-        let begin = || begin().inspect_err(|_| drop(files::remove(&part)));
-        let written = all_or_error(comm, if first { begin() } else { Ok(Written::new()) })?;
-        let have = Boxes::blocks(*decomposition, points);
+        let layout = Field::new(head.points, *decomposition, files, bytes, manner.compress);
         let mut store = Store::new(layout, seal, &part);
+        let begun = match comm.rank() {
+            0 => store.begin(grid, &head).inspect_err(|_| drop(files::remove(&part))),
+            _ => Ok(()),
+        };
+        all_or_error(comm, begun)?;
+        let have = Boxes::blocks(*decomposition, head.points);
         let (mut stored, mut later) = (Ok(()), Vec::new());
         for (name, values) in head.fields.iter().zip(fields) {
             for round in layout.rounds() {
@@ -135,8 +107,7 @@ impl Writing {
                 Err(later) => stored = later.iter().try_for_each(|piece| store.put(piece)),
             }
         }
-        let stored = stored.and_then(|()| store.end());
-        let written = stored.map(|more| written.into_iter().chain(more).collect());
+        let written = stored.and_then(|()| store.end());
         Ok(Self { part, path: path.to_path_buf(), head, written, began, thread })
     }
 
@@ -218,7 +189,7 @@ struct Piece {
     values: Vec<u8>,
 }
 
-/// The shards that a rank writes, one after another.
+/// The files that a rank writes, one after another.
 struct Store {
     layout: Field,
     seal: Seal,
@@ -233,24 +204,59 @@ impl Store {
         Self { layout, seal, part: part.to_path_buf(), open: None, written: Written::new() }
     }
 
-    /// Add a block to its shard; those of a shard come one after another.
-    fn put(&mut self, Piece { file, round, values }: &Piece) -> Result<()> {
-        let mut shard = match self.open.take() {
-            Some((open, shard)) if open == *file => shard,
-            other => {
-                self.close(other)?;
-                // Rank 0 has made the folder, which a file system may not show this rank yet.
-                self.part.join(file).parent().map_or(Ok(()), make_directory)?;
-                Shard::create(self.layout, self.seal, &self.part, file)?
-            }
+    /// Write the metadata of all fields of `head`, and the coordinates of the points of `grid`, in place of what is there.
+    fn begin(&mut self, grid: &Grid, head: &Head) -> Result<()> {
+        files::remove(&self.part)?;
+        for (name, reference) in head.fields.iter().zip(&head.references) {
+            self.metadata(name, &self.layout.metadata(*reference))?;
+        }
+        // Along curves no coordinate is that of all points of a line.
+        let straight = |axis: &Axis| grid.plane.is_none() || *axis == Axis::Z;
+        Axis::ALL.into_iter().filter(straight).try_for_each(|axis| self.coordinates(grid, axis))
+    }
+
+    /// Write the metadata of the array `name`.
+    fn metadata(&mut self, name: &str, metadata: &Value) -> Result<()> {
+        make_directory(&self.part.join(name))?;
+        let text = serde_json::to_vec_pretty(metadata).map_err(|why| malformed(&self.part, why))?;
+        self.file(format!("{name}/zarr.json"), &text)
+    }
+
+    /// Write the coordinates of the points along `axis`.
+    fn coordinates(&mut self, grid: &Grid, axis: Axis) -> Result<()> {
+        let (name, points) = (axis.name(), grid.points[axis.index()]);
+        let at = |number| {
+            let mut index = [0; 3];
+            index[axis.index()] = number;
+            grid.coordinates(index)[axis.index()]
         };
-        shard.put(*round, values)?;
-        self.open = Some((file.clone(), shard));
+        self.metadata(name, &coordinates(axis, points))?;
+        let values: Vec<u8> = (0..points).map(at).flat_map(f64::to_le_bytes).collect();
+        self.file(format!("{name}/c.0"), &values)
+    }
+
+    /// Write `bytes` to the file `name`.
+    fn file(&mut self, name: String, bytes: &[u8]) -> Result<()> {
+        let mut file = self.seal.create(&self.part, &name)?;
+        file.write(bytes)?;
+        self.written.insert(name, file.finish()?);
         Ok(())
     }
 
-    fn close(&mut self, shard: Option<(String, Shard)>) -> Result<()> {
-        if let Some((file, shard)) = shard {
+    /// Add a block to its shard; those of a shard come one after another.
+    fn put(&mut self, Piece { file, round, values }: &Piece) -> Result<()> {
+        if self.open.as_ref().is_none_or(|(open, _)| open != file) {
+            self.close()?;
+            // Rank 0 has made the folder, which a file system may not show this rank yet.
+            make_directory_of(&self.part.join(file))?;
+            let shard = Shard::create(self.layout, self.seal, &self.part, file)?;
+            self.open = Some((file.clone(), shard));
+        }
+        self.open.as_mut().map_or(Ok(()), |(_, shard)| shard.put(*round, values))
+    }
+
+    fn close(&mut self) -> Result<()> {
+        if let Some((file, shard)) = self.open.take() {
             self.written.insert(file, shard.finish()?);
         }
         Ok(())
@@ -258,8 +264,7 @@ impl Store {
 
     /// What was written.
     fn end(mut self) -> Result<Written> {
-        let last = self.open.take();
-        self.close(last)?;
+        self.close()?;
         Ok(self.written)
     }
 }
@@ -280,44 +285,4 @@ fn in_thread(
         Ok(started) => send.send(pieces).map(|()| started).map_err(|unsent| unsent.0),
         Err(_) => Err(pieces),
     }
-}
-
-/// Write the metadata of the array `name` below `part`.
-fn store_metadata(
-    part: &Path,
-    name: &str,
-    metadata: &Value,
-    seal: Seal,
-    written: &mut Written,
-) -> Result<()> {
-    make_directory(&part.join(name))?;
-    let text = serde_json::to_vec_pretty(metadata).map_err(|why| malformed(part, why))?;
-    store(part, format!("{name}/zarr.json"), &text, seal, written)
-}
-
-/// Write the coordinates of the points along `axis` below `part`.
-fn store_coordinates(
-    part: &Path,
-    grid: &Grid,
-    axis: Axis,
-    seal: Seal,
-    written: &mut Written,
-) -> Result<()> {
-    let (name, points) = (axis.name(), grid.points[axis.index()]);
-    let at = |number| {
-        let mut index = [0; 3];
-        index[axis.index()] = number;
-        grid.coordinates(index)[axis.index()]
-    };
-    store_metadata(part, name, &coordinates(axis, points), seal, written)?;
-    let values: Vec<u8> = (0..points).map(at).flat_map(f64::to_le_bytes).collect();
-    store(part, format!("{name}/c.0"), &values, seal, written)
-}
-
-/// Write `bytes` to the file `name` below `part`.
-fn store(part: &Path, name: String, bytes: &[u8], seal: Seal, written: &mut Written) -> Result<()> {
-    let mut file = seal.create(part, &name)?;
-    file.write(bytes)?;
-    written.insert(name, file.finish()?);
-    Ok(())
 }

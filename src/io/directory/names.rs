@@ -4,6 +4,7 @@
 //! to the run as a whole.
 
 use crate::grid::Axis;
+use crate::io::figures::is_figure;
 
 /// The files in the directory itself.
 pub(super) const FILES: [&str; 11] = [
@@ -35,38 +36,6 @@ const TABLES: [&str; 7] = [
     "profiles.csv",
 ];
 
-/// Plots in `plots/`.
-const PLOTS: [&str; 28] = [
-    "kinetic_energy.svg",
-    "dissipation.svg",
-    "enstrophy.svg",
-    "budget.svg",
-    "forcing.svg",
-    "forcing_coefficient.svg",
-    "pressure_gradient.svg",
-    "friction.svg",
-    "drag.svg",
-    "lift.svg",
-    "surface.svg",
-    "resolution.svg",
-    "scalar_variance.svg",
-    "scalar_range.svg",
-    "error.svg",
-    "residual.svg",
-    "implicit_work.svg",
-    "profile.svg",
-    "passive_variance.svg",
-    "passive_dissipation.svg",
-    "spectra.svg",
-    "structure.svg",
-    "gradients.svg",
-    "reynolds_number.svg",
-    "scales.svg",
-    "skewness.svg",
-    "wall_units.svg",
-    "stresses.svg",
-];
-
 /// Whether a run may write something of this name.
 pub(crate) fn is_of_a_run(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
@@ -80,7 +49,7 @@ pub(crate) fn is_of_a_run(name: &str) -> bool {
         }
         ["statistics", table] => TABLES.contains(&table),
         ["slices", file] => file == "slices.json" || is_slice(file),
-        ["plots", plot] => PLOTS.contains(&plot),
+        ["plots", plot] => plot.strip_suffix(".svg").is_some_and(is_figure),
         _ => false,
     }
 }

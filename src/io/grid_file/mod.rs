@@ -7,6 +7,7 @@ mod vts;
 
 use std::path::Path;
 
+use super::arrays::Use;
 use super::{ArrayFile, open};
 use crate::grid::{Block, MOST_POINTS};
 
@@ -44,16 +45,17 @@ pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
         open::open(path).map_err(|why| format!("cannot be read: {why}"))?;
     }
     let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let or = |allowed: &'static str| move |why: String| format!("{why}\n{allowed}");
     let found = match ending.to_ascii_lowercase().as_str() {
         "npz" => arrays(path)?,
         _ if path.is_dir() => arrays(path)?,
-        "vts" => vts::read(&bytes(path)?)?,
+        "vts" => vts::read(&bytes(path)?).map_err(or(vts::ALLOWED))?,
         "pvts" | "vtk" | "vtu" | "vtr" | "cgns" | "msh" | "h5" | "npy" => {
             return Err(format!(
                 "no format of grids that is read: `.{ending}`\nallowed: `.npz`, a folder of `.npy`, `.vts`, PLOT3D"
             ));
         }
-        _ => plot3d::read(&bytes(path)?)?,
+        _ => plot3d::read(&bytes(path)?).map_err(or(plot3d::ALLOWED))?,
     };
     found.checked()
 }
@@ -69,14 +71,13 @@ fn arrays(path: &Path) -> Result<Points3, String> {
         let what = error.what().replace("\n       ", "\n");
         what.strip_prefix(&format!("{}: ", path.display())).map_or(what.clone(), str::to_owned)
     };
-    let file = ArrayFile::open_grid(path, &["x", "y", "z"]).map_err(said)?;
+    let file = ArrayFile::open_for(path, &["x", "y", "z"], Use::Grid).map_err(said)?;
     let points = file.points();
-    for name in ["x", "y"] {
-        if file.names().all(|known| known != name) {
-            return Err(format!("no array `{name}`\nneeded: x and y, each (ny, nx) values"));
-        }
+    let has = |name: &str| file.names().any(|known| known == name);
+    if let Some(name) = ["x", "y"].into_iter().find(|name| !has(name)) {
+        return Err(format!("no array `{name}`\nneeded: x and y, each (ny, nx) values"));
     }
-    let read = |name: &str| match file.names().any(|known| known == name) {
+    let read = |name: &str| match has(name) {
         true => file.read(name, Block::whole(points)).map_err(said),
         false => Ok(Vec::new()),
     };

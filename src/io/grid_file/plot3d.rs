@@ -5,9 +5,10 @@
 //! of these a file is, its size tells.
 
 use super::{Points3, number};
+use crate::io::floats::floats;
 
 /// What is said in the end of a file of no such kind.
-const ALLOWED: &str =
+pub(super) const ALLOWED: &str =
     "allowed: one block of PLOT3D, in two or three dimensions, as text or binary, complete";
 /// Bytes by which text is told from binary.
 const HEAD: usize = 4096;
@@ -18,7 +19,7 @@ const MOST_VALUES: usize = 1 << 29;
 pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
     let head = &bytes[..bytes.len().min(HEAD)];
     if head.is_empty() {
-        return Err(format!("an empty file\n{ALLOWED}"));
+        return Err("an empty file".to_string());
     }
     let is_text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     if is_text { text(bytes) } else { binary(bytes) }
@@ -50,38 +51,35 @@ fn headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
 /// What is said of a file that no header fits, which holds `found`.
 fn misfit(headers: &[Header], found: &str, size: &dyn Fn(&Header) -> String) -> String {
     let Some(header) = headers.first() else {
-        return format!("its beginning is no header of PLOT3D\n{ALLOWED}");
+        return "its beginning is no header of PLOT3D".to_string();
     };
     let shown: Vec<String> =
         header.points[..header.dimensions].iter().map(ToString::to_string).collect();
     format!(
-        "its header has {} points, which take {}, and it holds {found}: it is cut off, of several blocks, or of another kind\n{ALLOWED}",
+        "its header has {} points, which take {}, and it holds {found}: it is cut off, of several blocks, or of another kind",
         shown.join(" x "),
         size(header)
     )
 }
 
 /// x, y, z of so many points from all values.
-fn split(header: &Header, values: impl Iterator<Item = f64>) -> Points3 {
+fn split(header: &Header, values: &[f64]) -> Points3 {
     let total = header.points.iter().product();
-    let mut values = values;
     let mut xyz: [Vec<f64>; 3] = Default::default();
-    for part in xyz.iter_mut().take(header.dimensions) {
-        part.extend(values.by_ref().take(total));
+    for (part, values) in xyz.iter_mut().zip(values.chunks(total)).take(header.dimensions) {
+        part.extend(values);
     }
     Points3 { points: header.points, xyz }
 }
 
 /// Numbers between blanks or commas; `3*0.5` is three of them.
 fn text(bytes: &[u8]) -> Result<Points3, String> {
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| format!("not a text to its end\n{ALLOWED}"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "not a text to its end".to_string())?;
     let mut values: Vec<f64> = Vec::new();
     for (line, words) in text.lines().enumerate() {
         let words = words.split(|c: char| c.is_whitespace() || c == ',');
         for word in words.filter(|word| !word.is_empty()) {
-            let unreadable =
-                || format!("line {}: `{}` is not a number\n{ALLOWED}", line + 1, shortened(word));
+            let unreadable = || format!("line {}: `{}` is not a number", line + 1, shortened(word));
             let (count, number) = match word.split_once('*') {
                 Some((count, number)) => {
                     let fits = |count: &usize| *count <= MOST_VALUES - values.len();
@@ -117,7 +115,7 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
         let size = |it: &Header| format!("{} numbers", begin(it) + it.dimensions * total(it));
         return Err(misfit(&headers, &format!("{} numbers", values.len()), &size));
     };
-    Ok(split(header, values[begin(header)..].iter().copied()))
+    Ok(split(header, &values[begin(header)..]))
 }
 
 /// What a file of Fortran's records holds, and whether its integers are big-endian; `None` where it has none.
@@ -156,18 +154,12 @@ fn binary(bytes: &[u8]) -> Result<Points3, String> {
             let begin = 4 * (header.skipped + header.dimensions);
             let total: usize = header.points.iter().product();
             let values = &held[begin..];
-            let fits = |size: usize| {
+            for size in [8, 4] {
                 let own = size * header.dimensions * total;
                 // Behind them 4 bytes a point of iblank.
-                values.len() == own || values.len() == own + 4 * total
-            };
-            if fits(8) {
-                let numbers = values.chunks_exact(8).filter_map(|it| it.first_chunk::<8>());
-                return Ok(split(header, numbers.map(|it| double(*it, is_big))));
-            }
-            if fits(4) {
-                let numbers = values.chunks_exact(4).filter_map(|it| it.first_chunk::<4>());
-                return Ok(split(header, numbers.map(|it| single(*it, is_big))));
+                if values.len() == own || values.len() == own + 4 * total {
+                    return Ok(split(header, &floats(&values[..own], size, is_big)));
+                }
             }
         }
         if first.is_empty() {
@@ -185,12 +177,4 @@ fn binary(bytes: &[u8]) -> Result<Points3, String> {
 /// A word of a file as it is shown.
 fn shortened(word: &str) -> String {
     word.chars().take(40).collect()
-}
-
-fn double(bytes: [u8; 8], is_big: bool) -> f64 {
-    if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) }
-}
-
-fn single(bytes: [u8; 4], is_big: bool) -> f64 {
-    f64::from(if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) })
 }

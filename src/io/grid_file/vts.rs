@@ -8,9 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 
 use super::{Points3, number};
+use crate::io::floats::floats;
 
 /// What is read.
-const ALLOWED: &str = "allowed: a .vts file of VTK with one piece, its points in Float32 or Float64, as text or binary, uncompressed or by zlib";
+pub(super) const ALLOWED: &str = "allowed: a .vts file of VTK with one piece, its points in Float32 or Float64, as text or binary, uncompressed or by zlib";
 
 /// An element of XML: its attributes, and all that stands behind its tag.
 struct Element<'a> {
@@ -22,7 +23,7 @@ impl<'a> Element<'a> {
     /// The first one called `name` in `bytes`.
     fn find(bytes: &'a [u8], name: &str) -> Result<Self, String> {
         let open = format!("<{name}");
-        let missing = || format!("no element <{name}>\n{ALLOWED}");
+        let missing = || format!("no element <{name}>");
         let mut rest = bytes;
         loop {
             let start = position(rest, open.as_bytes()).ok_or_else(missing)? + open.len();
@@ -78,7 +79,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
         is_compressed: match file.attribute("compressor") {
             None => false,
             Some("vtkZLibDataCompressor") => true,
-            Some(other) => return Err(format!("compressed by {other}\n{ALLOWED}")),
+            Some(other) => return Err(format!("compressed by {other}")),
         },
     };
     let piece = Element::find(Element::find(file.content, "StructuredGrid")?.content, "Piece")?;
@@ -88,10 +89,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
         Some("Float64") => 8,
         Some("Float32") => 4,
         other => {
-            return Err(format!("its points are of type {}\n{ALLOWED}", other.unwrap_or("none")));
+            return Err(format!("its points are of type {}", other.unwrap_or("none")));
         }
     };
-    let total = number(points).ok_or_else(|| format!("too many points\n{ALLOWED}"))?;
+    let total = number(points).ok_or_else(|| "too many points".to_string())?;
     let values = match array.attribute("format") {
         Some("ascii") => ascii(array.text())?,
         Some("appended") => encoding.numbers(appended(bytes, &array)?, size)?,
@@ -99,7 +100,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
     };
     if values.len() != 3 * total {
         return Err(format!(
-            "{} numbers in its points, where its extent {points:?} needs {}: it is cut off, or of another kind\n{ALLOWED}",
+            "{} numbers in its points, where its extent {points:?} needs {}: it is cut off, or of another kind",
             values.len(),
             3 * total
         ));
@@ -119,9 +120,8 @@ fn extent(piece: &Element<'_>) -> Result<[usize; 3], String> {
         };
         Some([along(0)?, along(1)?, along(2)?])
     });
-    points.ok_or_else(|| {
-        format!("Extent = {text:?}: not the first and last points along three axes\n{ALLOWED}")
-    })
+    points
+        .ok_or_else(|| format!("Extent = {text:?}: not the first and last points along three axes"))
 }
 
 fn ascii(text: &[u8]) -> Result<Vec<f64>, String> {
@@ -130,7 +130,7 @@ fn ascii(text: &[u8]) -> Result<Vec<f64>, String> {
         let word = String::from_utf8_lossy(word);
         word.parse().map_err(|_| {
             let shown: String = word.chars().take(40).collect();
-            format!("`{shown}` in its points is not a number\n{ALLOWED}")
+            format!("`{shown}` in its points is not a number")
         })
     };
     words.map(number).collect()
@@ -145,12 +145,11 @@ enum Data<'a> {
 /// The data of an array that stand behind all elements, in a part that `_` begins.
 fn appended<'a>(bytes: &'a [u8], array: &Element<'_>) -> Result<Data<'a>, String> {
     let offset = array.attribute("offset").and_then(|offset| offset.parse::<usize>().ok());
-    let offset = offset.ok_or_else(|| format!("its points have no offset\n{ALLOWED}"))?;
+    let offset = offset.ok_or_else(|| "its points have no offset".to_string())?;
     let part = Element::find(bytes, "AppendedData")?;
     let begin = position(part.content, b"_").map(|at| at + 1);
     let data = begin.and_then(|begin| part.content.get(begin.checked_add(offset)?..));
-    let data =
-        data.ok_or_else(|| format!("its points lie behind its end: it is cut off\n{ALLOWED}"))?;
+    let data = data.ok_or_else(|| "its points lie behind its end: it is cut off".to_string())?;
     if part.attribute("encoding") == Some("raw") {
         return Ok(Data::Raw(data));
     }
@@ -161,7 +160,7 @@ fn appended<'a>(bytes: &'a [u8], array: &Element<'_>) -> Result<Data<'a>, String
 impl Data<'_> {
     /// So many bytes from its beginning, and what follows: each part has a Base64 of its own.
     fn take(&self, count: usize) -> Result<(Vec<u8>, Self), String> {
-        let short = || format!("its points are cut off\n{ALLOWED}");
+        let short = || "its points are cut off".to_string();
         match self {
             Self::Raw(data) => {
                 let (own, rest) = data.split_at_checked(count).ok_or_else(short)?;
@@ -172,8 +171,7 @@ impl Data<'_> {
                 let letters = count.div_ceil(3).checked_mul(4).ok_or_else(short)?;
                 let (own, rest) = text.split_at_checked(letters).ok_or_else(short)?;
                 let own = STANDARD.decode(own);
-                let own =
-                    own.map_err(|why| format!("its points are no Base64: {why}\n{ALLOWED}"))?;
+                let own = own.map_err(|why| format!("its points are no Base64: {why}"))?;
                 Ok((own, Self::Base64(rest)))
             }
         }
@@ -184,7 +182,7 @@ impl Encoding {
     /// Floats of so many bytes.
     fn numbers(&self, data: Data<'_>, size: usize) -> Result<Vec<f64>, String> {
         let bytes = if self.is_compressed { self.blocks(&data)? } else { self.plain(&data)? };
-        Ok(bytes.chunks_exact(size).map(|own| self.float(own)).collect())
+        Ok(floats(&bytes, size, self.is_big))
     }
 
     /// The bytes behind their number, both in one Base64.
@@ -196,7 +194,7 @@ impl Encoding {
 
     /// Blocks, behind their number, the bytes of each and of the last before they were compressed, and those of each after.
     fn blocks(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
-        let short = || format!("its points are cut off\n{ALLOWED}");
+        let short = || "its points are cut off".to_string();
         let blocks = self.whole(&data.take(self.count)?.0)?;
         let head = blocks.checked_add(3).and_then(|counts| counts.checked_mul(self.count));
         let (head, packed) = data.take(head.ok_or_else(short)?)?;
@@ -209,7 +207,7 @@ impl Encoding {
         for length in lengths {
             let (own, behind) = rest.split_at_checked(length).ok_or_else(short)?;
             let unpacked = ZlibDecoder::new(own).take(super::LARGEST).read_to_end(&mut bytes);
-            unpacked.map_err(|why| format!("its points cannot be unpacked: {why}\n{ALLOWED}"))?;
+            unpacked.map_err(|why| format!("its points cannot be unpacked: {why}"))?;
             rest = behind;
         }
         Ok(bytes)
@@ -222,16 +220,6 @@ impl Encoding {
             own.reverse();
         }
         let value = own.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-        usize::try_from(value).map_err(|_| format!("a count of {value}\n{ALLOWED}"))
-    }
-
-    fn float(&self, bytes: &[u8]) -> f64 {
-        // A slice of another length is none of these values.
-        match (bytes.len(), self.is_big) {
-            (4, false) => bytes.try_into().map_or(f64::NAN, |own| f32::from_le_bytes(own).into()),
-            (4, true) => bytes.try_into().map_or(f64::NAN, |own| f32::from_be_bytes(own).into()),
-            (_, false) => bytes.try_into().map_or(f64::NAN, f64::from_le_bytes),
-            (_, true) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
-        }
+        usize::try_from(value).map_err(|_| format!("a count of {value}"))
     }
 }

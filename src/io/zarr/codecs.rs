@@ -7,6 +7,7 @@ use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
 use super::blosc;
 use super::damaged;
+use crate::io::floats::floats;
 use crate::io::zstd;
 
 /// How the values of a chunk are stored.
@@ -50,7 +51,7 @@ impl Codecs {
         if bytes.len() != length {
             return Err(damaged("the length of a part"));
         }
-        let values = self.values(&bytes);
+        let values = floats(&bytes, self.size, self.big_endian);
         if self.order == [0, 1, 2] {
             return Ok(values);
         }
@@ -63,16 +64,6 @@ impl Codecs {
             ordered[f * stride(fast) + m * stride(middle) + s * stride(slow)] = value;
         }
         Ok(ordered)
-    }
-
-    fn values(&self, bytes: &[u8]) -> Vec<f64> {
-        let (single, double) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
-        match (self.size, self.big_endian) {
-            (4, false) => single.iter().map(|b| f32::from_le_bytes(*b).into()).collect(),
-            (4, true) => single.iter().map(|b| f32::from_be_bytes(*b).into()).collect(),
-            (_, false) => double.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-            (_, true) => double.iter().map(|b| f64::from_be_bytes(*b)).collect(),
-        }
     }
 }
 

@@ -230,11 +230,11 @@ fn check_names(names: &[Value]) -> Result<(), String> {
 }
 
 fn separator_of(found: Option<&Value>, usual: &'static str) -> Result<&'static str, String> {
-    match found.map(|found| (found, found.as_str())) {
-        None => Ok(usual),
-        Some((_, Some("."))) => Ok("."),
-        Some((_, Some("/"))) => Ok("/"),
-        Some((other, _)) => Err(format!("damaged: its chunks have the separator {other}")),
+    let Some(found) = found else { return Ok(usual) };
+    match found.as_str() {
+        Some(".") => Ok("."),
+        Some("/") => Ok("/"),
+        _ => Err(format!("damaged: its chunks have the separator {found}")),
     }
 }
 
@@ -242,13 +242,10 @@ fn separator_of(found: Option<&Value>, usual: &'static str) -> Result<&'static s
 /// means.
 fn fill(value: &Value) -> Result<f64, String> {
     match value {
-        Value::Null => Ok(f64::NAN),
         Value::Number(number) => Ok(number.as_f64().unwrap_or(f64::NAN)),
-        Value::String(text) => match text.as_str() {
-            "Infinity" => Ok(f64::INFINITY),
-            "-Infinity" => Ok(f64::NEG_INFINITY),
-            _ => Ok(f64::NAN),
-        },
+        Value::String(text) if text == "Infinity" => Ok(f64::INFINITY),
+        Value::String(text) if text == "-Infinity" => Ok(f64::NEG_INFINITY),
+        Value::Null | Value::String(_) => Ok(f64::NAN),
         other => Err(format!("damaged: fill_value is {other}")),
     }
 }

@@ -13,8 +13,9 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::{malformed, open};
+use crate::comm::Solo;
 use crate::error::{Error, Result};
-use crate::grid::Block;
+use crate::grid::{Block, Boxes, redistribute_into};
 use codecs::{Codecs, checked};
 pub(super) use metadata::{Found, is_zarr};
 
@@ -24,7 +25,7 @@ pub(super) const ABSENT: [u64; 2] = [u64::MAX; 2];
 /// How the values of an array lie in its files. Lengths are along x, y, z.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    points: [usize; 3],
+    pub(super) points: [usize; 3],
     chunk: [usize; 3],
     /// What separates the parts of the name of a chunk, and what the name begins with.
     separator: &'static str,
@@ -34,7 +35,7 @@ pub(super) struct Array {
     codecs: Codecs,
     shards: Option<Shards>,
     /// Whether the field is these values times a factor, or plus an offset, which the attributes have.
-    is_scaled: bool,
+    pub(super) is_scaled: bool,
 }
 
 /// The parts of a chunk.
@@ -47,16 +48,6 @@ struct Shards {
 }
 
 impl Array {
-    /// Points along x, y, z.
-    pub(super) fn points(&self) -> [usize; 3] {
-        self.points
-    }
-
-    /// Whether the values are the field only after its attributes `scale_factor` or `add_offset` are applied.
-    pub(super) fn is_scaled(&self) -> bool {
-        self.is_scaled
-    }
-
     /// The values at the points of `block` of the array in `folder`, those along x fastest.
     ///
     /// # Errors
@@ -136,36 +127,24 @@ impl Shards {
 /// beyond `whole`.
 fn overlapping(whole: Block, length: [usize; 3], block: &Block) -> impl Iterator<Item = Block> {
     let shared = whole.common(block);
-    let range = |a: usize| {
-        let from = |at: usize| at - whole.start[a];
-        let end = from((shared.start[a] + shared.points[a]).max(whole.start[a]));
-        from(shared.start[a].max(whole.start[a])) / length[a]..end.div_ceil(length[a])
-    };
-    let ranges = [0, 1, 2].map(|a| if shared.is_empty() { 0..0 } else { range(a) });
-    let [x, y, z] = ranges;
-    let cells = z.flat_map(move |k| {
-        let x = x.clone();
-        y.clone().flat_map(move |j| x.clone().map(move |i| [i, j, k]))
+    // Where nothing is shared it has no points.
+    let start = std::array::from_fn(|a| shared.start[a].saturating_sub(whole.start[a]) / length[a]);
+    let points = std::array::from_fn(|a| {
+        let end = (shared.start[a] + shared.points[a]).saturating_sub(whole.start[a]);
+        end.div_ceil(length[a]) - start[a]
     });
-    cells.map(move |cell| Block {
-        start: std::array::from_fn(|a| whole.start[a] + cell[a] * length[a]),
-        points: length,
+    let cells = Block { start, points };
+    (0..cells.len()).map(move |at| {
+        let cell = cells.index(at);
+        let start = std::array::from_fn(|a| whole.start[a] + cell[a] * length[a]);
+        Block { start, points: length }
     })
 }
 
 /// Copy what `part` and `block` share from the values of one to those of the other, those along x fastest.
 fn put(decoded: &[f64], part: &Block, block: &Block, values: &mut [f64]) {
-    let shared = part.common(block);
-    let length = shared.points[0];
-    for row in 0..shared.points[1] * shared.points[2] {
-        let (j, k) = (row % shared.points[1], row / shared.points[1]);
-        let first = [shared.start[0], shared.start[1] + j, shared.start[2] + k];
-        let [from, to] = [part, block].map(|of| {
-            let [i, j, k]: [usize; 3] = std::array::from_fn(|a| first[a] - of.start[a]);
-            i + of.points[0] * (j + of.points[1] * k)
-        });
-        values[to..to + length].copy_from_slice(&decoded[from..from + length]);
-    }
+    let [have, want] = [part, block].map(|of| Boxes::on_rank_0(*of));
+    redistribute_into(&Solo, &have, &want, 1, decoded, (values, block));
 }
 
 pub(super) fn damaged(what: &str) -> io::Error {
