@@ -249,7 +249,7 @@ fn input(points: [usize; 3], set: &str) -> Config {
 fn of_all(config: &Config, ranks: usize, rates: &Rates) -> Option<(Decomposition, f64)> {
     let points = config.grid.points;
     let mut best: Option<(Decomposition, f64)> = None;
-    for cut in Decomposition::all(ranks, points, 1) {
+    for cut in Decomposition::all(ranks, points) {
         let work = Work::new(config, points, cut, config.compute.distributed);
         let seconds = work.map(|work| predict(&work, rates, Network::Flat).step_seconds);
         let Ok(seconds) = seconds else { continue };

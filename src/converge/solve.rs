@@ -43,7 +43,7 @@ pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<S
 pub(super) fn check(config: &Config) -> Result<()> {
     let compute = &config.compute;
     if let Some(asked) = compute.ranks {
-        Decomposition::asked(asked, 1, config.grid.points, 1)?;
+        Decomposition::asked(asked, 1, config.grid.points)?;
     }
     let block = Block::whole(config.grid.points);
     match choose(compute, 0)? {

@@ -80,13 +80,10 @@ impl Section {
         let numbers: Vec<u32> = digits.chars().filter_map(|digit| digit.to_digit(10)).collect();
         let refused =
             |why: String, allowed: &str| Err(format!("\"{digits}\": {why}\nallowed: {allowed}"));
-        let [camber, crest, tens, ones] = numbers[..] else {
+        let ([camber, crest, tens, ones], 4) = (&numbers[..], digits.len()) else {
             return refused("not four digits".into(), "such as \"0012\"");
         };
-        if digits.len() != 4 {
-            return refused("not four digits".into(), "such as \"0012\"");
-        }
-        if (camber == 0) != (crest == 0) {
+        if (*camber == 0) != (*crest == 0) {
             let why = "camber and the place of its crest, the first two digits, go together";
             return refused(why.into(), "both 0, or neither");
         }
@@ -96,7 +93,7 @@ impl Section {
             let why = format!("the section is {:.0} % thick", 100.0 * thickness);
             return refused(why, "04 to 30 for the last two digits");
         }
-        Ok(Self { camber: f64::from(camber) / 100.0, crest: f64::from(crest) / 10.0, thickness })
+        Ok(Self { camber: f64::from(*camber) / 100.0, crest: f64::from(*crest) / 10.0, thickness })
     }
 
     /// The contour with a trailing edge of this radius: closed, cut where a circle of it touches both sides, and smoothed along
@@ -269,38 +266,24 @@ mod tests {
     /// wide.
     #[test]
     fn contours_have_the_published_ordinates() {
-        const UPPER_2412: [(f64, f64); 6] =
-            [(10.0, 5.63), (20.0, 7.26), (30.0, 7.88), (40.0, 7.80), (60.0, 6.36), (80.0, 3.75)];
-        const LOWER_2412: [(f64, f64); 6] = [
-            (10.0, -3.75),
-            (20.0, -4.23),
-            (30.0, -4.12),
-            (40.0, -3.80),
-            (60.0, -2.76),
-            (80.0, -1.50),
-        ];
-        const UPPER_0012: [(f64, f64); 8] = [
-            (1.25, 1.894),
-            (5.0, 3.555),
-            (10.0, 4.683),
-            (20.0, 5.737),
-            (30.0, 6.002),
-            (50.0, 5.294),
-            (70.0, 3.664),
-            (90.0, 1.448),
-        ];
-        let check = |digits: &str, lower: bool, table: &[(f64, f64)], within: f64| {
+        // x, and y of a side.
+        let x_0012 = [1.25, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0];
+        let y_0012 = [1.894, 3.555, 4.683, 5.737, 6.002, 5.294, 3.664, 1.448];
+        let x_2412 = [10.0, 20.0, 30.0, 40.0, 60.0, 80.0];
+        let upper_2412 = [5.63, 7.26, 7.88, 7.80, 6.36, 3.75];
+        let lower_2412 = [-3.75, -4.23, -4.12, -3.80, -2.76, -1.50];
+        let check = |digits: &str, lower: bool, x: &[f64], y: &[f64], within: f64| {
             let contour = Section::new(digits).unwrap().contour(RADIUS).unwrap();
-            for (x, y) in table.iter().map(|(x, y)| (x / 100.0, y / 100.0)) {
+            for (x, y) in x.iter().zip(y).map(|(x, y)| (x / 100.0, y / 100.0)) {
                 let side = if lower { -1.0 } else { 1.0 };
                 let found = ordinate(&contour, x, lower) + side * 0.6 * 0.0021 * x.powi(4);
                 assert!((found - y).abs() < within, "{digits} at {x}: {found}, {y}");
             }
         };
-        check("0012", false, &UPPER_0012, 1.5e-5);
-        check("0012", true, &UPPER_0012.map(|(x, y)| (x, -y)), 1.5e-5);
-        check("2412", false, &UPPER_2412, 2e-4);
-        check("2412", true, &LOWER_2412, 2e-4);
+        check("0012", false, &x_0012, &y_0012, 1.5e-5);
+        check("0012", true, &x_0012, &y_0012.map(|y| -y), 1.5e-5);
+        check("2412", false, &x_2412, &upper_2412, 2e-4);
+        check("2412", true, &x_2412, &lower_2412, 2e-4);
     }
 
     /// Catches a gap or a step where the arc meets the sides.
@@ -386,43 +369,27 @@ mod tests {
 
     #[test]
     fn bad_parameters_get_a_sentence() {
-        let rows = [
-            ("12", 0.003, "digits", "\"12\": not four digits\nallowed: such as \"0012\""),
-            ("00a2", 0.003, "digits", "\"00a2\": not four digits\nallowed: such as \"0012\""),
-            (
-                "0000",
-                0.003,
-                "digits",
-                "\"0000\": the section is 0 % thick\nallowed: 04 to 30 for the last two digits",
-            ),
-            (
-                "2012",
-                0.003,
-                "digits",
-                "\"2012\": camber and the place of its crest, the first two digits, go together\nallowed: both 0, or neither",
-            ),
-            (
-                "9904",
-                0.003,
-                "digits",
-                "\"9904\": the conformal map onto a circle does not converge for this section\nallowed: less camber, or a thicker section",
-            ),
-            (
-                "0012",
-                0.1,
-                "radius",
-                "0.1: a circle of this radius touches both sides before 0.8 of the chord\nallowed: smaller numbers",
-            ),
-            (
-                "0012",
-                1e-4,
-                "radius",
-                "0.0001 is below what the map resolves\nallowed: 0.0005 or more",
-            ),
-        ];
-        for (digits, radius, key, why) in rows {
+        let four = ("digits", ": not four digits", "such as \"0012\"");
+        let thin = ("digits", ": the section is 0 % thick", "04 to 30 for the last two digits");
+        let together = ": camber and the place of its crest, the first two digits, go together";
+        let together = ("digits", together, "both 0, or neither");
+        let diverges = ": the conformal map onto a circle does not converge for this section";
+        let diverges = ("digits", diverges, "less camber, or a thicker section");
+        let wide = ": a circle of this radius touches both sides before 0.8 of the chord";
+        let wide = ("radius", wide, "smaller numbers");
+        let sharp = ("radius", " is below what the map resolves", "0.0005 or more");
+        for (digits, radius, (key, why, allowed)) in [
+            ("12", 0.003, four),
+            ("00a2", 0.003, four),
+            ("0000", 0.003, thin),
+            ("2012", 0.003, together),
+            ("9904", 0.003, diverges),
+            ("0012", 0.1, wide),
+            ("0012", 1e-4, sharp),
+        ] {
+            let given = if key == "digits" { format!("{digits:?}") } else { radius.to_string() };
             let found = AerofoilGrid::new(digits, radius).err();
-            assert_eq!(found, Some((key, why.to_string())));
+            assert_eq!(found, Some((key, format!("{given}{why}\nallowed: {allowed}"))));
         }
     }
 }

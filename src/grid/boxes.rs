@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Block, Decomposition};
+use super::{Block, Decomposition, position};
 
 /// The boxes that are products of one range of points along each axis. Box number n, those along x fastest, is held by rank
 /// n R / N of R, N boxes in all; other ranks hold none. What is kept grows with the ranges along the axes, and what is asked
@@ -33,21 +33,13 @@ impl Boxes {
 
     /// The blocks of `cut`, each on one of `ranks` ranks.
     pub fn of_cut(cut: Decomposition, points: [usize; 3], ranks: usize) -> Self {
-        let along = |a: usize| {
-            let mut end = 0;
-            let range = |length: usize| {
-                end += length;
-                end - length..end
-            };
-            cut.lengths(a, points[a]).into_iter().map(range).collect()
-        };
-        Self::new([0, 1, 2].map(along), ranks)
+        let range = |a: usize, at: usize| cut.range(a, points[a], at);
+        Self::new([0, 1, 2].map(|a| (0..cut.ranks[a]).map(|at| range(a, at)).collect()), ranks)
     }
 
     /// One box, on rank 0.
     pub fn on_rank_0(block: Block) -> Self {
-        let range = |a: usize| block.start[a]..block.start[a] + block.points[a];
-        Self::new([0, 1, 2].map(|a| vec![range(a)]), 1)
+        Self::new([0, 1, 2].map(|a| vec![block.range(a)]), 1)
     }
 
     /// The boxes with other ranges in the place of theirs along each axis: what `range` makes of them.
@@ -61,7 +53,7 @@ impl Boxes {
     #[must_use]
     pub fn within(&self, block: &Block) -> Self {
         self.map(|a, range| {
-            let [first, end] = [block.start[a], block.start[a] + block.points[a]];
+            let Range { start: first, end } = block.range(a);
             range.start.clamp(first, end)..range.end.clamp(first, end)
         })
     }
@@ -82,8 +74,7 @@ impl Boxes {
         if number >= self.len() || self.holder(number) != rank {
             return Block::NONE;
         }
-        let [nx, ny, _] = self.along.each_ref().map(Vec::len);
-        self.at([number % nx, number / nx % ny, number / (nx * ny)])
+        self.at(position(number, self.along.each_ref().map(Vec::len)))
     }
 
     /// The boxes that are not empty and the ranks that hold them, in the order of ranks.
@@ -95,7 +86,8 @@ impl Boxes {
     pub fn meeting(&self, block: &Block) -> impl Iterator<Item = (usize, Block)> {
         let block = *block;
         let meets = |a: usize, range: &Range<usize>| {
-            range.start.max(block.start[a]) < range.end.min(block.start[a] + block.points[a])
+            let Range { start: first, end } = block.range(a);
+            range.start.max(first) < range.end.min(end)
         };
         let numbers = |a: usize| {
             (0..self.along[a].len()).filter(|at| meets(a, &self.along[a][*at])).collect::<Vec<_>>()
@@ -103,15 +95,14 @@ impl Boxes {
         self.numbered([0, 1, 2].map(numbers)).map(move |(rank, one)| (rank, one.common(&block)))
     }
 
-    fn numbered(&self, [x, y, z]: [Vec<usize>; 3]) -> impl Iterator<Item = (usize, Block)> {
+    /// Those at these places along the axes.
+    fn numbered(&self, along: [Vec<usize>; 3]) -> impl Iterator<Item = (usize, Block)> {
         let [nx, ny, _] = self.along.each_ref().map(Vec::len);
-        let positions = z.into_iter().flat_map(move |k| {
-            let x = x.clone();
-            let rows = y.clone().into_iter();
-            rows.flat_map(move |j| x.clone().into_iter().map(move |i| [i, j, k]))
-        });
-        let boxes = positions.map(move |position @ [i, j, k]| {
-            (self.holder(i + nx * (j + ny * k)), self.at(position))
+        let counts = along.each_ref().map(Vec::len);
+        let boxes = (0..counts.iter().product()).map(move |n| {
+            let at = position(n, counts);
+            let [i, j, k] = [0, 1, 2].map(|a| along[a][at[a]]);
+            (self.holder(i + nx * (j + ny * k)), self.at([i, j, k]))
         });
         boxes.filter(|(_, one)| !one.is_empty())
     }
@@ -121,11 +112,8 @@ impl Boxes {
     }
 
     fn at(&self, position: [usize; 3]) -> Block {
-        let ranges: [&Range<usize>; 3] = std::array::from_fn(|a| &self.along[a][position[a]]);
-        if ranges.iter().any(|range| range.is_empty()) {
-            return Block::NONE;
-        }
-        Block { start: ranges.map(|range| range.start), points: ranges.map(Range::len) }
+        let block = Block::of([0, 1, 2].map(|a| self.along[a][position[a]].clone()));
+        if block.is_empty() { Block::NONE } else { block }
     }
 }
 

@@ -202,15 +202,18 @@ pub(super) fn float(n: usize) -> f64 {
 mod tests {
     use super::*;
 
+    /// The map onto an ellipse of these half axes, by `n` points of it and the foci ±1.
+    fn of_ellipse(n: usize, centre: Complex<f64>, [a, b]: [f64; 2]) -> Exterior {
+        let point = |i: usize| centre + Complex::new(a * part(i, n).cos(), b * part(i, n).sin());
+        let foci = [-1.0, 1.0].map(Complex::from);
+        Exterior::new(&Contour { points: (0..n).map(point).collect(), foci }).unwrap()
+    }
+
     /// Of an ellipse with the foci ±1, w = R ζ and R = a + b: a series would be none at all. Catches foci, scale, radius, the
     /// side of the cut, and the direction of the contour.
     #[test]
     fn an_ellipse_about_the_foci_is_joukowskis_map_alone() {
-        let (a, b) = (1.25, 0.75);
-        let n = 256;
-        let ellipse = |i: usize| Complex::new(a * part(i, n).cos(), b * part(i, n).sin());
-        let foci = [Complex::from(-1.0), Complex::from(1.0)];
-        let map = Exterior::new(&Contour { points: (0..n).map(ellipse).collect(), foci }).unwrap();
+        let map = of_ellipse(256, Complex::ZERO, [1.25, 0.75]);
         assert!((map.radius - 2.0).abs() < 1e-12 && map.tail.abs() < 1e-12);
         assert!((map.magnification() - 1.0).abs() < 1e-12);
         for (r, angle) in [(1.0, 0.3), (1.7, 2.0), (30.0, -1.0)] {
@@ -227,12 +230,8 @@ mod tests {
     /// if they have the right sign. Catches a slope that is not the derivative.
     #[test]
     fn the_circle_becomes_the_contour_and_the_slope_is_a_derivative() {
-        let n = 1024;
         let centre = Complex::new(0.1, 0.05);
-        let ellipse =
-            |i: usize| centre + Complex::new(1.3 * part(i, n).cos(), 0.5 * part(i, n).sin());
-        let foci = [Complex::from(-1.0), Complex::from(1.0)];
-        let map = Exterior::new(&Contour { points: (0..n).map(ellipse).collect(), foci }).unwrap();
+        let map = of_ellipse(1024, centre, [1.3, 0.5]);
         for i in 0..50 {
             let [z, slope] = map.at(1.0, 0.13 * float(i));
             let off = z - centre;

@@ -1,7 +1,9 @@
 //! A grid cut into blocks, one a rank.
 
-use super::Axis;
-use crate::error::{Error, Result};
+use std::ops::Range;
+
+use super::{Axis, position};
+use crate::error::{Error, Result, refused};
 
 /// Ranks along x, y and z. Rank r holds block (r mod px, r / px mod py, r / (px py)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,89 +30,64 @@ impl Decomposition {
         Self { ranks: std::array::from_fn(|a| if a == axis.index() { ranks } else { 1 }) }
     }
 
-    /// The one of `ranks` ranks that exchanges least: whose largest block has the least surface where the grid is cut.
+    /// All of `size` ranks, that which exchanges least first: whose largest block has the least surface where the grid is cut.
     /// Among equals lines along x, which are the fastest, stay whole rather than those along y, and those rather than
-    /// those along z. Blocks have at least `fewest` points along an axis that is cut.
-    ///
-    /// # Errors
-    /// Where there are more ranks than blocks as long as that: how many ranks there can be.
-    pub fn choose(ranks: usize, points: [usize; 3], fewest: usize) -> Result<Self> {
-        if let Some(best) = Self::best(ranks, points, fewest) {
-            return Ok(best);
-        }
-        let each = |n: usize| (n / fewest.max(1)).max(1);
-        let most = points.iter().fold(1, |most: usize, n| most.saturating_mul(each(*n)));
-        let most = (1..=most.min(ranks - 1))
-            .rev()
-            .find(|&fewer| Self::best(fewer, points, fewest).is_some());
-        let [x, y, z] = points;
-        Err(Error::Config(vec![
-            format!(
-                "error: {x} x {y} x {z} points cannot be cut into {ranks} blocks; each needs at least {fewest} \
-                 points along an axis that is cut"
-            ),
-            format!("       use {} ranks", most.unwrap_or(1)),
-        ]))
+    /// those along z. Blocks have at least a point along an axis that is cut.
+    pub fn all(size: usize, points: [usize; 3]) -> Vec<Self> {
+        let divisors: Vec<usize> = (1..=size).filter(|p| size.is_multiple_of(*p)).collect();
+        let along_x = divisors.iter().filter(|&&px| px <= points[0]);
+        let all = along_x.flat_map(|&px| {
+            let fits = move |py: &&usize| (size / px).is_multiple_of(**py) && **py <= points[1];
+            let along_y = divisors.iter().filter(fits);
+            along_y.map(move |&py| Self { ranks: [px, py, size / px / py] })
+        });
+        let mut all: Vec<Self> = all.filter(|one| one.ranks[2] <= points[2]).collect();
+        all.sort_by_key(|one| (one.surface(points), one.ranks));
+        all
     }
 
-    /// The one that the input asks for, for `size` ranks and blocks as in [`Decomposition::choose`].
+    /// Why there is none of `ranks` ranks, and how many ranks there can be.
+    pub fn none_of(ranks: usize, points: [usize; 3]) -> Error {
+        let most = points.iter().fold(1, |most: usize, n| most.saturating_mul(*n));
+        let fits = |fewer: &usize| !Self::all(*fewer, points).is_empty();
+        let most = (1..=most.min(ranks - 1)).rev().find(fits).unwrap_or(1);
+        let [x, y, z] = points;
+        refused(
+            format!(
+                "{x} x {y} x {z} points cannot be cut into {ranks} blocks; each needs at least 1 point along an axis that \
+                 is cut"
+            ),
+            format!("use {most} ranks"),
+        )
+    }
+
+    /// The one that the input asks for, for `size` ranks and blocks as in [`Decomposition::all`].
     ///
     /// # Errors
     /// Where it is for another number of ranks, or its blocks are too short.
-    pub fn asked(
-        ranks: [usize; 3],
-        size: usize,
-        points: [usize; 3],
-        fewest: usize,
-    ) -> Result<Self> {
+    pub fn asked(ranks: [usize; 3], size: usize, points: [usize; 3]) -> Result<Self> {
         let asked = Self { ranks };
         if asked.size() != size {
             let of = asked.size();
-            return Err(Error::Config(vec![
-                format!(
-                    "error: compute.ranks = {ranks:?} {} {of} rank{}; this run has {size}",
-                    if of == 1 { "is" } else { "are" },
-                    if of == 1 { "" } else { "s" }
-                ),
-                format!(
-                    "       start {of}, as with `mpirun -n {of}`, or use `compute.ranks = \"auto\"`"
-                ),
-            ]));
+            let are = if of == 1 { "is 1 rank".into() } else { format!("are {of} ranks") };
+            return Err(refused(
+                format!("compute.ranks = {ranks:?} {are}; this run has {size}"),
+                format!("start {of}, as with `mpirun -n {of}`, or use `compute.ranks = \"auto\"`"),
+            ));
         }
-        let short = (0..3).filter(|&a| ranks[a] > 1 && points[a] / ranks[a] < fewest);
+        let short = (0..3).filter(|&a| ranks[a] > points[a]);
         let told = short.flat_map(|a| {
             let (axis, n, p) = (["x", "y", "z"][a], points[a], ranks[a]);
             [
                 format!(
-                    "error: compute.ranks = {ranks:?}: {n} points along {axis} over {p} ranks leave {} a rank; \
-                     each needs at least {fewest}",
-                    n / p
+                    "error: compute.ranks = {ranks:?}: {n} points along {axis} over {p} ranks leave 0 a rank; each needs at \
+                     least 1"
                 ),
-                format!("       use at most {} along {axis}", (n / fewest.max(1)).max(1)),
+                format!("       use at most {n} along {axis}"),
             ]
         });
         let told: Vec<String> = told.collect();
         if told.is_empty() { Ok(asked) } else { Err(Error::Config(told)) }
-    }
-
-    fn best(size: usize, points: [usize; 3], fewest: usize) -> Option<Self> {
-        Self::all(size, points, fewest).first().copied()
-    }
-
-    /// All of `size` ranks whose blocks have at least `fewest` points along an axis that is cut, in the order of
-    /// [`Decomposition::choose`].
-    pub fn all(size: usize, points: [usize; 3], fewest: usize) -> Vec<Self> {
-        let fits = |p: usize, a: usize| p == 1 || points[a] / p >= fewest.max(1);
-        let divisors: Vec<usize> = (1..=size).filter(|p| size.is_multiple_of(*p)).collect();
-        let along_x = divisors.iter().filter(|&&px| fits(px, 0));
-        let all = along_x.flat_map(|&px| {
-            let along_y =
-                divisors.iter().filter(move |&py| (size / px).is_multiple_of(*py) && fits(*py, 1));
-            along_y.map(move |&py| Self { ranks: [px, py, size / px / py] })
-        });
-        let mut all: Vec<Self> = all.filter(|one| fits(one.ranks[2], 2)).collect();
-        all.sort_by_key(|one| (one.surface(points), one.ranks));
-        all
     }
 
     /// Points of the faces of the largest block where the grid is cut.
@@ -127,8 +104,7 @@ impl Decomposition {
 
     /// Position of `rank` along x, y, z.
     pub fn position(&self, rank: usize) -> [usize; 3] {
-        let [px, py, _] = self.ranks;
-        [rank % px, rank / px % py, rank / (px * py)]
+        position(rank, self.ranks)
     }
 
     /// The rank at `position`.
@@ -137,32 +113,41 @@ impl Decomposition {
         i + px * (j + py * k)
     }
 
-    /// Points of every block along axis `a` of n points: those that n is not divisible into go one each to the first.
-    pub fn lengths(&self, a: usize, n: usize) -> Vec<usize> {
+    /// The points of block `at` along axis `a` of n points: those that n is not divisible into go one each to the first.
+    pub(super) fn range(&self, a: usize, n: usize, at: usize) -> Range<usize> {
         let p = self.ranks[a];
-        (0..p).map(|at| n / p + usize::from(at < n % p)).collect()
+        let first = |at: usize| at * (n / p) + at.min(n % p);
+        first(at)..first(at + 1)
+    }
+
+    /// How many each has.
+    pub fn lengths(&self, a: usize, n: usize) -> Vec<usize> {
+        (0..self.ranks[a]).map(|at| self.range(a, n, at).len()).collect()
     }
 
     /// The block of `rank`.
     pub fn block(&self, rank: usize, points: [usize; 3]) -> Block {
         let position = self.position(rank);
-        let part = |a: usize| (points[a] / self.ranks[a], points[a] % self.ranks[a], position[a]);
-        Block {
-            start: std::array::from_fn(|a| {
-                let (each, more, at) = part(a);
-                at * each + at.min(more)
-            }),
-            points: std::array::from_fn(|a| {
-                let (each, more, at) = part(a);
-                each + usize::from(at < more)
-            }),
-        }
+        Block::of([0, 1, 2].map(|a| self.range(a, points[a], position[a])))
     }
 }
 
 impl Block {
     /// No points.
     pub const NONE: Self = Self { start: [0; 3], points: [0; 3] };
+
+    /// The points of a range along each axis.
+    pub(super) fn of(ranges: [Range<usize>; 3]) -> Self {
+        Self {
+            start: ranges.each_ref().map(|range| range.start),
+            points: ranges.map(|it| it.len()),
+        }
+    }
+
+    /// Its points along axis `a`.
+    pub(super) fn range(&self, a: usize) -> Range<usize> {
+        self.start[a]..self.start[a] + self.points[a]
+    }
 
     /// All points of a grid.
     pub fn whole(points: [usize; 3]) -> Self {
@@ -186,17 +171,16 @@ impl Block {
 
     /// The points that are in both; none where that is nothing.
     pub fn common(&self, other: &Self) -> Self {
-        let start: [usize; 3] = std::array::from_fn(|a| self.start[a].max(other.start[a]));
-        let end = |block: &Self, a: usize| block.start[a] + block.points[a];
-        let points: [usize; 3] =
-            std::array::from_fn(|a| end(self, a).min(end(other, a)).saturating_sub(start[a]));
-        if points.contains(&0) { Self::NONE } else { Self { start, points } }
+        let both = Self::of([0, 1, 2].map(|a| {
+            let [own, other] = [self.range(a), other.range(a)];
+            own.start.max(other.start)..own.end.min(other.end)
+        }));
+        if both.is_empty() { Self::NONE } else { both }
     }
 
     /// (i, j, k) in the whole grid of the point at position `at` of a field of this block.
     pub fn index(&self, at: usize) -> [usize; 3] {
-        let [nx, ny, _] = self.points;
-        let inside = [at % nx, at / nx % ny, at / (nx * ny)];
+        let inside = position(at, self.points);
         std::array::from_fn(|a| self.start[a] + inside[a])
     }
 }
@@ -206,11 +190,11 @@ mod tests {
     use super::*;
 
     fn chosen(ranks: usize, points: [usize; 3]) -> [usize; 3] {
-        Decomposition::choose(ranks, points, 5).unwrap().ranks
+        Decomposition::all(ranks, points)[0].ranks
     }
 
-    fn told(refused: Result<Decomposition>) -> String {
-        refused.unwrap_err().to_string()
+    fn told(asked: [usize; 3], ranks: usize, points: [usize; 3]) -> String {
+        Decomposition::asked(asked, ranks, points).unwrap_err().to_string()
     }
 
     #[test]
@@ -248,27 +232,26 @@ mod tests {
         assert_eq!(chosen(4, [256, 16, 16]), [4, 1, 1]);
         // What does not vary is not cut.
         assert_eq!(chosen(4, [64, 64, 1]), [1, 4, 1]);
-        // One of 13 would leave two points a rank.
         assert_eq!(chosen(13, [32, 130, 32]), [1, 13, 1]);
     }
 
     #[test]
     fn blocks_that_would_be_too_short_are_refused_with_how_many_ranks_there_can_be() {
-        let text = told(Decomposition::choose(7, [32; 3], 5));
-        assert!(text.contains("32 x 32 x 32 points cannot be cut into 7 blocks"), "{text}");
-        assert!(text.contains("at least 5 points") && text.ends_with("use 6 ranks"), "{text}");
-        assert!(told(Decomposition::choose(2, [4, 1, 1], 5)).ends_with("use 1 ranks"));
-        let text = told(Decomposition::asked([1, 64, 1], 64, [256, 250, 256], 5));
-        assert!(text.contains("250 points along y over 64 ranks leave 3 a rank"), "{text}");
+        assert!(Decomposition::all(37, [32; 3]).is_empty());
+        let text = Decomposition::none_of(37, [32; 3]).to_string();
+        assert!(text.contains("32 x 32 x 32 points cannot be cut into 37 blocks"), "{text}");
+        assert!(text.contains("at least 1 point") && text.ends_with("use 36 ranks"), "{text}");
+        assert!(Decomposition::none_of(5, [4, 1, 1]).to_string().ends_with("use 4 ranks"));
+        let text = told([1, 64, 1], 64, [256, 50, 256]);
+        assert!(text.contains("50 points along y over 64 ranks leave 0 a rank"), "{text}");
         assert!(text.ends_with("use at most 50 along y"), "{text}");
-        assert!(Decomposition::asked([2, 1, 1], 2, [1, 32, 32], 5).is_err());
+        assert!(Decomposition::asked([2, 1, 1], 2, [1, 32, 32]).is_err());
     }
 
     #[test]
     fn what_is_asked_for_must_be_for_as_many_ranks_as_there_are() {
-        let text = told(Decomposition::asked([2, 2, 1], 8, [32; 3], 5));
+        let text = told([2, 2, 1], 8, [32; 3]);
         assert!(text.contains("[2, 2, 1] are 4 ranks; this run has 8"), "{text}");
-        let asked = Decomposition::asked([2, 2, 2], 8, [32; 3], 5).unwrap();
-        assert_eq!(asked.ranks, [2, 2, 2]);
+        assert_eq!(Decomposition::asked([2, 2, 2], 8, [32; 3]).unwrap().ranks, [2, 2, 2]);
     }
 }

@@ -116,7 +116,10 @@ impl Mapping {
             }
             Self::Naca { digits, radius, outer, first } => {
                 let grid = match AerofoilGrid::new(digits, *radius) {
-                    Ok(_) if *outer <= 1.0 => Err(("outer", within_body(*outer))),
+                    Ok(_) if *outer <= 1.0 => {
+                        let why = format!("{outer} is no more than the chord of the body, 1");
+                        Err(("outer", format!("{why}\nallowed: larger numbers")))
+                    }
                     made => made,
                 };
                 let first = grid.map(|grid| {
@@ -197,11 +200,6 @@ fn part(i: u32) -> f64 {
 
 /// Places along a line, and lines, at which it is looked at.
 const SAMPLES: u32 = 64;
-
-/// What is said of a last line that crosses an aerofoil, or nearly does.
-fn within_body(outer: f64) -> String {
-    format!("{outer} is no more than the chord of the body, 1\nallowed: larger numbers")
-}
 
 /// What is wrong with a first distance that is to be below that of equal ones.
 fn too_far(first: Option<f64>, equal: f64) -> Option<(&'static str, String)> {

@@ -55,6 +55,11 @@ impl Axis {
     }
 }
 
+/// (i, j, k) of place `at` in a box of so many along x, y, z, those along x fastest.
+pub(crate) fn position(at: usize, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
+    [at % nx, at / nx % ny, at / (nx * ny)]
+}
+
 /// What an end of a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -252,8 +257,7 @@ impl Grid {
 
     /// (i, j, k) of the point at position `at` of a field.
     pub fn index(&self, at: usize) -> [usize; 3] {
-        let [nx, ny, _] = self.points;
-        [at % nx, at / nx % ny, at / (nx * ny)]
+        position(at, self.points)
     }
 
     /// The distance between two points.

@@ -157,16 +157,12 @@ impl Nodes {
     }
 
     fn drop_last(&mut self, a: usize) {
-        let [nx, ny] = self.points;
+        let [before, _] = self.points;
         self.points[a] -= 1;
+        let [nx, ny] = self.points;
         for values in &mut self.coordinates {
-            match a {
-                0 => {
-                    let kept = values.chunks_exact(nx).flat_map(|line| &line[..nx - 1]);
-                    *values = kept.copied().collect();
-                }
-                _ => values.truncate(nx * (ny - 1)),
-            }
+            let lines = values.chunks_exact(before).take(ny);
+            *values = lines.flat_map(|line| &line[..nx]).copied().collect();
         }
     }
 

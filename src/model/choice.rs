@@ -27,7 +27,7 @@ pub fn fastest(config: &Config, ranks: usize, rates: &Rates) -> Result<(Decompos
 fn search(planner: &mut Planner, ranks: usize, rates: &Rates) -> Result<(Decomposition, f64)> {
     let points = planner.points;
     let (mut best, mut refusal, mut compared) = (None, None, 0);
-    for decomposition in Decomposition::all(ranks, points, 1) {
+    for decomposition in Decomposition::all(ranks, points) {
         if compared == MOST_COMPARED {
             break;
         }
@@ -48,7 +48,7 @@ fn search(planner: &mut Planner, ranks: usize, rates: &Rates) -> Result<(Decompo
             format!("no way to cut the grid over {ranks} ranks: {sentence}"),
             "",
         )),
-        (None, None) => Decomposition::choose(ranks, points, 1).map(|one| (one, f64::NAN)),
+        (None, None) => Err(Decomposition::none_of(ranks, points)),
     }
 }
 

@@ -100,6 +100,7 @@ pub(super) fn sweeps(
 }
 
 /// Fields that the equations of a flow hold beside the state and its rates.
+#[derive(Default)]
 pub(crate) struct FieldCounts {
     /// u, p, T, and μ, dμ/dT where they vary.
     pub(crate) primitives: usize,

@@ -25,10 +25,8 @@ impl Simulation {
     pub fn field(&mut self, name: &str) -> Result<Array3<f64>> {
         let Some((_, variable, component)) = self.components().find(|(known, ..)| known == name)
         else {
-            return Err(refused(
-                format!("there is no field `{name}`"),
-                format!("known: {}", self.field_names().join(", ")),
-            ));
+            let known = format!("known: {}", self.field_names().join(", "));
+            return Err(refused(format!("there is no field `{name}`"), known));
         };
         let values = self.output(&variable)?;
         let values = values.iter().skip(component).step_by(variable.components());
@@ -43,10 +41,8 @@ impl Simulation {
     pub fn conserved(&self, name: &str) -> Result<CowArray<'_, f64, Ix3>> {
         let names = self.system.names();
         let Some(at) = names.iter().position(|known| known == name) else {
-            return Err(refused(
-                format!("there is no conserved variable `{name}`"),
-                format!("known: {}", names.join(", ")),
-            ));
+            let known = format!("known: {}", names.join(", "));
+            return Err(refused(format!("there is no conserved variable `{name}`"), known));
         };
         let (values, at_rest) =
             (self.backend.values(&self.state[at])?, self.system.base_state()[at]);
@@ -107,18 +103,14 @@ impl Simulation {
             return Err(refused(format!("`{name}` is nothing to begin from"), allowed()));
         }
         let find = |wanted: &String| {
-            let mut found = arrays.iter().filter(|(name, _)| name == wanted);
-            match (found.next(), found.next()) {
-                (Some((_, array)), None) if array.shape() == shape => Ok(array.view()),
-                (Some((_, array)), None) => {
-                    let found = array.shape();
-                    Err(refused(format!("`{wanted}` has {found:?} values"), allowed()))
-                }
-                (None, _) => Err(refused(format!("`{wanted}` is missing"), allowed())),
-                (Some(_), Some(_)) => {
-                    Err(refused(format!("`{wanted}` is given more than once"), allowed()))
-                }
-            }
+            let found: Vec<_> = arrays.iter().filter(|(name, _)| name == wanted).collect();
+            let wrong = match found[..] {
+                [(_, array)] if array.shape() == shape => return Ok(array.view()),
+                [(_, array)] => format!("has {:?} values", array.shape()),
+                [] => "is missing".into(),
+                _ => "is given more than once".into(),
+            };
+            Err(refused(format!("`{wanted}` {wrong}"), allowed()))
         };
         names.iter().map(find).collect()
     }

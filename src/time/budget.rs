@@ -1,6 +1,7 @@
 //! What a run would take, told before anything is allocated.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::largest::largest;
 use super::memory::{Parts, for_messages, for_outputs};
@@ -24,7 +25,7 @@ use crate::physics::StageWork;
 /// What a device or a compiler says.
 pub fn budget(config: &Config) -> Result<String> {
     let points = config.grid.points;
-    let block = Block { start: [0; 3], points };
+    let block = Block::whole(points);
     let chosen = choose(&config.compute, 0)?;
     let device = chosen.map(|(api, index)| Device::open(api, index)).transpose()?;
     let parts = Parts::of(config, &block, device.as_ref().map(|device| device.info()));
@@ -36,38 +37,33 @@ pub fn budget(config: &Config) -> Result<String> {
     let [x, y, z] = points;
     line("points", format!("{x} x {y} x {z}, {}", config.compute.precision.name()));
     line("fields", parts.described());
-    line(
-        "memory",
-        format!("{} bytes a point, {}", parts.bytes_a_point(), gib(parts.bytes(&block))),
-    );
+    let (each, all) = (parts.bytes_a_point(), gib(parts.bytes(&block)));
+    line("memory", format!("{each} bytes a point, {all}"));
     let outputs = for_outputs(config, &block);
     if outputs > 0.0 {
-        line(
-            "outputs",
-            format!(
-                "{} more on the host, of pictures, fields, statistics and checkpoints",
-                gib(outputs)
-            ),
-        );
+        let of = "of pictures, fields, statistics and checkpoints";
+        line("outputs", format!("{} more on the host, {of}", gib(outputs)));
     }
     if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
-        let cut = Decomposition::asked(ranks, ranks.iter().product(), points, 1)?;
+        let cut = Decomposition::asked(ranks, ranks.iter().product(), points)?;
         line("ranks", of_a_rank(config, cut, device.as_deref()));
         line("", "all else here is of one rank".into());
     }
     let (place, free) = match &device {
-        Some(device) => (device.info().name.clone(), Some(device_memory(device))),
+        Some(device) => (
+            device.info().name.clone(),
+            Some(device.free_memory().unwrap_or(device.info().memory) as f64),
+        ),
         None => ("this host".into(), available_memory(1)),
     };
     if let Some(free) = free {
         let fits = |config: &Config| {
-            let block = Block { start: [0; 3], points: config.grid.points };
-            match &device {
-                Some(device) => {
-                    check_device_memory(config, Decomposition::ONE, &block, device).is_ok()
-                }
-                None => check_memory(config, Decomposition::ONE, &block, 1).is_ok(),
-            }
+            let block = Block::whole(config.grid.points);
+            let checked = match &device {
+                Some(device) => check_device_memory(config, Decomposition::ONE, &block, device),
+                None => check_memory(config, Decomposition::ONE, &block, 1),
+            };
+            checked.is_ok()
         };
         let most = match largest(config, free, fits) {
             Some([x, y, z]) => format!("at most {x} x {y} x {z}"),
@@ -77,9 +73,8 @@ pub fn budget(config: &Config) -> Result<String> {
         line("free", format!("{} on {place}: it {verdict}; {most}", gib(free)));
     }
     line("words", words(config));
-    if let Some(told) =
-        device.as_ref().and_then(|device| sweep_blocks::told(config, &block, device.info()))
-    {
+    let told = |device: &Arc<Device>| sweep_blocks::told(config, &block, device.info());
+    if let Some(told) = device.as_ref().and_then(told) {
         line("sweeps", told);
     }
     let sample = sample::on_few_points(config);
@@ -91,26 +86,14 @@ pub fn budget(config: &Config) -> Result<String> {
     };
     let seconds = seconds(backend.into(), &sample)?;
     let a_point = seconds.iter().sum::<f64>() / (seconds.len() * sampled) as f64;
+    let (step, ns) = (a_point * block.len() as f64, 1e9 * a_point / stages as f64);
     let [x, y, z] = sample.grid.points;
-    line(
-        "time",
-        format!(
-            "{:.3} s a step expected: {:.1} ns a point and stage, as on {x} x {y} x {z} points",
-            a_point * block.len() as f64,
-            1e9 * a_point / stages as f64
-        ),
-    );
+    let on = format!("as on {x} x {y} x {z} points");
+    line("time", format!("{step:.3} s a step expected: {ns:.1} ns a point and stage, {on}"));
     let length = Length::of(config)?;
-    let step = a_point * block.len() as f64;
-    line(
-        "run",
-        format!(
-            "about {}: {:.0} steps of dt = {:.2e}, that of the first",
-            duration(length.steps * step),
-            length.steps,
-            length.dt
-        ),
-    );
+    let Length { steps, dt, .. } = length;
+    let all = duration(steps * step);
+    line("run", format!("about {all}: {steps:.0} steps of dt = {dt:.2e}, that of the first"));
     let parts = outlook::bytes(config, &length, step);
     let named: Vec<_> =
         parts.iter().map(|(name, bytes)| format!("{} of {name}", size(*bytes))).collect();
@@ -133,10 +116,6 @@ fn of_a_rank(config: &Config, cut: Decomposition, device: Option<&Device>) -> St
         gib(fields + messages),
         gib(messages)
     )
-}
-
-fn device_memory(device: &Device) -> f64 {
-    device.free_memory().unwrap_or(device.info().memory) as f64
 }
 
 fn words(config: &Config) -> String {

@@ -46,8 +46,7 @@ impl Deadline {
 
     /// A checkpoint took so long.
     pub(super) fn saved(&mut self, seconds: f64) {
-        self.slowest_checkpoint =
-            Some(self.slowest_checkpoint.map_or(seconds, |slowest| slowest.max(seconds)));
+        self.slowest_checkpoint = Some(self.slowest_checkpoint.unwrap_or(0.0).max(seconds));
     }
 
     /// Whether one more step would leave no time for the last outputs and a checkpoint, should they take twice as long as ever.

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::expression::shown;
 use crate::fourier::resample;
-use crate::grid::{Block, Grid};
+use crate::grid::{Decomposition, Grid};
 use crate::io::ArrayFile;
 use crate::physics::System;
 
@@ -31,7 +31,9 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
     let scalars = (0..config.scalars.len()).map(|at| scalar(config, at, backend, &grid));
     let scalars: Vec<Vec<f64>> = scalars.collect::<Result<_>>()?;
     let flow_and_scalars = |at: usize, flow: FlowPoint, to: &mut [f64]| {
-        let all = values(&flow).into_iter().chain(scalars.iter().map(|phi| phi[at]));
+        // In the order of [`System::state_of`].
+        let FlowPoint { density, velocity: [u, v, w], pressure } = flow;
+        let all = [density, u, v, w, pressure].into_iter().chain(scalars.iter().map(|phi| phi[at]));
         to.iter_mut().zip(all).for_each(|(to, value)| *to = value);
     };
     let state = if let Some(case) = config.case.on_grid() {
@@ -43,7 +45,7 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
             gas: *gas,
         };
         let arrays = arrays(case, config, &place)?;
-        all_or_error(comm, check_values_memory(case.values(), &block, comm.local().1))?;
+        check_values_memory(comm, case.values(), &block)?;
         let flow = case.start(&place, &arrays)?;
         drop(arrays);
         system.state_of(&|at, to| flow_and_scalars(at, flow[at], to))
@@ -91,13 +93,7 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
             let points = (0..block.len()).into_par_iter();
             points.map(|at| formula.at(grid.coordinates(block.index(at)))).collect()
         }
-        (None, Some(file)) => {
-            let own = cut.block(comm.rank(), file.points());
-            all_or_error(comm, check_values_memory(1, &own, comm.local().1))?;
-            all_or_error(comm, check_other_grid(grid, file.points()))?;
-            let values = all_or_error(comm, file.read(name, own))?;
-            resample(comm, cut, file.points(), grid.points, values)
-        }
+        (None, Some(file)) => read(&file, &[name], grid, comm, cut)?.swap_remove(0),
         (Some(_), Some(_)) => {
             let twice = format!("{name} is given by `scalars.{name}.start` and by `case.file`");
             return all_or_error(comm, Err(Error::refused_with_advice(&twice)));
@@ -133,12 +129,6 @@ fn open(
     all_or_error(comm, ArrayFile::open(path, &names))
 }
 
-/// In the order of [`System::state_of`].
-fn values(flow: &FlowPoint) -> [f64; 5] {
-    let [u, v, w] = flow.velocity;
-    [flow.density, u, v, w, flow.pressure]
-}
-
 /// What the file of the start has, at the points of this rank's block, by the position of its name among those that it may
 /// have. Collective.
 fn arrays(
@@ -149,18 +139,29 @@ fn arrays(
     let Some((path, names)) = case.file() else { return Ok(Vec::new()) };
     let Place { comm, decomposition, .. } = *place;
     let file = open(path, names, config, comm)?;
-    let has = |name: &&str| file.names().any(|found| found == *name);
-    let present: Vec<&str> = names.iter().copied().filter(has).collect();
+    let has = |name: &str| file.names().any(|found| found == name);
+    let (at, present): (Vec<usize>, Vec<&str>) =
+        names.iter().copied().enumerate().filter(|(_, name)| has(name)).unzip();
     let seen = format!("{present:?} of {:?} points", file.points());
     same_on_all(comm, &[("case.file".into(), seen)])?;
-    let block: Block = decomposition.block(comm.rank(), file.points());
-    all_or_error(comm, check_other_grid(&place.grid, file.points()))?;
-    all_or_error(comm, check_values_memory(present.len(), &block, comm.local().1))?;
-    let mut arrays = Vec::new();
-    for (at, name) in names.iter().enumerate().filter(|(_, name)| has(name)) {
+    let values = read(&file, &present, &place.grid, comm, decomposition)?;
+    Ok(at.into_iter().zip(values).collect())
+}
+
+/// These arrays of a file, at the points of this rank's block of `grid`. Collective.
+fn read(
+    file: &ArrayFile,
+    names: &[&str],
+    grid: &Grid,
+    comm: &dyn Communicator,
+    cut: Decomposition,
+) -> Result<Vec<Vec<f64>>> {
+    let block = cut.block(comm.rank(), file.points());
+    all_or_error(comm, check_other_grid(grid, file.points()))?;
+    check_values_memory(comm, names.len(), &block)?;
+    let one = |name: &&str| {
         let values = all_or_error(comm, file.read(name, block))?;
-        let values = resample(comm, decomposition, file.points(), place.grid.points, values);
-        arrays.push((at, values));
-    }
-    Ok(arrays)
+        Ok(resample(comm, cut, file.points(), grid.points, values))
+    };
+    names.iter().map(one).collect()
 }

@@ -22,7 +22,7 @@ pub(super) fn largest(
         config
     };
     // No device needs fewer fields than the host.
-    let bytes = Parts::of(config, &Block { start: [0; 3], points }, None).bytes_a_point();
+    let bytes = Parts::of(config, &Block::whole(points), None).bytes_a_point();
     let active = || points.iter().filter(|n| **n > 1);
     let shape: f64 = active().map(|&n| n as f64 / longest as f64).product();
     let estimate = (free / bytes / shape).powf(1.0 / active().count() as f64);
@@ -46,24 +46,11 @@ pub(super) fn advice(largest: Option<[usize; 3]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::device::{Api, DeviceInfo};
+    use crate::time::sweep_blocks::tests::gpu;
 
     #[test]
     fn the_largest_grid_fits_and_the_next_does_not() {
-        let gpu = DeviceInfo {
-            api: Api::Cuda,
-            index: 0,
-            name: "G".into(),
-            driver: String::new(),
-            is_gpu: true,
-            memory: 0,
-            largest_buffer: 0,
-            on_chip: 232_448,
-            block_threads: 1024,
-            multiprocessors: 132,
-            has_f64: true,
-            copies_beside: true,
-        };
+        let gpu = gpu();
         for (case, points, device, gib, expected) in [
             // 15 fields of 8 bytes: 1024^3 are 120 GiB.
             ("taylor-green", [64, 64, 64], None, 120.0, Some([1024, 1024, 1024])),
@@ -81,7 +68,7 @@ mod tests {
             );
             let config = crate::config::parse(&input, "test", &[]).unwrap();
             let fits = |config: &Config| {
-                let block = Block { start: [0; 3], points: config.grid.points };
+                let block = Block::whole(config.grid.points);
                 Parts::of(config, &block, device).bytes(&block) <= free
             };
             assert_eq!(largest(&config, free, fits), expected);

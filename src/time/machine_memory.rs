@@ -66,12 +66,12 @@ fn of_groups(root: &Path) -> Option<f64> {
             _ => None,
         });
         let mut folder = root.join(version.tree);
-        let mut least = left_in(&folder, &version);
-        for name in names {
+        let at_top = left_in(&folder, &version);
+        let below = names.filter_map(|name| {
             folder.push(name);
-            least = [least, left_in(&folder, &version)].into_iter().flatten().reduce(f64::min);
-        }
-        least
+            left_in(&folder, &version)
+        });
+        at_top.into_iter().chain(below).reduce(f64::min)
     });
     left.reduce(f64::min)
 }

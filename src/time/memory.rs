@@ -4,6 +4,7 @@ use super::available_memory;
 use super::largest::{advice, largest};
 use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
 use crate::backend::ranks::Needed;
+use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, FilterConfig, Pencils, Variable};
 use crate::error::{Error, Result, no_room};
 use crate::grid::{Block, Decomposition};
@@ -40,17 +41,22 @@ pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) 
 }
 
 /// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another, or while
-/// a start is made of them.
-pub(crate) fn check_values_memory(fields: usize, block: &Block, ranks: usize) -> Result<()> {
+/// a start is made of them. Collective.
+pub(super) fn check_values_memory(
+    comm: &dyn Communicator,
+    fields: usize,
+    block: &Block,
+) -> Result<()> {
+    let ranks = comm.local().1;
     let needed = 8.0 * (fields * ranks) as f64 * block.len() as f64;
-    match available_memory(ranks) {
+    let checked = match available_memory(ranks) {
         Some(available) if needed > available => {
-            let advice =
-                "these are the values that the run begins from; use more machines".to_string();
-            Err(too_large(block, ranks, [needed, available], &advice))
+            let advice = "these are the values that the run begins from; use more machines";
+            Err(too_large(block, ranks, [needed, available], advice))
         }
         _ => Ok(()),
-    }
+    };
+    all_or_error(comm, checked)
 }
 
 /// Refuse a grid of which `ranks` blocks such as this one need more than there is, by the bytes that each of them needs.
@@ -69,12 +75,11 @@ fn check(
     let whole = config.grid.points;
     let fits = |config: &Config| {
         let scaled = |a: usize| (block.points[a] * config.grid.points[a]).div_ceil(whole[a]);
-        let block = Block { start: [0; 3], points: std::array::from_fn(scaled) };
+        let block = Block::whole(std::array::from_fn(scaled));
         all(config, &block) <= available
     };
     // What other machines hold of the grid does not count here.
-    let points = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();
-    let share = points(whole) / (points(block.points) * ranks as f64);
+    let share = count(whole) / (count(block.points) * ranks as f64);
     let advice = advice(largest(config, available * share.max(1.0), fits));
     Err(too_large(block, ranks, [all(config, block), available], &advice))
 }
@@ -174,11 +179,6 @@ fn for_variables(config: &Config) -> f64 {
     computed.max(largest(&fields.variables) * written)
 }
 
-/// The same while a checkpoint is written: what of a variable is packed, and what of it is compressed.
-fn for_checkpoint(config: &Config) -> f64 {
-    config.output.checkpoint.as_ref().map_or(0.0, |it| if it.compress { 3.0 } else { 2.0 })
-}
-
 /// Bytes that outputs need on the host while they are made.
 pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
@@ -192,16 +192,17 @@ pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
             6 + config.scalars.len() + profiles + if gradients { 9 } else { 0 } + 9
         }
     });
-    let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
-    let copies = if later { state } else { 0 };
-    let made = for_variables(config).max(for_checkpoint(config)).max(statistics as f64);
+    let checkpoint = config.output.checkpoint.as_ref();
+    let copies = if checkpoint.is_some_and(|it| it.asynchronous) { state } else { 0 };
+    // What of a variable is packed, and what of it is compressed.
+    let packed = checkpoint.map_or(0.0, |it| if it.compress { 3.0 } else { 2.0 });
+    let made = for_variables(config).max(packed).max(statistics as f64);
     8.0 * block.len() as f64 * (copies as f64 + made)
 }
 
-/// Whether F U − U is held.
-fn is_filter_a_rate(config: &Config) -> bool {
-    let by_time = |filter: &FilterConfig| filter.time.is_some() || config.time.implicit.is_some();
-    config.scheme.filter.as_ref().is_some_and(by_time)
+/// Points of a box, of which there may be more than numbers of points can say.
+pub(super) fn count(points: [usize; 3]) -> f64 {
+    points.iter().map(|&n| n as f64).product()
 }
 
 /// Unknowns of implicit steps at a point.
@@ -209,8 +210,11 @@ pub(super) const UNKNOWNS: usize = 5;
 
 /// Numbers of 64 bit at a point of the blocks of implicit steps: 5 x 5 each, 1 in 64 bit and up to 6 in 32.
 fn implicit_blocks(config: &Config) -> usize {
-    let axes = config.grid.points.iter().filter(|n| **n > 1).count();
-    UNKNOWNS * UNKNOWNS * (1 + axes)
+    UNKNOWNS * UNKNOWNS * (1 + active_axes(config))
+}
+
+fn active_axes(config: &Config) -> usize {
+    config.grid.points.iter().filter(|n| **n > 1).count()
 }
 
 /// Fields at a point that implicit steps have: the vectors of unknowns, those in the order of the blocks, and the blocks.
@@ -223,33 +227,16 @@ fn implicit_fields(config: &Config) -> usize {
 
 /// Numbers of 64 bit at a point that implicit steps have on the host while blocks are made of the state, with the arrays of their rows.
 fn implicit_on_host(config: &Config) -> usize {
-    let axes = config.grid.points.iter().filter(|n| **n > 1).count();
     match config.time.implicit {
-        Some(_) => UNKNOWNS + implicit_blocks(config) + 4 * 2 * axes,
+        Some(_) => UNKNOWNS + implicit_blocks(config) + 4 * 2 * active_axes(config),
         None => 0,
     }
 }
 
 /// Fields of the points of a block that a run holds all the time, by what they are for.
 pub struct Parts {
-    /// U, and copies of it that an integrator keeps.
-    state: usize,
-    /// Sums of rates, or the rates of all stages; what a filter makes where it is a rate.
-    rates: usize,
-    /// u, p, T, and μ, dμ/dT where they vary.
-    primitives: usize,
-    /// ∂uᵢ/∂xⱼ.
-    gradients: usize,
-    /// f of a random force, and on the host a component of it on its way there.
-    force: usize,
-    /// Weights of the points in averages, between walls and on stretched grids.
-    weights: usize,
-    /// dξ/dx and what second derivatives take, of stretched axes.
-    metric: usize,
-    /// What operators and line solvers make on a device.
-    operators: usize,
-    /// Vectors and blocks of implicit steps, where they are beside the fields.
-    implicit: usize,
+    /// What fields are for, and how many.
+    counts: [(&'static str, usize); 9],
     /// Bytes of a value.
     value: f64,
 }
@@ -262,49 +249,38 @@ impl Parts {
 
     /// The same on a device with sweeps fused where they can be, or none.
     fn shaped(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
-        let flow = config.case.is_flow();
         let state = config.problem().fields();
-        let (copies, rates) = match config.time.integrator.form {
+        let (copies, stages) = match config.time.integrator.form {
             Form::LowStorage { .. } => (1, 1),
             Form::Butcher { b, .. } => (2, b.len()),
         };
-        let held = flow.then(|| FieldCounts::of(&config.problem(), block));
-        Self {
-            state: copies * state,
-            rates: rates * state + if is_filter_a_rate(config) { state } else { 0 },
-            primitives: held.as_ref().map_or(0, |held| held.primitives),
-            gradients: held.as_ref().map_or(0, |held| held.gradients),
-            force: held.as_ref().map_or(0, |held| match held.force {
-                0 => 0,
-                fields => fields + usize::from(device.is_none()),
-            }),
-            weights: held.as_ref().map_or(0, |held| held.weights),
-            metric: held.as_ref().map_or(0, |held| held.metric),
-            operators: device.map_or(0, |device| for_operators(config, block, device)),
-            implicit: implicit_fields(config)
-                + if device.is_none() { implicit_on_host(config) } else { 0 },
-            value: config.compute.precision.bytes() as f64,
-        }
-    }
-
-    /// What fields are for, and how many.
-    fn counts(&self) -> [(&'static str, usize); 9] {
-        [
-            ("state", self.state),
-            ("rates", self.rates),
-            ("primitive variables", self.primitives),
-            ("gradients", self.gradients),
-            ("force", self.force),
-            ("weights of averages", self.weights),
-            ("metric", self.metric),
-            ("operators", self.operators),
-            ("implicit steps", self.implicit),
-        ]
+        // A filter that is a rate has F U − U.
+        let by_time =
+            |filter: FilterConfig| filter.time.is_some() || config.time.implicit.is_some();
+        let rates = stages + usize::from(config.scheme.filter.is_some_and(by_time));
+        let held = config.case.is_flow().then(|| FieldCounts::of(&config.problem(), block));
+        let held = held.unwrap_or_default();
+        let on_host = usize::from(device.is_none());
+        let counts = [
+            // U, and copies of it that an integrator keeps.
+            ("state", copies * state),
+            ("rates", rates * state),
+            ("primitive variables", held.primitives),
+            ("gradients", held.gradients),
+            // On the host also a component of a random force on its way there.
+            ("force", held.force + if held.force > 0 { on_host } else { 0 }),
+            ("weights of averages", held.weights),
+            ("metric", held.metric),
+            // What operators and line solvers make.
+            ("operators", device.map_or(0, |device| for_operators(config, block, device))),
+            ("implicit steps", implicit_fields(config) + on_host * implicit_on_host(config)),
+        ];
+        Self { counts, value: config.compute.precision.bytes() as f64 }
     }
 
     /// All of them.
     fn fields(&self) -> usize {
-        self.counts().iter().map(|(_, count)| count).sum()
+        self.counts.iter().map(|(_, count)| count).sum()
     }
 
     /// Bytes a point.
@@ -314,12 +290,12 @@ impl Parts {
 
     /// Bytes of the points of `block`.
     pub fn bytes(&self, block: &Block) -> f64 {
-        block.points.iter().map(|&n| n as f64).product::<f64>() * self.bytes_a_point()
+        count(block.points) * self.bytes_a_point()
     }
 
     /// In words.
     pub fn described(&self) -> String {
-        let present = self.counts().into_iter().filter(|(_, count)| *count > 0);
+        let present = self.counts.iter().filter(|(_, count)| *count > 0);
         let named: Vec<_> = present.map(|(name, count)| format!("{count} {name}")).collect();
         format!("{}: {}", self.fields(), named.join(", "))
     }
@@ -336,7 +312,7 @@ mod tests {
             "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
         );
         let config = crate::config::parse(&input, "test", &[]).unwrap();
-        let block = Block { start: [0; 3], points };
+        let block = Block::whole(points);
         let cut = Decomposition::ONE;
         let told = |ranks| check_memory(&config, cut, &block, ranks).err().map(|e| e.to_string());
         let one = told(1).unwrap_or_default();
@@ -351,7 +327,7 @@ mod tests {
         for (text, ranks) in [(&one, 1.0), (&four, 4.0)] {
             let most = text.split(" at most ").nth(1).and_then(|rest| rest.split(" points").next());
             let most: Vec<usize> = most.unwrap().split(" x ").map(|n| n.parse().unwrap()).collect();
-            let block = Block { start: [0; 3], points: most.try_into().unwrap() };
+            let block = Block::whole(most.try_into().unwrap());
             let mut own = config.clone();
             own.grid.points = block.points;
             let needed = ranks * Parts::of(&own, &block, None).bytes(&block) / f64::from(1 << 30);

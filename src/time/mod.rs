@@ -30,11 +30,13 @@ mod sweep_blocks;
 mod task;
 mod tuning;
 
+use crate::comm::{Communicator, all_or_error};
+use crate::error::Result;
+
 pub use budget::budget;
 pub(crate) use machine_memory::available_memory;
 pub use memory::{Parts, for_messages};
 pub(crate) use memory::{check_device_memory, check_memory};
-pub use plan::Plan;
 pub use run::{decomposition, run};
 pub use run_loop::run_on;
 pub use simulation::{Phases, Simulation};
@@ -42,3 +44,11 @@ pub use statistics::Statistics;
 pub use stepper::Stepper;
 pub(crate) use sweep_blocks::check_sweeps;
 pub use task::{Ending, Origin, Requests, Task};
+
+/// What `work` makes on rank 0, and nothing on the others. Collective.
+///
+/// # Errors
+/// That of `work`, on all ranks.
+fn on_first<T>(comm: &dyn Communicator, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+    all_or_error(comm, (comm.rank() == 0).then(work).transpose())
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::memory::UNKNOWNS;
+use super::memory::{UNKNOWNS, count};
 use super::output::selected;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
@@ -165,11 +165,8 @@ fn rate(mut config: Config) -> Result<f64> {
 /// Bytes that a run leaves on disk, by what they are, where a step takes `seconds`. Checkpoints that are compressed take less.
 pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'static str, f64)> {
     let grid = config.grid();
-    let count = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();
-    let width = |precision: Option<Precision>| match precision.unwrap_or(config.compute.precision) {
-        Precision::F64 => 8.0,
-        Precision::F32 => 4.0,
-    };
+    let width =
+        |precision: Option<Precision>| precision.unwrap_or(config.compute.precision).bytes() as f64;
     let values = |variables: &[Variable]| {
         variables.iter().map(|variable| variable.components() as f64).sum::<f64>()
     };

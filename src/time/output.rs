@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::output_schedule::Kind;
-use super::pictures::{Pixels, every, pixels, stride};
+use super::pictures::{Pixels, pixels, stride};
 use super::run_loop::Run;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, FieldsConfig, OnFailure, Precision, Variable};
@@ -65,7 +65,7 @@ impl Run<'_> {
         }
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let grid = self.simulation.grid().clone();
-        let backend = self.simulation.shared_backend();
+        let backend = self.simulation.backend.clone();
         let sample = self.simulation.sample(statistics.needs_gradients())?;
         let written = backend.within(|| {
             let (comm, cut) = (backend.comm(), &self.decomposition);
@@ -81,11 +81,10 @@ impl Run<'_> {
     fn write_volumes(&mut self, kind: Kind) -> Result<()> {
         let moment = (self.simulation.steps(), self.simulation.time());
         let block = self.simulation.block();
-        let backend = self.simulation.shared_backend();
+        let backend = self.simulation.backend.clone();
         let (comm, cut) = (backend.comm(), &self.decomposition);
-        let Some(Volume { variables, precision, writers }) = self.volumes.of(kind) else {
-            return Ok(());
-        };
+        let volume = self.volumes.0.iter_mut().find(|volume| volume.kind == kind);
+        let Some(Volume { variables, precision, writers, .. }) = volume else { return Ok(()) };
         let names = writers.iter().flat_map(|writer| {
             let folder = folder(self.directory, writer);
             writer.names(moment.0).into_iter().map(move |name| format!("{folder}/{name}"))
@@ -143,7 +142,6 @@ impl Run<'_> {
         let grid = self.simulation.grid().clone();
         let points = grid.points;
         let stride = stride(&grid);
-        let shown = every(&grid, stride);
         let values = self.simulation.picture(of)?;
         let quantity = of.quantity();
         let comm = self.simulation.backend().comm();
@@ -158,7 +156,7 @@ impl Run<'_> {
             let at = (across, middle, stride);
             let values = plane(comm, &self.decomposition, points, at, &values);
             let (Some(values), Some(files)) = (values, &mut self.files) else { continue };
-            let Some(picture) = pixels(&shown, [right, up], values) else { continue };
+            let Some(picture) = pixels(&grid, stride, [right, up], values) else { continue };
             let Pixels { points, edges, values } = picture;
             let mut index = [0; 3];
             index[across] = middle;
@@ -205,16 +203,14 @@ impl Run<'_> {
 
 /// Fields of some points, written together.
 pub(super) struct Volume {
+    kind: Kind,
     variables: Vec<Variable>,
     precision: Option<Precision>,
     writers: Vec<FieldWriter>,
 }
 
 /// What a run writes fields into.
-pub(super) struct Volumes {
-    fields: Option<Volume>,
-    planes: Option<Volume>,
-}
+pub(super) struct Volumes(Vec<Volume>);
 
 impl Volumes {
     /// Those of `config` in `directory`: new, or behind what is there of the run that `owner` has on rank 0. Collective.
@@ -232,6 +228,7 @@ impl Volumes {
             let files = fields.pieces.map_or(comm.size(), |pieces| pieces.min(comm.size()));
             let directory = directory.join("fields");
             Volume {
+                kind: Kind::Fields,
                 variables: fields.variables.clone(),
                 precision: fields.precision,
                 writers: vec![FieldWriter::new(&directory, "fields", layout(selection, files))],
@@ -251,6 +248,7 @@ impl Volumes {
                 FieldWriter::new(&directory, "plane", layout(selection, 1))
             });
             Volume {
+                kind: Kind::Planes,
                 variables: planes.variables.clone(),
                 precision: planes.precision,
                 writers: writers.collect(),
@@ -273,33 +271,26 @@ impl Volumes {
             old.try_for_each(|plane| resume(&mut ended(&plane, "plane"), Kind::Planes))
         };
         all_or_error(comm, owner.map_or(Ok(()), |_| cut()))?;
-        let mut volumes = Self { fields, planes };
-        for kind in [Kind::Fields, Kind::Planes] {
-            for writer in volumes.of(kind).into_iter().flat_map(|volume| &mut volume.writers) {
-                all_or_error(comm, resume(writer, kind))?;
+        let mut volumes: Vec<Volume> = fields.into_iter().chain(planes).collect();
+        for Volume { kind, writers, .. } in &mut volumes {
+            for writer in writers {
+                all_or_error(comm, resume(writer, *kind))?;
                 writer.meet(comm);
             }
         }
-        Ok(volumes)
+        Ok(Self(volumes))
     }
 
     /// Have all that this rank has written on disk.
     pub(super) fn sync(&mut self) -> Result<()> {
-        let volumes = self.fields.iter_mut().chain(&mut self.planes);
-        volumes.flat_map(|volume| &mut volume.writers).try_for_each(FieldWriter::sync)
+        let mut writers = self.0.iter_mut().flat_map(|volume| &mut volume.writers);
+        writers.try_for_each(FieldWriter::sync)
     }
 
     /// (step, time) of all that was written, by the folder in `directory`.
     pub(super) fn written(&self, directory: &Path) -> BTreeMap<String, Vec<(u64, f64)>> {
-        let writers = self.fields.iter().chain(&self.planes).flat_map(|volume| &volume.writers);
+        let writers = self.0.iter().flat_map(|volume| &volume.writers);
         writers.map(|writer| (folder(directory, writer), writer.written())).collect()
-    }
-
-    fn of(&mut self, kind: Kind) -> Option<&mut Volume> {
-        match kind {
-            Kind::Fields => self.fields.as_mut(),
-            _ => self.planes.as_mut(),
-        }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Plan;
-use super::plan::reached;
+use super::plan::{Plan, reached};
 use crate::config::{Config, Schedule};
 
 /// Kinds of output.
@@ -41,12 +40,8 @@ impl OutputSchedule {
         let plan = |kind| {
             let schedule: Option<Schedule> = match kind {
                 Kind::Series => Some(output.series),
-                Kind::Fields => {
-                    output.fields.as_ref().map(|fields| steps.of_fields(fields.schedule))
-                }
-                Kind::Planes => {
-                    output.planes.as_ref().map(|planes| steps.of_fields(planes.schedule))
-                }
+                Kind::Fields => output.fields.as_ref().map(|it| steps.of_fields(it.schedule)),
+                Kind::Planes => output.planes.as_ref().map(|it| steps.of_fields(it.schedule)),
                 Kind::Statistics => output.statistics.as_ref().map(|what| what.schedule),
                 Kind::Checkpoint => output.checkpoint.and_then(|what| what.schedule),
             };

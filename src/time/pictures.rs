@@ -1,8 +1,6 @@
 //! Planes of values as pictures with equal pixels show them.
 
-use std::sync::Arc;
-
-use crate::grid::{Grid, Line, Plane};
+use crate::grid::{Grid, Plane};
 
 /// What a picture shows.
 pub(super) struct Pixels {
@@ -29,36 +27,20 @@ pub(super) fn stride(grid: &Grid) -> usize {
     if grid.plane.is_some() { 1 } else { longest.div_ceil(MOST_SIDE) }
 }
 
-/// Every `stride`-th point of a grid along its axes, from the first on.
-pub(super) fn every(grid: &Grid, stride: usize) -> Grid {
-    let line = |a: usize| {
-        let pick = |values: &Vec<f64>| -> Vec<f64> {
-            let picked = values.iter().take(grid.points[a]).step_by(stride).copied();
-            picked.chain(values.get(grid.points[a]).copied()).collect()
-        };
-        grid.lines[a].as_ref().map(|line| {
-            let Line { coordinates, jacobian, curvature } = &**line;
-            let [coordinates, jacobian, curvature] = [coordinates, jacobian, curvature].map(pick);
-            Arc::new(Line { coordinates, jacobian, curvature })
-        })
-    };
-    Grid {
-        points: grid.points.map(|n| n.div_ceil(stride)),
-        spacing: grid.spacing.map(|h| h * stride as f64),
-        lines: [0, 1, 2].map(line),
-        ..grid.clone()
-    }
-}
-
-/// The picture of values at the points of a plane along two axes; `None` where that is a curved surface.
-pub(super) fn pixels(grid: &Grid, [right, up]: [usize; 2], values: Vec<f64>) -> Option<Pixels> {
+/// The picture of values at every `stride`-th point of a plane along two axes; `None` where that is a curved surface.
+pub(super) fn pixels(
+    grid: &Grid,
+    stride: usize,
+    axes: [usize; 2],
+    values: Vec<f64>,
+) -> Option<Pixels> {
     match &grid.plane {
         None => Some(Pixels {
-            points: [right, up].map(|a| grid.points[a]),
-            edges: [right, up].map(|a| edges(grid, a)),
-            values: at_equal_spacings(grid, [right, up], values),
+            points: axes.map(|a| grid.points[a].div_ceil(stride)),
+            edges: axes.map(|a| edges(grid, stride, a)),
+            values: at_equal_spacings(grid, stride, axes, values),
         }),
-        Some(plane) => ([right, up] == [0, 1]).then(|| on_curves(grid, plane, &values)),
+        Some(plane) => (axes == [0, 1]).then(|| on_curves(grid, plane, &values)),
     }
 }
 
@@ -90,12 +72,8 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
             for triangle in [[0, 1, 2], [0, 2, 3]] {
                 let [(a, f), (b, g), (c, h)] = triangle.map(|k| corners[k]);
                 let bounds = |k: usize| {
-                    let all = [a[k], b[k], c[k]];
-                    range(
-                        all.iter().copied().fold(f64::MAX, f64::min),
-                        all.iter().copied().fold(f64::MIN, f64::max),
-                        k,
-                    )
+                    let [low, high] = [f64::min, f64::max].map(|of| of(a[k], of(b[k], c[k])));
+                    range(low, high, k)
                 };
                 let area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
                 for py in bounds(1) {
@@ -133,37 +111,43 @@ fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
     [within([x - left, x + right], all[0]), within([y - across, y + across], all[1])]
 }
 
-/// Where point `i` along axis `a` lay if all spacings were equal.
-fn uniform(grid: &Grid, a: usize, i: usize) -> f64 {
-    grid.origin[a] + grid.spacing[a] * i as f64
+/// Where point `i` of a picture along axis `a` lay if all spacings were equal.
+fn uniform(grid: &Grid, stride: usize, a: usize, i: usize) -> f64 {
+    grid.origin[a] + grid.spacing[a] * stride as f64 * i as f64
 }
 
-/// Half a spacing outside the first and the last point along axis `a`.
-fn edges(grid: &Grid, a: usize) -> [f64; 2] {
-    let half = 0.5 * grid.spacing[a];
-    let last = grid.points[a] - 1;
-    [grid.origin[a] - half, uniform(grid, a, last) + half]
+/// Half a spacing outside the first and the last point of a picture along axis `a`.
+fn edges(grid: &Grid, stride: usize, a: usize) -> [f64; 2] {
+    let half = 0.5 * (grid.spacing[a] * stride as f64);
+    let last = grid.points[a].div_ceil(stride) - 1;
+    [grid.origin[a] - half, uniform(grid, stride, a, last) + half]
 }
 
-/// The values on a plane along two axes, at equal spacings: between the points of a stretched axis those of straight lines.
-fn at_equal_spacings(grid: &Grid, [right, up]: [usize; 2], mut values: Vec<f64>) -> Vec<f64> {
-    let [nx, ny] = [right, up].map(|a| grid.points[a]);
-    for (a, n, stride) in [(right, nx, 1), (up, ny, nx)] {
+/// The values of a picture along two axes, at equal spacings: between the points of a stretched axis those of straight lines.
+fn at_equal_spacings(
+    grid: &Grid,
+    stride: usize,
+    [right, up]: [usize; 2],
+    mut values: Vec<f64>,
+) -> Vec<f64> {
+    let [nx, ny] = [right, up].map(|a| grid.points[a].div_ceil(stride));
+    for (a, n, apart) in [(right, nx, 1), (up, ny, nx)] {
         if grid.lines[a].is_none() {
             continue;
         }
         let old = values.clone();
+        let coordinate = |j: usize| grid.coordinate(a, (j * stride).min(grid.points[a]));
         for i in 0..n {
-            let x = uniform(grid, a, i);
-            let low = (0..n).rfind(|&j| grid.coordinate(a, j) <= x).unwrap_or(0);
+            let x = uniform(grid, stride, a, i);
+            let low = (0..n).rfind(|&j| coordinate(j) <= x).unwrap_or(0);
             // Behind the last point of a periodic axis follows the first.
             let high = if low + 1 < n || grid.closes(a) { low + 1 } else { low };
-            let [from, to] = [low, high].map(|j| grid.coordinate(a, j));
+            let [from, to] = [low, high].map(coordinate);
             let part = if high > low { (x - from) / (to - from) } else { 0.0 };
             for line in 0..nx * ny / n {
-                let first = if stride == 1 { line * nx } else { line };
-                let at = |j: usize| old[first + j % n * stride];
-                values[first + i * stride] = (1.0 - part) * at(low) + part * at(high);
+                let first = if apart == 1 { line * nx } else { line };
+                let at = |j: usize| old[first + j % n * apart];
+                values[first + i * apart] = (1.0 - part) * at(low) + part * at(high);
             }
         }
     }
@@ -179,10 +163,11 @@ mod tests {
     fn a_picture_of_a_grid_of_any_size_has_a_bounded_number_of_points() {
         for (longest, expected, side) in [(2048, 1, 2048), (2049, 2, 1025), (16384, 8, 2048)] {
             let grid = Grid::periodic([longest, 64, 7], &Domain::cube(1.0));
-            let shown = every(&grid, stride(&grid));
-            assert_eq!((stride(&grid), shown.points[0]), (expected, side));
-            assert_eq!(shown.points[2], 7_usize.div_ceil(expected));
-            assert_eq!(uniform(&shown, 0, side - 1), uniform(&grid, 0, (side - 1) * expected));
+            let Pixels { points, edges, .. } =
+                pixels(&grid, stride(&grid), [0, 2], Vec::new()).unwrap();
+            assert_eq!((stride(&grid), points), (expected, [side, 7_usize.div_ceil(expected)]));
+            let last = grid.coordinate(0, (side - 1) * expected);
+            assert_eq!(edges[0][1], last + 0.5 * (grid.spacing[0] * expected as f64));
         }
     }
 }

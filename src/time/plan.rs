@@ -12,7 +12,7 @@ pub(super) fn reached(time: f64, due: f64) -> bool {
 
 /// A schedule in progress: knows what was done and what comes next.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     schedule: Schedule,
     /// Multiples of `every_time` that are done.
     done: u64,
@@ -21,7 +21,7 @@ pub struct Plan {
 
 impl Plan {
     /// A schedule all of which is done that is due until `time`.
-    pub fn new(schedule: Schedule, time: f64) -> Self {
+    pub(super) fn new(schedule: Schedule, time: f64) -> Self {
         let mut plan = Self { schedule, done: 0, last_wall: Instant::now() };
         plan.catch_up(time);
         plan
@@ -41,26 +41,26 @@ impl Plan {
     }
 
     /// The next time that a step has to land on.
-    pub fn next_time(&self) -> Option<f64> {
+    pub(super) fn next_time(&self) -> Option<f64> {
         // A product, not a sum of intervals: no drift.
         self.schedule.every_time.map(|interval| (self.done as f64 + 1.0) * interval)
     }
 
     /// Whether so much wall time has passed that something is due. Clocks of ranks differ: what one says must hold for all.
-    pub fn late(&self) -> bool {
+    pub(super) fn late(&self) -> bool {
         self.schedule
             .every_wall
             .is_some_and(|every| self.last_wall.elapsed().as_secs_f64() >= every)
     }
 
     /// Whether something is due after step `step`, whatever the time.
-    pub fn due_by_step(&self, step: u64) -> bool {
+    pub(super) fn due_by_step(&self, step: u64) -> bool {
         self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every))
     }
 
     /// True where something is due after step `step` at time `time`, or because it is [`Plan::late`]; it then counts as
     /// done.
-    pub fn due(&mut self, step: u64, time: f64, late: bool) -> bool {
+    pub(super) fn due(&mut self, step: u64, time: f64, late: bool) -> bool {
         let by_time = self.catch_up(time);
         if late {
             self.last_wall = Instant::now();

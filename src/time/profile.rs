@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 
 use super::run_loop::Run;
-use crate::cases::Case;
 use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::Result;
 use crate::io::pieces::line;
-use crate::io::{PROFILE, SURFACE, write_text};
+use crate::io::{PROFILE, SURFACE};
 
 /// (ρ, ρu, ρv, ρw), as `profile.csv` calls them.
 const NAMES: [&str; 4] = ["density", "momentum_x", "momentum_y", "momentum_z"];
@@ -30,53 +29,41 @@ impl Run<'_> {
         let exact: Option<Vec<f64>> = points.map(|i| exact(config, point(i), time)).collect();
         let Some(exact) = exact else { return Ok(()) };
         let at = config.case.shown();
-        let backend = self.simulation.shared_backend();
+        let backend = self.simulation.backend.clone();
         let (system, state) = self.simulation.system_and_state();
         let base = system.base_state().get(at).copied().unwrap_or(0.0);
         let values = all_or_error(backend.comm(), backend.values(&state[at]))?;
         let values: Vec<f64> = values.iter().map(|value| base + value).collect();
         let cut = &self.decomposition;
         let computed = line(backend.comm(), cut, grid.points, (axis, middle), &values);
-        let written = match (computed, &mut self.files) {
-            (Some(computed), Some(files)) => {
-                let mut text = format!("{},{},exact\n", ["x", "y", "z"][axis], name(&config.case));
-                for (i, (computed, exact)) in computed.iter().zip(exact).enumerate() {
-                    // Writing to a string cannot fail.
-                    let _ = writeln!(text, "{:?},{computed:?},{exact:?}", point(i)[axis]);
-                }
-                let path = files.directory.join(PROFILE);
-                let claimed = files.directory.claim([PROFILE.to_string()]);
-                claimed.and_then(|()| write_text(&path, &text))
-            }
-            _ => Ok(()),
-        };
-        self.tolerate_failure(written).map(|_| ())
+        let name = config.case.flow().map_or("scalar", |flow| NAMES[flow.shown()]);
+        let mut text = format!("{},{name},exact\n", ["x", "y", "z"][axis]);
+        for (i, (computed, exact)) in computed.into_iter().flatten().zip(exact).enumerate() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{:?},{computed:?},{exact:?}", point(i)[axis]);
+        }
+        self.write_table(PROFILE, &text)
     }
-}
 
-impl Run<'_> {
     /// `surface.csv`: the points of a body's wall with the length of the wall up to them and the coefficients of pressure and friction.
     /// Nothing where there is no body. Collective.
     pub(super) fn write_surface(&mut self) -> Result<()> {
         let Some(points) = self.simulation.surface()? else { return Ok(()) };
-        let written = match &mut self.files {
-            None => Ok(()),
-            Some(files) => {
-                let mut text =
-                    String::from("x,y,length,pressure_coefficient,friction_coefficient\n");
-                let (mut length, mut last) = (0.0, points.first().copied());
-                for point @ [x, y, pressure, friction] in points {
-                    length += last.map_or(0.0, |[before, below, ..]| (x - before).hypot(y - below));
-                    last = Some(point);
-                    // Writing to a string cannot fail.
-                    let _ = writeln!(text, "{x:?},{y:?},{length:?},{pressure:?},{friction:?}");
-                }
-                let path = files.directory.join(SURFACE);
-                let claimed = files.directory.claim([SURFACE.to_string()]);
-                claimed.and_then(|()| write_text(&path, &text))
-            }
-        };
-        self.tolerate_failure(written).map(|_| ())
+        let mut text = String::from("x,y,length,pressure_coefficient,friction_coefficient\n");
+        let (mut length, mut last) = (0.0, points.first().copied());
+        for point @ [x, y, pressure, friction] in points {
+            length += last.map_or(0.0, |[before, below, ..]| (x - before).hypot(y - below));
+            last = Some(point);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{x:?},{y:?},{length:?},{pressure:?},{friction:?}");
+        }
+        self.write_table(SURFACE, &text)
+    }
+
+    /// Rank 0 writes its text. Collective.
+    fn write_table(&mut self, name: &str, text: &str) -> Result<()> {
+        let written = self.files.as_mut().map_or(Ok(()), |files| files.write(name, text));
+        self.tolerate_failure(written).map(drop)
     }
 }
 
@@ -89,8 +76,4 @@ fn exact(config: &Config, x: [f64; 3], time: f64) -> Option<f64> {
     let flow = config.case.flow().filter(|_| config.is_of_case())?;
     let point = flow.exact(&config.gas, domain, active, x, time)?;
     Some(point.mass_and_momentum()[flow.shown()])
-}
-
-fn name(case: &Case) -> &'static str {
-    if case.is_flow() { case.flow().map_or("", |flow| NAMES[flow.shown()]) } else { "scalar" }
 }

@@ -19,8 +19,9 @@ pub(super) fn no_time_to_go_on(directory: &Path) -> Error {
 }
 
 /// Steps that would never reach the end, since they are less than the spacing of numbers there.
-pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()> {
-    let (Some(end), Some(dt)) = (config.time.end, simulation.usual_dt()) else { return Ok(()) };
+pub(super) fn check_step(simulation: &Simulation) -> Result<()> {
+    let dt = simulation.rate.map(|rate| simulation.next_dt(rate, None));
+    let (Some(end), Some(dt)) = (simulation.config.time.end, dt) else { return Ok(()) };
     if end + dt > end {
         return Ok(());
     }
@@ -85,14 +86,10 @@ pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
     ] {
         let [before, now] = [&was, &now].map(|keys| keys.get("grid")?.get(key));
         if before != now {
-            let shown = |value: Option<&toml::Value>| {
-                value.map_or("none".into(), |value| value.to_string())
-            };
-            let found = format!(
-                "grid.{key} = {}; the checkpoint has {}, and its values belong to those points",
-                shown(now),
-                shown(before)
-            );
+            let [before, now] =
+                [before, now].map(|it| it.map_or("none".into(), toml::Value::to_string));
+            let why = "and its values belong to those points";
+            let found = format!("grid.{key} = {now}; the checkpoint has {before}, {why}");
             return Err(Error::refused(found, way_out));
         }
     }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::on_first;
 use super::plan::reached;
 use super::refusals::keys_without_path;
 use super::run_loop::is_over;
@@ -63,7 +64,7 @@ pub fn restart(
         checkpoint::tidy(&checkpoints, RunDirectory::owner_of(directory)?)?;
         RunDirectory::run_of(directory)
     };
-    let run = all_or_error(comm, if first { look() } else { Ok(None) })?;
+    let run = on_first(comm, look)?.flatten();
     let told = comm.broadcast(0, run.map_or(String::new(), |run| run.to_string()).into_bytes());
     let run = String::from_utf8_lossy(&told).parse().ok();
     let found = chosen(comm, directory, run, wish.from)?;
@@ -93,15 +94,15 @@ pub fn restart(
             if !done.is_ok_and(|summary| summary.finished) {
                 return Ok(());
             }
+            let again = from_the_beginning(directory);
             Err(refused(
                 format!("{} is finished, and has no checkpoint to go on from", directory.display()),
                 format!(
-                    "{}\n       a run keeps its last state unless output.checkpoint = \"none\"",
-                    from_the_beginning(directory)
+                    "{again}\n       a run keeps its last state unless output.checkpoint = \"none\""
                 ),
             ))
         };
-        all_or_error(comm, if first { again() } else { Ok(()) })?;
+        on_first(comm, again)?;
         if first {
             tell("there is no checkpoint: the run begins again");
         }
@@ -110,12 +111,8 @@ pub fn restart(
     };
     let told = tell_changes(changes(&found.head, &config), wish.allow_physics_change);
     let told = all_or_error(comm, told)?;
-    if first {
-        let Head { step, time, .. } = found.head;
-        found.warning().iter().for_each(|warning| tell(warning));
-        tell(&format!("goes on from step {step}, t = {time}"));
-        told.iter().for_each(|change| tell(change));
-    }
+    let Head { step, time, .. } = found.head;
+    tell_start(comm, &found, format!("goes on from step {step}, t = {time}"), told);
     Ok(Restart::Run(Box::new((config, Origin::Own(found)))))
 }
 
@@ -153,16 +150,15 @@ pub fn origin(
     };
     let told =
         all_or_error(comm, tell_changes(changes(&found.head, config), allow_physics_change))?;
+    let Head { step, time, .. } = found.head;
     let sensible = || {
-        let Head { step, time, .. } = found.head;
         let (own, output) = (found.path().canonicalize(), config.output.directory.canonicalize());
         if let (Ok(own), Ok(output)) = (own, output)
             && own.starts_with(&output)
         {
-            return Err(refused(
-                format!("{} would be replaced by the run that starts from it", path.display()),
-                "choose another directory with `--out`",
-            ));
+            let found =
+                format!("{} would be replaced by the run that starts from it", path.display());
+            return Err(refused(found, "choose another directory with `--out`"));
         }
         if is_over(config, step, time) {
             return Err(refused(
@@ -175,13 +171,17 @@ pub fn origin(
         Ok(())
     };
     all_or_error(comm, sensible())?;
-    if comm.rank() == 0 {
-        let Head { step, time, .. } = found.head;
-        found.warning().iter().for_each(|warning| tell(warning));
-        tell(&format!("starts from step {step}, t = {time} of {}", path.display()));
-        told.iter().for_each(|change| tell(change));
-    }
+    let start = format!("starts from step {step}, t = {time} of {}", path.display());
+    tell_start(comm, &found, start, told);
     Ok(Origin::Other(found))
+}
+
+/// Rank 0 tells from where a run goes on, and what changes there.
+fn tell_start(comm: &dyn Communicator, found: &Checkpoint, start: String, changes: Vec<String>) {
+    if comm.rank() == 0 {
+        let all = found.warning().into_iter().chain([start]).chain(changes);
+        all.for_each(|sentence| tell(&sentence));
+    }
 }
 
 /// The resolved input that the checkpoint at `path` carries, or the newest one of the run there.
@@ -256,13 +256,8 @@ fn chosen(
         let (found, damaged) = Checkpoint::newest(comm, &checkpoints, run)?;
         tell_of(comm, &damaged);
         if found.is_none() && !damaged.is_empty() {
-            return all_or_error(
-                comm,
-                Err(refused(
-                    format!("{} has no checkpoint that is sound", directory.display()),
-                    from_the_beginning(directory),
-                )),
-            );
+            let what = format!("{} has no checkpoint that is sound", directory.display());
+            return all_or_error(comm, Err(refused(what, from_the_beginning(directory))));
         }
         return Ok(found);
     };
@@ -270,13 +265,9 @@ fn chosen(
     if !steps.contains(&from) {
         let steps: Vec<String> = steps.iter().rev().map(u64::to_string).collect();
         let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
-        return all_or_error(
-            comm,
-            Err(refused(
-                format!("{} has no checkpoint of step {from}", directory.display()),
-                format!("it has those of steps: {have}"),
-            )),
-        );
+        let what = format!("{} has no checkpoint of step {from}", directory.display());
+        let have = format!("it has those of steps: {have}");
+        return all_or_error(comm, Err(refused(what, have)));
     }
     let found = Checkpoint::open(comm, &checkpoint::path(&checkpoints, from))?;
     all_or_error(comm, found.of_run(run)).map(Some)
@@ -309,12 +300,9 @@ fn configuration(
         let elsewhere = config.output.directory != before.output.directory;
         if elsewhere || config.origin != before.origin {
             let key = if elsewhere { "output.directory" } else { "case.path" };
-            return Err(refused(
-                format!(
-                    "a restart goes on in the directory of its run, from its own checkpoint: {key} cannot be set"
-                ),
-                "otherwise: a run with case.name = \"from-checkpoint\"",
-            ));
+            let place = "a restart goes on in the directory of its run, from its own checkpoint";
+            let advice = "otherwise: a run with case.name = \"from-checkpoint\"";
+            return Err(refused(format!("{place}: {key} cannot be set"), advice));
         }
     }
     Ok(config)
@@ -355,10 +343,8 @@ fn ends_before(head: &Head, config: &Config) -> Result<()> {
     let Head { step, time, .. } = *head;
     let advice = "choose a later end; `--from STEP` goes on from an older checkpoint, and sets newer ones aside";
     if let Some(end) = config.time.end.filter(|end| !reached(*end, time)) {
-        return Err(refused(
-            format!("time.end = {end}, and the run is at t = {time} already"),
-            advice,
-        ));
+        let found = format!("time.end = {end}, and the run is at t = {time} already");
+        return Err(refused(found, advice));
     }
     if let Some(most) = config.time.max_steps.filter(|most| *most < step) {
         let found = format!("time.max_steps = {most}, and the run is at step {step} already");

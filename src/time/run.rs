@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::memory::{check_device_memory, check_memory, check_output_memory, has_room_to_tune};
+use super::on_first;
 use super::run_loop::run_on;
 use super::sweep_blocks::check_sweeps;
 use super::task::{Ending, Origin, Requests, Task};
@@ -78,11 +79,8 @@ pub fn decomposition(
     comm: &dyn Communicator,
     device: bool,
 ) -> Result<(Decomposition, String)> {
-    let cut = match comm.rank() {
-        0 => cut(config, comm.size(), device),
-        _ => Ok((Decomposition::ONE, String::new())),
-    };
-    let (found, told) = all_or_error(comm, cut)?;
+    let found = on_first(comm, || cut(config, comm.size(), device))?;
+    let (found, told) = found.unwrap_or((Decomposition::ONE, String::new()));
     let numbers = found.ranks.iter().flat_map(|ranks| ranks.to_ne_bytes()).collect();
     let numbers = comm.broadcast(0, numbers);
     let mut numbers = numbers.as_chunks().0.iter().map(|bytes| usize::from_ne_bytes(*bytes));
@@ -97,17 +95,15 @@ fn cut(config: &Config, ranks: usize, device: bool) -> Result<(Decomposition, St
         (one, format!("{ranks} ranks, {px} x {py} x {pz} along x, y, z: {why}"))
     };
     if let Some(asked) = config.compute.ranks {
-        return Decomposition::asked(asked, ranks, points, 1).map(|one| told(one, "as asked"));
+        return Decomposition::asked(asked, ranks, points).map(|one| told(one, "as asked"));
     }
     if ranks == 1 {
         return Ok(told(Decomposition::ONE, "all"));
     }
     let rates = if device { Rates::h200() } else { Rates::core() };
     let (best, seconds) = fastest(config, ranks, &rates)?;
-    Ok(told(
-        best,
-        &format!("the fastest by `kolmo model`, {seconds:.1e} s a step ({})", rates.source),
-    ))
+    let source = rates.source;
+    Ok(told(best, &format!("the fastest by `kolmo model`, {seconds:.1e} s a step ({source})")))
 }
 
 /// The device of this rank, on which its block has room; `None` is the host.

@@ -37,21 +37,17 @@ impl Run<'_> {
             return Ok(());
         };
         // What was switched off may be switched on again.
-        let OutputProgress { tables: marks, volumes, restarts, earlier, .. } = &self.before;
-        let (mut marks, mut volumes) = (marks.clone(), volumes.clone());
-        marks.retain(|name, _| self.directory.join(name).exists());
-        marks.extend(tables);
-        volumes.extend(self.volumes.written(self.directory));
+        let mut before = self.before.clone();
+        before.tables.retain(|name, _| self.directory.join(name).exists());
+        before.tables.extend(tables);
+        before.volumes.extend(self.volumes.written(self.directory));
         let course = OutputProgress {
             written: self.agenda.all_written(),
             pictures: self.pictures_taken,
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
             profiles: self.statistics.as_ref().and_then(|it| it.profiles().cloned()),
-            tables: marks,
-            volumes,
-            restarts: restarts.clone(),
-            earlier: earlier.clone(),
             wall_seconds: self.seconds(),
+            ..before
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);
         let of = (self.id, course);

@@ -1,20 +1,17 @@
 //! What rank 0 alone writes of a run.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use super::Simulation;
 use super::run_loop::tables;
 use super::summary::reference_csv;
-use super::task::Origin;
-use crate::config::Config;
 use crate::error::Result;
 use crate::io::checkpoint::OutputProgress;
 use crate::io::series::cut;
 use crate::io::{
     Progress, RunDirectory, SeriesWriter, SliceWriter, USER_REFERENCE, remove_file, sync_file,
-    write_whole,
+    write_text,
 };
 
 pub(super) struct Files {
@@ -32,16 +29,14 @@ impl Files {
     /// In the `directory` of the run, where it begins; behind what is in there, where it goes on. `curves` is the user's own
     /// reference.
     pub(super) fn open(
-        config: &Config,
         simulation: &Simulation,
         mut directory: RunDirectory,
-        origin: &Origin,
+        course: Option<&OutputProgress>,
         curves: Option<String>,
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let (series, slices) = (directory.join("series.csv"), directory.join("slices"));
-        let columns = simulation.columns();
-        let course: Option<&OutputProgress> = origin.course();
+        let (config, columns) = (&simulation.config, simulation.columns());
         let series = match course {
             None => {
                 log(&directory.join("log.jsonl"))?;
@@ -55,12 +50,9 @@ impl Files {
                 writer
             }
         };
-        let mut write = |name: &str, text: &str| {
-            directory.claim([name.to_string()])?;
-            write_whole(&directory.join(name), |to| to.write_all(text.as_bytes()))
-        };
+        let mut write = |name: &str, text: &str| write(&mut directory, name, text);
         write("config.toml", &config.to_toml())?;
-        let reference = reference_csv(config, simulation);
+        let reference = reference_csv(simulation);
         reference.as_ref().map_or(Ok(()), |text| write("reference.csv", text))?;
         curves.as_ref().map_or(Ok(()), |text| write(USER_REFERENCE, text))?;
         if config.output.statistics.is_some() && config.is_of_case() {
@@ -95,14 +87,18 @@ impl Files {
         Ok(Self { directory, series, slices, progress })
     }
 
+    /// Write a file of the run.
+    pub(super) fn write(&mut self, name: &str, text: &str) -> Result<()> {
+        write(&mut self.directory, name, text)
+    }
+
     /// Whether the run in `path` can go on from what `course` says of its tables.
     pub(super) fn check(
-        config: &Config,
         simulation: &Simulation,
         path: &Path,
         course: &OutputProgress,
     ) -> Result<()> {
-        let written = tables(config);
+        let written = tables(&simulation.config);
         // A table that the run does not go on with may be gone.
         let needed = |name: &String| {
             name == "series.csv" || written.contains(name) || path.join(name).exists()
@@ -113,6 +109,11 @@ impl Files {
         let Some(&last) = last else { return Ok(()) };
         SeriesWriter::check(&path.join("series.csv"), simulation.columns(), last)
     }
+}
+
+fn write(directory: &mut RunDirectory, name: &str, text: &str) -> Result<()> {
+    directory.claim([name.to_string()])?;
+    write_text(&directory.join(name), text)
 }
 
 /// Remove the rows of later steps also from tables that the run does not go on with.

@@ -1,12 +1,10 @@
 //! A run from its first step to its last.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::Simulation;
-use super::Statistics;
 use super::deadline::Deadline;
 use super::output::Volumes;
 use super::output_schedule::{Kind, OutputSchedule};
@@ -14,7 +12,9 @@ use super::plan::reached;
 use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on, refused_reference};
 use super::restart::{changes, course_before, set_newer_aside};
 use super::run_files::{ALWAYS, Files};
+use super::summary::ns_per_point_stage;
 use super::task::{Ending, Origin, Requests, Task};
+use super::{Simulation, Statistics, on_first};
 use crate::backend::Backend;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
         };
         let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
         if let Origin::Other(_) = &origin {
-            simulation.forget_other_run(config)?;
+            simulation.forget_other_run()?;
         }
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
@@ -116,33 +116,25 @@ impl<'a> Run<'a> {
             * simulation.backend().precision().bytes();
         let deadline = Deadline::new(config.time.wall_limit, start, [bytes, ranks]);
         let deadline = all_or_error(comm, deadline)?;
-        all_or_error(comm, check_step(config, &simulation))?;
+        all_or_error(comm, check_step(&simulation))?;
         all_or_error(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
         let course = origin.course();
         // What may be refused comes before what is cut or removed.
-        let check = || match course {
-            Some(course) if comm.rank() == 0 => {
-                Files::check(config, &simulation, directory, course)
-            }
-            _ => Ok(()),
+        on_first(comm, || {
+            course.map_or(Ok(()), |course| Files::check(&simulation, directory, course))
+        })?;
+        let read = |path: &PathBuf| {
+            let copy = directory.join(USER_REFERENCE);
+            // A run that goes on has its own.
+            let has_copy = course.is_some() && !path.exists() && copy.exists();
+            let read = user_reference(if has_copy { &copy } else { path });
+            read.map_err(|why| refused_reference(&why))
         };
-        all_or_error(comm, check())?;
-        let curves = || match &config.output.reference {
-            Some(path) if comm.rank() == 0 => {
-                let copy = directory.join(USER_REFERENCE);
-                // A run that goes on has its own.
-                let has_copy = course.is_some() && !path.exists() && copy.exists();
-                let read = user_reference(if has_copy { &copy } else { path });
-                read.map(Some).map_err(|why| refused_reference(&why))
-            }
-            _ => Ok(None),
-        };
-        let curves = all_or_error(comm, curves())?;
-        let id = origin.id().unwrap_or_else(|| RunId::shared(comm));
-        let own = || {
-            if comm.rank() > 0 {
-                return Ok(None);
-            }
+        let curves = on_first(comm, || config.output.reference.as_ref().map(read).transpose())?;
+        // One that began when runs had no number has none.
+        let id = origin.own_head().and_then(|head| head.run);
+        let id = id.unwrap_or_else(|| RunId::shared(comm));
+        let own = on_first(comm, || {
             let mut own = match course {
                 None => RunDirectory::create(directory, id)?,
                 Some(_) => RunDirectory::open(directory, Some(id))?,
@@ -161,13 +153,12 @@ impl<'a> Run<'a> {
                 // Before anything is cut: whoever goes on from them must find all that they count on.
                 set_newer_aside(directory, simulation.steps())?;
             }
-            Ok(Some(own))
-        };
-        let own = all_or_error(comm, own())?;
+            Ok(own)
+        })?;
         let statistics = statistics(comm, config, directory, course)?;
         let place = (directory, own.as_ref());
         let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;
-        let files = own.map(|own| Files::open(config, &simulation, own, &origin, curves, log));
+        let files = own.map(|own| Files::open(&simulation, own, course, curves.flatten(), log));
         let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
@@ -181,10 +172,8 @@ impl<'a> Run<'a> {
             step = first_step,
             "start"
         );
-        if let Origin::Own(checkpoint) = &origin {
-            for change in changes(&checkpoint.head, config) {
-                tracing::info!(step = first_step, "{}", change.told);
-            }
+        for change in origin.own_head().into_iter().flat_map(|head| changes(head, config)) {
+            tracing::info!(step = first_step, "{}", change.told);
         }
         let pictures = pictures_by(config, first_step, simulation.time());
         let run = Self {
@@ -244,8 +233,7 @@ impl<'a> Run<'a> {
             true => self.simulation.phases.over_ranks(self.simulation.backend().comm()),
             false => [self.simulation.phases.clone(), self.simulation.phases.clone()],
         };
-        let finished = matches!(result, Ok(Ending::Finished));
-        let closing = self.close(result.is_ok(), finished, &reason, phases);
+        let closing = self.close(result.as_ref().ok().copied(), &reason, phases);
         // The first thing that went wrong is the one to tell.
         let ending = result?;
         closing?;
@@ -295,7 +283,9 @@ impl<'a> Run<'a> {
     /// On the terminal: the present step, and the kinetic energy of the last row.
     fn show_progress(&mut self) {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
-        let (dt, ns) = (self.simulation.last_dt(), self.ns_per_point_stage());
+        let Simulation { grid, phases, .. } = &self.simulation;
+        let ns = ns_per_point_stage(grid, phases, self.simulation.right_hand_sides());
+        let dt = self.simulation.last_dt();
         let Some(Files { progress, .. }) = &mut self.files else { return };
         match self.simulation.decades() {
             Some(decades) => progress.update_steady(step, decades, dt, self.kinetic_energy, ns),
@@ -350,11 +340,18 @@ impl<'a> Run<'a> {
     fn end(&mut self, ending: Ending) -> Result<()> {
         let step = self.simulation.steps();
         if ending != Ending::Finished || self.config.output.checkpoint.is_some() {
-            let saved = self.save(step);
-            match (ending, self.agenda.has(Kind::Checkpoint)) {
-                // Nobody asked for it: what was computed counts without.
-                (Ending::Finished, false) if saved.is_err() => self.tell_unsaved(saved),
-                _ => saved?,
+            let saved = if self.saved == Some(step) { Ok(()) } else { self.write_checkpoint() };
+            if let Err(why) = saved.and_then(|()| self.finish_checkpoint()) {
+                // Where nobody asked for it, what was computed counts without.
+                if ending != Ending::Finished || self.agenda.has(Kind::Checkpoint) {
+                    return Err(why);
+                }
+                if self.files.is_some() {
+                    let why = why.what();
+                    tell(&format!(
+                        "warning: the last state is not kept, so the run cannot be extended: {why}"
+                    ));
+                }
             }
             if ending != Ending::Finished && self.saved != Some(step) {
                 let path = RunDirectory::checkpoints(self.directory);
@@ -385,23 +382,6 @@ impl<'a> Run<'a> {
         }
         self.write_profile()?;
         self.write_surface()
-    }
-
-    /// Have a checkpoint of the present state on disk. Collective.
-    fn save(&mut self, step: u64) -> Result<()> {
-        if self.saved != Some(step) {
-            self.write_checkpoint()?;
-        }
-        self.finish_checkpoint()
-    }
-
-    fn tell_unsaved(&self, saved: Result<()>) {
-        if let (Err(why), true) = (saved, self.files.is_some()) {
-            tell(&format!(
-                "warning: the last state is not kept, so the run cannot be extended: {}",
-                why.what()
-            ));
-        }
     }
 
     /// What holds on all ranks where it holds on one.
@@ -441,11 +421,6 @@ impl<'a> Run<'a> {
     fn pictures_due(&self) -> bool {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         !self.agenda.has(Kind::Fields) && pictures_by(self.config, step, time) > self.pictures_taken
-    }
-
-    fn ns_per_point_stage(&self) -> f64 {
-        let Simulation { grid, phases, .. } = &self.simulation;
-        super::summary::ns_per_point_stage(grid, phases, self.simulation.right_hand_sides())
     }
 }
 

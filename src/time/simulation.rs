@@ -78,7 +78,6 @@ pub struct Simulation {
     /// What steps instead where steps are implicit.
     pub(super) implicit: Option<ImplicitStepper>,
     size: StepSize,
-    filter_every: Option<u64>,
     pub(super) moment: TimeLevel,
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
     pub(super) rate: Option<f64>,
@@ -118,17 +117,12 @@ impl Simulation {
         simulation.system.hold(&mut simulation.state, 0.0);
         simulation.system.know_start(&mut simulation.state)?;
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
-        simulation.begin_implicit(config, None)?;
+        simulation.begin_implicit(None)?;
         Ok(simulation)
     }
 
-    /// The equations of `config` at t = 0, whose fields are still to be made.
-    pub(super) fn without_state(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
-        Self::with_state(backend, config, |_| Ok(Vec::new()))
-    }
-
     /// The equations of `config` at t = 0, whose fields `state` makes. Collective.
-    fn with_state(
+    pub(super) fn with_state(
         backend: Arc<dyn Backend>,
         config: &Config,
         state: impl FnOnce(&dyn System) -> Result<Vec<Field>>,
@@ -177,7 +171,6 @@ impl Simulation {
             has_exact,
             state,
             size: config.time.step,
-            filter_every: explicit_filter(config),
             moment: TimeLevel::default(),
             last_dt: 0.0,
             filter_rates: vec![0.0; budgets],
@@ -187,11 +180,6 @@ impl Simulation {
             right_hand_sides: 0,
             phases: Phases::default(),
         })
-    }
-
-    /// dt of a step from here that nothing cuts, where the state is as it was computed.
-    pub(super) fn usual_dt(&self) -> Option<f64> {
-        self.rate.map(|rate| self.next_dt(rate, None))
     }
 
     /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it. A fixed one is a little
@@ -259,8 +247,8 @@ impl Simulation {
             let TimeLevel { step, time } = self.moment;
             return Err(Error::Stalled { step, time, dt });
         }
-        let filters =
-            self.filter_every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
+        let every = explicit_filter(&self.config);
+        let filters = every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
         let Self { system, state, stepper, implicit, phases, moment, .. } = self;
         phases.time(STEPS, || {
             if let Some(implicit) = implicit {
@@ -335,16 +323,14 @@ impl Simulation {
     /// # Errors
     /// What the device says.
     pub fn row(&mut self) -> Result<Vec<f64>> {
-        self.backend.clone().within(|| self.diagnose())
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<f64>> {
-        let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
-        let Self { system, state, stepper, filter_rates, .. } = self;
-        row.extend(system.diagnostics(state, stepper.scratch(), filter_rates)?);
-        row.extend(self.error()?.into_iter().flatten());
-        row.extend(self.implicit_row()?.into_iter().flatten());
-        Ok(row)
+        self.backend.clone().within(|| {
+            let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
+            let Self { system, state, stepper, filter_rates, .. } = self;
+            row.extend(system.diagnostics(state, stepper.scratch(), filter_rates)?);
+            row.extend(self.error()?.into_iter().flatten());
+            row.extend(self.implicit_row()?.into_iter().flatten());
+            Ok(row)
+        })
     }
 
     /// A field to be written: its components at every point of the block, one after another.
@@ -433,11 +419,6 @@ impl Simulation {
     /// Where the fields live.
     pub fn backend(&self) -> &dyn Backend {
         &*self.backend
-    }
-
-    /// The same, to be kept while the simulation changes.
-    pub(super) fn shared_backend(&self) -> Arc<dyn Backend> {
-        self.backend.clone()
     }
 
     /// The points that the fields hold.

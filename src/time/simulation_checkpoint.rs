@@ -80,7 +80,7 @@ impl Simulation {
     /// On all ranks, where the checkpoint is one of other fields than those of `config`, or cannot be read.
     pub fn resume(backend: Arc<dyn Backend>, config: &Config, saved: &Checkpoint) -> Result<Self> {
         let decomposition = backend.decomposition();
-        let mut resumed = Self::without_state(backend, config)?;
+        let mut resumed = Self::with_state(backend, config, |_| Ok(Vec::new()))?;
         let boundaries = &config.boundaries;
         let knows_start = |scalar: &PassiveScalar| scalar.knows_start(boundaries);
         if boundaries.know_start() || config.scalars.iter().any(knows_start) {
@@ -96,26 +96,23 @@ impl Simulation {
         all_or_error(comm, check_other_maps(&head.config, config))?;
         let names = resumed.system.names();
         let is_saved = |name: &String| head.fields.contains(name);
-        if !names.iter().take(names.len() - config.scalars.len()).all(is_saved) {
+        let (flow, scalars) = names.split_at(names.len() - config.scalars.len());
+        if !flow.iter().all(is_saved) {
             let found = head.fields.join(", ");
             mismatch(format!(
                 "the checkpoint has the fields {found}, which are not those of this case"
             ))?;
         }
         let block = decomposition.block(comm.rank(), head.points);
-        all_or_error(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
+        check_values_memory(comm, head.fields.len(), &block)?;
         let points = resumed.grid.points;
         let references = resumed.system.base_state();
         for (name, reference) in names.iter().zip(references) {
             // A scalar that the checkpoint does not have begins here.
             let Some(at) = head.fields.iter().position(|saved| saved == name) else {
-                let number = resumed.state.len() - (names.len() - config.scalars.len());
-                resumed.state.push(initial_scalar(
-                    &*resumed.system,
-                    &resumed.state,
-                    config,
-                    number,
-                )?);
+                let (system, state) = (&*resumed.system, &resumed.state);
+                let begun = initial_scalar(system, state, config, state.len() - flow.len())?;
+                resumed.state.push(begun);
                 continue;
             };
             let mut values = all_or_error(comm, saved.field(at, block, reference))?;
@@ -131,16 +128,15 @@ impl Simulation {
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
         resumed.unfiltered = head.unfiltered;
-        let flow = head.fields.len() - head.scalar_filter_rates.len();
+        let first = head.fields.len() - head.scalar_filter_rates.len();
         let rate_of = |name: &String| {
             let at = head.fields.iter().position(|saved| saved == name)?;
-            head.scalar_filter_rates.get(at.checked_sub(flow)?).copied()
+            head.scalar_filter_rates.get(at.checked_sub(first)?).copied()
         };
-        let scalars = names[names.len() - config.scalars.len()..].iter();
-        let rates = scalars.map(|name| rate_of(name).unwrap_or(0.0));
+        let rates = scalars.iter().map(|name| rate_of(name).unwrap_or(0.0));
         resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
         resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
-        resumed.begin_implicit(config, head.implicit)?;
+        resumed.begin_implicit(head.implicit)?;
         if let Some(implicit) = resumed.implicit.as_mut().filter(|_| head.points == points) {
             let at =
                 |name: &String| head.fields.iter().position(|saved| *saved == before_name(name));

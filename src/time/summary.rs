@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::run_loop::Run;
 use super::simulation::{CHECKS, STEPS};
+use super::task::Ending;
 use super::{Phases, Simulation};
 use crate::config::{Config, OnFailure};
 use crate::error::Result;
@@ -15,15 +16,15 @@ use crate::io::verdict::{self, Evidence, Verdict};
 use crate::io::{Reference, Series, Summary, write_report};
 
 impl Run<'_> {
-    /// Summary and report, also of a run that broke off. `slowest` and `mean` are the phases of all ranks.
+    /// Summary and report, also of a run that broke off and has no ending. `slowest` and `mean` are the phases of all ranks.
     pub(super) fn close(
         &mut self,
-        sound: bool,
-        finished: bool,
+        ending: Option<Ending>,
         reason: &str,
         [slowest, mean]: [Phases; 2],
     ) -> Result<()> {
         let so_far = self.so_far([slowest, mean]);
+        let finished = ending == Some(Ending::Finished);
         let Some(files) = &mut self.files else { return Ok(()) };
         // Not into another directory that has taken the place of this one.
         files.directory.claim([])?;
@@ -32,7 +33,7 @@ impl Run<'_> {
         let resolution = summary::resolution(&series, &so_far.parts());
         let reached = self.simulation.time();
         let unjudged = unjudged(&series, &self.before.earlier);
-        let held = reference(config, &self.simulation).filter(|_| unjudged.is_none());
+        let held = reference(&self.simulation).filter(|_| unjudged.is_none());
         let comparison = held.as_ref().and_then(|held| held.compare(&series, reached));
         let wall_units = wall_units(config, self.simulation.grid(), &series);
         let error = series.column("error_max").and_then(|errors| errors.last().copied());
@@ -66,25 +67,17 @@ impl Run<'_> {
         };
         let summary = result.write(&files.directory.join("summary.json"));
         let has_summary = tolerated(summary, "summary")?;
-        // Which repeats it.
-        let drawn = has_summary.then(|| {
-            files
-                .slices
-                .finish()
-                .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
-                .and_then(|()| files.directory.forget_removed())
-        });
-        let has_report = match drawn {
-            Some(drawn) => tolerated(drawn, "report")?,
-            None => false,
+        let mut report = || {
+            files.slices.finish()?;
+            write_report(&path, &mut |names| files.directory.claim(names))?;
+            files.directory.forget_removed()
         };
-        let closing = match (sound, has_report) {
-            (true, true) => {
-                format!("{}\n{}", result.judgement(), path.join("report.html").display())
-            }
-            (true, false) => result.judgement(),
-            (false, _) => String::new(),
-        };
+        // Which repeats the summary.
+        let has_report = has_summary && tolerated(report(), "report")?;
+        let mut closing = ending.map_or(String::new(), |_| result.judgement());
+        if ending.is_some() && has_report {
+            closing += &format!("\n{}", path.join("report.html").display());
+        }
         files.progress.finish(&closing);
         Ok(())
     }
@@ -222,8 +215,8 @@ pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides:
 }
 
 /// The reference history of a case, where the flow is its own: not read from the directory, where somebody may have changed it.
-fn reference(config: &Config, simulation: &Simulation) -> Option<Reference> {
-    let active = simulation.grid().active();
+fn reference(simulation: &Simulation) -> Option<Reference> {
+    let (config, active) = (&simulation.config, simulation.grid().active());
     if !config.is_of_case() {
         return None;
     }
@@ -237,8 +230,8 @@ fn reference(config: &Config, simulation: &Simulation) -> Option<Reference> {
 }
 
 /// The same as a table: what `reference.csv` holds.
-pub(super) fn reference_csv(config: &Config, simulation: &Simulation) -> Option<String> {
-    let Reference { source, time, kinetic_energy, dissipation } = reference(config, simulation)?;
+pub(super) fn reference_csv(simulation: &Simulation) -> Option<String> {
+    let Reference { source, time, kinetic_energy, dissipation } = reference(simulation)?;
     let mut text = format!("# {source}\ntime,kinetic_energy,dissipation\n");
     for ((time, energy), dissipation) in time.iter().zip(kinetic_energy).zip(dissipation) {
         // Writing to a string cannot fail.

@@ -72,12 +72,13 @@ pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<St
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::backend::device::Api;
     use crate::config::parse;
 
-    fn gpu() -> DeviceInfo {
+    /// A device such as an H100.
+    pub(in crate::time) fn gpu() -> DeviceInfo {
         DeviceInfo {
             api: Api::Cuda,
             index: 0,

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Decomposition;
-use crate::io::checkpoint::{Checkpoint, OutputProgress};
-use crate::io::{Live, RunId};
+use crate::io::Live;
+use crate::io::checkpoint::{Checkpoint, Head, OutputProgress};
 
 /// How a run ended, where nothing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,20 +64,14 @@ impl Origin {
         }
     }
 
-    /// What tells the run that goes on from others; `None` of one that begins, and of one that began when runs had no number.
-    pub(super) fn id(&self) -> Option<RunId> {
-        match self {
-            Self::Own(checkpoint) => checkpoint.head.run,
-            Self::Case | Self::Other(_) => None,
-        }
+    /// What the checkpoint says, where the run goes on in its directory.
+    pub(super) fn own_head(&self) -> Option<&Head> {
+        self.checkpoint().filter(|_| matches!(self, Self::Own(_))).map(|own| &own.head)
     }
 
-    /// How far the outputs are in the directory, where the run goes on in it.
+    /// How far the outputs are there.
     pub(super) fn course(&self) -> Option<&OutputProgress> {
-        match self {
-            Self::Own(checkpoint) => Some(&checkpoint.head.course),
-            Self::Case | Self::Other(_) => None,
-        }
+        self.own_head().map(|head| &head.course)
     }
 }
 

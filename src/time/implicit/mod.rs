@@ -147,12 +147,11 @@ impl ImplicitStepper {
         if let Some(known) = self.rate_of_change {
             return Ok(known);
         }
-        let Self { residual, v, defect, .. } = self;
-        residual.gather(place, v);
+        self.residual.gather(place, &mut self.v);
         let stage = StageEnd { per_dt: 0.0, time };
-        residual.at(place, [v, v], stage, defect);
+        self.residual.at(place, [&self.v, &self.v], stage, &mut self.defect);
         // As it was: what boundaries ask for is made anew with other round-off at edges.
-        residual.write(place, v);
+        self.residual.write(place, &self.v);
         let rms = self.root_mean_square(&self.defect)?;
         self.size = self.root_mean_square(&self.v)?;
         self.rate_of_change = Some(rms);
@@ -209,11 +208,10 @@ impl ImplicitStepper {
 
     /// The rates of a stage that is the old state.
     fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) {
-        let Self { residual, vectors, v, rates, work, .. } = self;
-        let end = StageEnd { per_dt: 0.0, time };
-        residual.at(place, [v, v], end, &mut rates[stage]);
-        vectors.scale(&mut rates[stage], -1.0);
-        work.residuals += 1;
+        let (end, rate) = (StageEnd { per_dt: 0.0, time }, &mut self.rates[stage]);
+        self.residual.at(place, [&self.v, &self.v], end, rate);
+        self.vectors.scale(rate, -1.0);
+        self.work.residuals += 1;
     }
 
     /// V of a stage, from that of the stage before.
@@ -243,23 +241,18 @@ impl ImplicitStepper {
                 size = self.evaluate(place, stage)?;
             }
         }
-        match size <= enough || (steady && size.is_finite()) {
-            true => Ok(()),
-            false => Err(not_solved(
-                self.at,
-                format!(
-                    "the residual of a stage was left at {:.1e} of its first value",
-                    size / first
-                ),
-            )),
+        if size <= enough || (steady && size.is_finite()) {
+            return Ok(());
         }
+        let left = size / first;
+        let why = format!("the residual of a stage was left at {left:.1e} of its first value");
+        Err(not_solved(self.at, why))
     }
 
     /// The residual at V, and its root mean square. Collective.
     fn evaluate(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<f64> {
-        let Self { residual, v, base, defect, work, .. } = self;
-        residual.at(place, [v, base], stage, defect);
-        work.residuals += 1;
+        self.residual.at(place, [&self.v, &self.base], stage, &mut self.defect);
+        self.work.residuals += 1;
         self.root_mean_square(&self.defect)
     }
 
@@ -272,49 +265,34 @@ impl ImplicitStepper {
     fn correct(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
         self.refill(stage)?;
         let size = f64::EPSILON.sqrt() * (1.0 + self.root_mean_square(&self.v)?);
-        let Self {
-            backend,
-            options,
-            residual,
-            jacobian,
-            unknowns,
-            vectors,
-            gmres,
-            blocks,
-            v,
-            base,
-            defect,
-            correction,
-            work,
-            ..
-        } = self;
-        vectors.scale(defect, -1.0);
-        let right = &*defect;
+        self.vectors.scale(&mut self.defect, -1.0);
+        let right = &self.defect;
         let mut product = |x: &Vector, to: &mut Vector| {
-            let along = vectors.norm(x)? / unknowns.sqrt();
+            let along = self.vectors.norm(x)? / self.unknowns.sqrt();
             if along == 0.0 {
-                vectors.clear(to);
+                self.vectors.clear(to);
             } else {
                 let along = Along { x, distance: size / along, right };
-                residual.change(place, [v, base], stage, along, to);
+                self.residual.change(place, [&self.v, &self.base], stage, along, to);
             }
             Ok(())
         };
-        let count = options.sweeps(jacobian.mach()) as usize;
+        let count = self.options.sweeps(self.jacobian.mach()) as usize;
         let sweeps = Sweeps { count, direction: Direction::Symmetric, relaxation: 1.0 };
         let mut precondition = |x: &Vector, to: &mut Vector| {
-            backend.sweep_blocks(blocks, sweeps, &fields([x]), &mut to.each_mut());
+            let (b, x) = (&fields([x]), &mut to.each_mut());
+            self.backend.sweep_blocks(&mut self.blocks, sweeps, b, x);
             Ok(())
         };
-        let solved = gmres.solve(
-            vectors,
+        let solved = self.gmres.solve(
+            &self.vectors,
             (&mut product, &mut precondition),
             right,
-            correction,
-            (options.linear_tolerance, options.products as usize),
+            &mut self.correction,
+            (self.options.linear_tolerance, self.options.products as usize),
         )?;
-        work.products += solved.iterations;
-        work.residuals += solved.iterations;
+        self.work.products += solved.iterations;
+        self.work.residuals += solved.iterations;
         Ok(())
     }
 

@@ -94,7 +94,7 @@ impl Residual {
             let values = self.backend.values(field)?;
             state.resize(COUNT * values.len(), 0.0);
             let to = state[k..].iter_mut().step_by(COUNT);
-            to.zip(numbers(&values)).for_each(|(to, value)| *to = scale * value);
+            to.zip(values.iter()).for_each(|(to, value)| *to = scale * value);
         }
         Ok(state)
     }
@@ -103,7 +103,7 @@ impl Residual {
     pub(super) fn variables(&self, v: &Vector) -> Result<Vec<Values<'static>>> {
         let variable = |(field, scale): (&Field, f64)| {
             let values = self.backend.values(field)?;
-            Ok(numbers(&values).iter().map(|value| scale * value).collect::<Vec<f64>>().into())
+            Ok(values.iter().map(|value| scale * value).collect::<Vec<f64>>().into())
         };
         v.iter().zip(self.scale).map(variable).collect()
     }
@@ -201,13 +201,5 @@ impl Residual {
             fraction *= 0.5;
         }
         Ok(0.0)
-    }
-}
-
-/// Of fields of 64 bit, which implicit steps have.
-fn numbers<'a>(values: &'a Values<'_>) -> &'a [f64] {
-    match values {
-        Values::F64(values) => values,
-        Values::F32(_) => &[],
     }
 }

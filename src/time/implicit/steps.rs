@@ -3,7 +3,6 @@
 use super::formulas::COUNT;
 use super::{ImplicitStepper, Place};
 use crate::comm::all_or_error;
-use crate::config::Config;
 use crate::error::Result;
 use crate::io::checkpoint::ImplicitState;
 use crate::real::Values;
@@ -20,17 +19,13 @@ const EXPLICIT_CFL: f64 = 0.8;
 
 impl Simulation {
     /// Begin with implicit steps, where they are, or go on with what was `saved`. Collective.
-    pub(in crate::time) fn begin_implicit(
-        &mut self,
-        config: &Config,
-        saved: Option<ImplicitState>,
-    ) -> Result<()> {
+    pub(in crate::time) fn begin_implicit(&mut self, saved: Option<ImplicitState>) -> Result<()> {
         let Some(rate) = self.rate else { return Ok(()) };
         let Some(implicit) = &mut self.implicit else { return Ok(()) };
         implicit.kept = saved.unwrap_or_default();
         let goes_on = implicit.is_steady() && implicit.kept.first_residual > 0.0;
         implicit.grown_from = goes_on.then_some(self.last_dt).filter(|last| *last > 0.0);
-        let filter = config.scheme.filter;
+        let filter = self.config.scheme.filter;
         let every = filter.filter(|it| it.time.is_none()).map(|it| it.every);
         let kept = implicit.kept.filter_time.filter(|_| implicit.kept.filter_every == every);
         let usual = |every: u64| kept.unwrap_or(every as f64 * EXPLICIT_CFL / rate);
@@ -45,7 +40,9 @@ impl Simulation {
 
     /// Whether a steady run has reached its steady flow.
     pub fn is_steady(&self) -> bool {
-        self.implicit.as_ref().zip(self.rate).is_some_and(|(implicit, rate)| implicit.is_done(rate))
+        let Some((implicit, rate)) = self.implicit.as_ref().zip(self.rate) else { return false };
+        let fallen = implicit.rate_of_change.is_some_and(|now| now <= implicit.enough(rate));
+        implicit.is_steady() && fallen
     }
 
     /// Decades that the residual of a steady run has fallen, and those after which it is over.
@@ -59,13 +56,16 @@ impl Simulation {
     /// Why a steady run that is over is not steady, where that is so.
     pub(in crate::time) fn unsteady(&self) -> Option<String> {
         let implicit = self.implicit.as_ref().filter(|it| it.is_steady() && !self.is_steady())?;
-        Some(implicit.told(self.steps()))
+        let fallen = implicit.saved().fall.map_or(String::new(), |fall| {
+            format!(": dU/dt has fallen to {fall:.1e} of its first value")
+        });
+        Some(format!("not steady after {} steps{fallen}", self.steps()))
     }
 
     /// Begin anew with implicit steps from a flow that another run made. Collective.
-    pub(in crate::time) fn forget_other_run(&mut self, config: &Config) -> Result<()> {
+    pub(in crate::time) fn forget_other_run(&mut self) -> Result<()> {
         self.implicit.iter_mut().for_each(ImplicitStepper::forget);
-        self.begin_implicit(config, None)
+        self.begin_implicit(None)
     }
 
     /// The next step: of a steady run as long as its residual has fallen so far.
@@ -90,12 +90,11 @@ impl Simulation {
 
     /// Find the residual of a steady run, the first of which is kept. Collective.
     pub(in crate::time) fn look_at_residual(&mut self) -> Result<()> {
-        let Self { implicit, system, state, stepper, moment, .. } = self;
-        let Some(implicit) = implicit.as_mut().filter(|it| it.is_steady()) else { return Ok(()) };
-        let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
-        let now = implicit.residual_now(&mut place, moment.time)?;
-        if implicit.kept.first_residual == 0.0 {
-            implicit.kept.first_residual = now;
+        let row = if self.config.time.is_steady() { self.implicit_row()? } else { None };
+        if let (Some(implicit), Some([residual, ..])) = (&mut self.implicit, row)
+            && implicit.kept.first_residual == 0.0
+        {
+            implicit.kept.first_residual = residual;
         }
         Ok(())
     }
@@ -112,16 +111,6 @@ impl Simulation {
 }
 
 impl ImplicitStepper {
-    /// What a steady run has come to after so many steps.
-    pub(in crate::time) fn told(&self, steps: u64) -> String {
-        match self.saved().fall {
-            Some(fall) => format!(
-                "not steady after {steps} steps: dU/dt has fallen to {fall:.1e} of its first value"
-            ),
-            None => format!("not steady after {steps} steps"),
-        }
-    }
-
     /// Forget what was found of the state, which has changed.
     pub(in crate::time) fn forget(&mut self) {
         self.rate_of_change = None;
@@ -146,11 +135,6 @@ impl ImplicitStepper {
             self.before = Some((self.residual.scaled(&before)?, last));
         }
         Ok(())
-    }
-
-    /// Whether dU/dt has fallen as far as it is to.
-    fn is_done(&self, rate: f64) -> bool {
-        self.is_steady() && self.rate_of_change.is_some_and(|now| now <= self.enough(rate))
     }
 
     /// The dU/dt of a steady flow: as far as it is to fall, or its round-off. `rate` is 1/dt of an explicit step at its limit, and U

@@ -12,23 +12,23 @@ use crate::statistics::moments::{self, Moments, Running};
 use crate::statistics::spectrum::{self, Spectra};
 use crate::statistics::{Kind, Statistic, profiles, turbulence};
 
+const MOMENTS: &str = "moments.csv";
+const SPECTRA: &str = "spectra.csv";
+const STRUCTURE: &str = "structure.csv";
+const GRADIENTS: &str = "gradients.csv";
+const GRADIENT_MOMENTS: &str = "gradient_moments.csv";
+const TURBULENCE: &str = "turbulence.csv";
+const PROFILES: &str = "profiles.csv";
+
 /// Those that a run asks for.
-pub(super) struct Files {
-    moments: Option<SeriesWriter>,
-    spectra: Option<SeriesWriter>,
-    structure: Option<SeriesWriter>,
-    densities: Option<SeriesWriter>,
-    gradient_moments: Option<SeriesWriter>,
-    turbulence: Option<SeriesWriter>,
-    profiles: Option<SeriesWriter>,
-}
+#[derive(Default)]
+pub(super) struct Files(Vec<SeriesWriter>);
 
 impl Files {
     /// Begin them.
     pub(super) fn create(directory: &Path, options: &StatisticsConfig, kind: Kind) -> Result<Self> {
         make_directory(directory)?;
-        let create = |path: &Path, columns: &[&str]| SeriesWriter::create(path, columns);
-        tables(directory, options, kind, create).map(Self::from)
+        tables(directory, options, kind, SeriesWriter::create).map(Self)
     }
 
     /// Go on with them behind the rows of `last_step`.
@@ -40,135 +40,106 @@ impl Files {
     ) -> Result<Self> {
         make_directory(directory)?;
         // All are looked at before any is cut.
-        let check = |path: &Path, columns: &[&str]| SeriesWriter::check_rows(path, columns);
-        tables(directory, options, kind, check)?;
-        let resume = |path: &Path, columns: &[&str]| SeriesWriter::resume(path, columns, last_step);
-        tables(directory, options, kind, resume).map(Self::from)
+        tables(directory, options, kind, SeriesWriter::check_rows)?;
+        let resume =
+            |path: &Path, columns: &[String]| SeriesWriter::resume(path, columns, last_step);
+        tables(directory, options, kind, resume).map(Self)
+    }
+
+    /// Add a row to the table `name`, where it is asked for; `label` stands behind the time.
+    fn add(&mut self, name: &str, step: u64, values: &[&[f64]], label: Option<&str>) {
+        if let Some(table) = self.0.iter_mut().find(|table| table.name() == name) {
+            table.add(step, &values.concat(), label.map(|label| (1, label)));
+        }
     }
 
     /// The moments of an instant and the averages over time, not a number before these begin.
     pub(super) fn moments(&mut self, step: u64, time: f64, now: &Moments, running: &Running) {
-        let Some(file) = &mut self.moments else { return };
         let now = now.values();
         let averages = running.values().unwrap_or_else(|| vec![f64::NAN; now.len()]);
-        file.add(step, &[&[time, running.duration()], &now[..], &averages].concat(), None);
+        self.add(MOMENTS, step, &[&[time, running.duration()], &now, &averages], None);
     }
 
     /// A row a shell.
     pub(super) fn spectra(&mut self, step: u64, time: f64, spectra: &Spectra) {
-        let Some(file) = &mut self.spectra else { return };
         for (shell, &k) in spectra.wavenumbers.iter().enumerate() {
-            let mut row = vec![time, k, spectra.modes[shell]];
-            row.extend(spectra.values.iter().map(|quantity| quantity[shell]));
-            file.add(step, &row, None);
+            let values: Vec<f64> = spectra.values.iter().map(|quantity| quantity[shell]).collect();
+            self.add(SPECTRA, step, &[&[time, k, spectra.modes[shell]], &values], None);
         }
     }
 
     /// A row an axis and separation.
     pub(super) fn structure(&mut self, step: u64, time: f64, found: &[Increments]) {
-        let Some(file) = &mut self.structure else { return };
         for one in found {
-            let row = [&[time, one.separation], &one.longitudinal[..], &one.transverse].concat();
-            let axis = one.axis.map_or("all", Axis::name);
-            file.add(step, &row, Some((1, axis)));
+            let row = [&[time, one.separation], &one.longitudinal[..], &one.transverse];
+            self.add(STRUCTURE, step, &row, Some(one.axis.map_or("all", Axis::name)));
         }
     }
 
     /// A row a quantity and bin, and one a quantity.
     pub(super) fn gradients(&mut self, step: u64, time: f64, found: &[Density]) {
-        let (Some(densities), Some(moments)) = (&mut self.densities, &mut self.gradient_moments)
-        else {
-            return;
-        };
         for one in found {
-            let quantity = Some((1, one.quantity));
+            let quantity = Some(one.quantity);
             for (bin, &density) in one.density.iter().enumerate() {
-                densities.add(step, &[time, centre(bin), density], quantity);
+                self.add(GRADIENTS, step, &[&[time, centre(bin), density]], quantity);
             }
-            moments.add(step, &[time, one.mean_square, one.skewness, one.flatness], quantity);
+            let moments = [time, one.mean_square, one.skewness, one.flatness];
+            self.add(GRADIENT_MOMENTS, step, &[&moments], quantity);
         }
     }
 
     /// A row.
     pub(super) fn turbulence(&mut self, step: u64, time: f64, found: &[f64]) {
-        let Some(file) = &mut self.turbulence else { return };
-        file.add(step, &[&[time], found].concat(), None);
+        self.add(TURBULENCE, step, &[&[time], found], None);
     }
 
     /// A row a plane, with the time that averages are over.
     pub(super) fn profiles(&mut self, step: u64, time: f64, weight: f64, rows: &[Vec<f64>]) {
-        let Some(file) = &mut self.profiles else { return };
         for row in rows {
-            file.add(step, &[&[time, weight], &row[..]].concat(), None);
+            self.add(PROFILES, step, &[&[time, weight], row], None);
         }
     }
 
     /// Write all rows: one table that is refused keeps no other from being written.
     pub(super) fn flush(&mut self) -> Result<()> {
-        let flushed: Vec<Result<()>> = self.all().map(SeriesWriter::flush).collect();
+        let flushed: Vec<Result<()>> = self.0.iter_mut().map(SeriesWriter::flush).collect();
         flushed.into_iter().collect()
     }
 
     /// Return when all rows are on disk: the marks of the tables, by their names.
     pub(super) fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
         self.flush()?;
-        self.all().map(|table| Ok((table.name(), table.sync()?))).collect()
+        self.0.iter_mut().map(|table| Ok((table.name(), table.sync()?))).collect()
     }
-
-    fn all(&mut self) -> impl Iterator<Item = &mut SeriesWriter> {
-        let all = [
-            &mut self.moments,
-            &mut self.spectra,
-            &mut self.structure,
-            &mut self.densities,
-            &mut self.gradient_moments,
-            &mut self.turbulence,
-            &mut self.profiles,
-        ];
-        all.into_iter().flatten()
-    }
-}
-
-impl From<[Option<SeriesWriter>; 7]> for Files {
-    fn from(files: [Option<SeriesWriter>; 7]) -> Self {
-        let [moments, spectra, structure, densities, gradient_moments, turbulence, profiles] =
-            files;
-        Self { moments, spectra, structure, densities, gradient_moments, turbulence, profiles }
-    }
-}
-
-/// The names of the files that are asked for.
-pub(super) fn names(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
-    let name = |path: &Path, _: &[&str]| Ok(path.display().to_string());
-    let named = tables(Path::new(""), options, kind, name);
-    named.into_iter().flatten().flatten().collect()
 }
 
 /// What `open` makes of the path and the columns of each file that is asked for.
-fn tables<T>(
+pub(super) fn tables<T>(
     directory: &Path,
     options: &StatisticsConfig,
     kind: Kind,
-    open: impl Fn(&Path, &[&str]) -> Result<T>,
-) -> Result<[Option<T>; 7]> {
-    let file = |of: Statistic, name: &str, columns: Vec<String>| {
-        let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
-        let asked = there && options.quantities.contains(&of);
-        let columns: Vec<&str> =
-            ["step", "time"].into_iter().chain(columns.iter().map(String::as_str)).collect();
-        asked.then(|| open(&directory.join(name), &columns)).transpose()
-    };
+    open: impl Fn(&Path, &[String]) -> Result<T>,
+) -> Result<Vec<T>> {
     let named = |columns: &[&str]| columns.iter().map(ToString::to_string).collect();
-    let moments = named(&["quantity", "mean_square", "skewness", "flatness"]);
-    Ok([
-        file(Statistic::Moments, "moments.csv", moment_columns(kind))?,
-        file(Statistic::Spectra, "spectra.csv", spectrum_columns(kind, &options.scalars))?,
-        file(Statistic::Increments, "structure.csv", structure_columns())?,
-        file(Statistic::Gradients, "gradients.csv", named(&["quantity", "value", "density"]))?,
-        file(Statistic::Gradients, "gradient_moments.csv", moments)?,
-        file(Statistic::Turbulence, "turbulence.csv", named(&turbulence::COLUMNS))?,
-        file(Statistic::Profiles, "profiles.csv", profile_columns())?,
-    ])
+    let moments = ["quantity", "mean_square", "skewness", "flatness"];
+    let all: [(Statistic, &str, Vec<String>); 7] = [
+        (Statistic::Moments, MOMENTS, moment_columns(kind)),
+        (Statistic::Spectra, SPECTRA, spectrum_columns(kind, &options.scalars)),
+        (Statistic::Increments, STRUCTURE, structure_columns()),
+        (Statistic::Gradients, GRADIENTS, named(&["quantity", "value", "density"])),
+        (Statistic::Gradients, GRADIENT_MOMENTS, named(&moments)),
+        (Statistic::Turbulence, TURBULENCE, named(&turbulence::COLUMNS)),
+        (Statistic::Profiles, PROFILES, profile_columns()),
+    ];
+    let is_asked = |of: &Statistic| {
+        let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
+        there && options.quantities.contains(of)
+    };
+    let asked = all.into_iter().filter(|(of, ..)| is_asked(of));
+    let opened = asked.map(|(_, name, columns)| {
+        open(&directory.join(name), &[named(&["step", "time"]), columns].concat())
+    });
+    opened.collect()
 }
 
 /// `weight`, the time that averages are over; the moments; `average_` and the same.

@@ -14,6 +14,7 @@ use crate::statistics::{
     Kind, Running, RunningProfiles, Sample, Statistic, gradients, increments, moments, profiles,
     spectrum, turbulence,
 };
+use crate::time::on_first;
 use files::Files;
 
 /// Takes statistics and writes them.
@@ -22,8 +23,8 @@ pub struct Statistics {
     kind: Kind,
     running: Running,
     profiles: RunningProfiles,
-    /// On rank 0.
-    files: Option<Files>,
+    /// None on other ranks than 0.
+    files: Files,
     /// Planned with the first sample that needs it.
     fourier: Option<Fourier>,
 }
@@ -40,16 +41,7 @@ impl Statistics {
         options: &StatisticsConfig,
         kind: Kind,
     ) -> Result<Self> {
-        let files = || Files::create(directory, options, kind);
-        let files = all_or_error(comm, (comm.rank() == 0).then(files).transpose())?;
-        Ok(Self {
-            options: options.clone(),
-            kind,
-            running: Running::default(),
-            profiles: RunningProfiles::default(),
-            files,
-            fourier: None,
-        })
+        Self::on_files(comm, options, kind, || Files::create(directory, options, kind))
     }
 
     /// Go on with the files in `directory`: rows of steps after `last_step` (all of them, where it is `None`) are cut, and
@@ -67,13 +59,23 @@ impl Statistics {
         running: Running,
     ) -> Result<Self> {
         let files = || Files::resume(directory, options, kind, last_step);
-        let files = all_or_error(comm, (comm.rank() == 0).then(files).transpose())?;
-        let running = match options.quantities.contains(&Statistic::Moments) {
-            true => running.since(options.from),
-            // What comes on both sides of a gap says nothing of it.
-            false => Running::default(),
-        };
-        let profiles = RunningProfiles::default();
+        let mut resumed = Self::on_files(comm, options, kind, files)?;
+        // Without moments there is a gap, and what comes on both sides of it says nothing of it.
+        if resumed.wants(Statistic::Moments) {
+            resumed.running = running.since(options.from);
+        }
+        Ok(resumed)
+    }
+
+    /// Without averages, on the `files` of rank 0. Collective.
+    fn on_files(
+        comm: &dyn Communicator,
+        options: &StatisticsConfig,
+        kind: Kind,
+        files: impl FnOnce() -> Result<Files>,
+    ) -> Result<Self> {
+        let files = on_first(comm, files)?.unwrap_or_default();
+        let (running, profiles) = Default::default();
         Ok(Self { options: options.clone(), kind, running, profiles, files, fourier: None })
     }
 
@@ -88,7 +90,7 @@ impl Statistics {
 
     /// Forget the averages over time: those of steps that follow no time mean nothing.
     pub fn forget(&mut self) {
-        (self.running, self.profiles) = (Running::default(), RunningProfiles::default());
+        (self.running, self.profiles) = Default::default();
     }
 
     /// Whether samples must hold the velocity gradient.
@@ -112,14 +114,16 @@ impl Statistics {
         sample: &Sample,
     ) -> Result<()> {
         assert_eq!(sample.kind(), self.kind, "a run has one kind of samples");
-        let moments = self.wants(Statistic::Moments).then(|| {
+        let (files, from) = (&mut self.files, self.options.from);
+        let wants = |quantity| self.options.quantities.contains(&quantity);
+        if wants(Statistic::Moments) {
             let now = moments::moments(comm, grid, sample);
-            if time >= self.options.from {
+            if time >= from {
                 self.running.add(time, &now);
             }
-            now
-        });
-        let needs_spectra = self.wants(Statistic::Spectra) || self.wants(Statistic::Turbulence);
+            files.moments(step, time, &now, &self.running);
+        }
+        let needs_spectra = wants(Statistic::Spectra) || wants(Statistic::Turbulence);
         let spectra = needs_spectra.then(|| {
             let fourier = self
                 .fourier
@@ -129,45 +133,35 @@ impl Statistics {
                 Sample::Scalar(phi) => spectrum::scalar(comm, fourier, grid, phi),
             }
         });
-        let (mut structure, mut densities, mut scales, mut rows) = (None, None, None, Vec::new());
+        if let Some(spectra) = &spectra {
+            files.spectra(step, time, spectra);
+        }
         if let Sample::Flow(flow) = sample {
-            structure = self.wants(Statistic::Increments).then(|| {
-                increments::structure_functions(comm, decomposition, grid, &flow.velocity)
-            });
-            if let Some(walls) = flow.walls.as_ref().filter(|_| self.wants(Statistic::Profiles)) {
+            if wants(Statistic::Increments) {
+                let velocity = &flow.velocity;
+                let found = increments::structure_functions(comm, decomposition, grid, velocity);
+                files.structure(step, time, &found);
+            }
+            if let Some(walls) = flow.walls.as_ref().filter(|_| wants(Statistic::Profiles)) {
                 let mut now = profiles::means(comm, decomposition, grid, flow, walls);
-                if time >= self.options.from {
+                if time >= from {
                     self.profiles.add(time, &now, walls);
                     now = self.profiles.means().unwrap_or(now);
                 }
-                rows = profiles::rows(&now, grid, walls);
+                let rows = profiles::rows(&now, grid, walls);
+                files.profiles(step, time, self.profiles.duration(), &rows);
             }
-            let gradient = |of| flow.gradient.as_ref().filter(|_| self.wants(of));
-            densities = gradient(Statistic::Gradients)
-                .map(|gradient| gradients::densities(comm, grid, gradient));
-            scales =
-                gradient(Statistic::Turbulence).zip(spectra.as_ref()).map(|(gradient, spectra)| {
-                    turbulence::turbulence(comm, grid, flow, gradient, spectra)
-                });
+            let gradient = |of| flow.gradient.as_ref().filter(|_| wants(of));
+            if let Some(gradient) = gradient(Statistic::Gradients) {
+                files.gradients(step, time, &gradients::densities(comm, grid, gradient));
+            }
+            if let Some((gradient, spectra)) = gradient(Statistic::Turbulence).zip(spectra.as_ref())
+            {
+                let found = turbulence::turbulence(comm, grid, flow, gradient, spectra);
+                files.turbulence(step, time, &found);
+            }
         }
-        let mut write = || {
-            let Some(files) = &mut self.files else { return Ok(()) };
-            if let Some(now) = &moments {
-                files.moments(step, time, now, &self.running);
-            }
-            if let Some(spectra) = &spectra {
-                files.spectra(step, time, spectra);
-            }
-            files.profiles(step, time, self.profiles.duration(), &rows);
-            files.structure(step, time, structure.as_deref().unwrap_or_default());
-            files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]));
-            if let Some(found) = &scales {
-                files.turbulence(step, time, found);
-            }
-            files.flush()
-        };
-        let written = write();
-        all_or_error(comm, written)
+        all_or_error(comm, files.flush())
     }
 
     /// The averages over time so far: what a checkpoint carries. The same on all ranks.
@@ -185,12 +179,13 @@ impl Statistics {
     /// # Errors
     /// On rank 0, where the system refuses.
     pub fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
-        self.files.as_mut().map_or(Ok(Vec::new()), Files::sync)
+        self.files.sync()
     }
 
     /// The names of the tables that `options` ask for.
     pub fn tables(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
-        files::names(options, kind)
+        let name = |path: &Path, _: &[String]| Ok(path.display().to_string());
+        files::tables(Path::new(""), options, kind, name).unwrap_or_default()
     }
 
     fn wants(&self, quantity: Statistic) -> bool {
