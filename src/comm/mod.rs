@@ -5,6 +5,8 @@
 
 #[cfg(unix)]
 mod drain;
+#[cfg(not(target_family = "wasm"))]
+mod foreign;
 mod launcher;
 #[cfg_attr(target_family = "wasm", path = "no_mpi.rs")]
 mod mpi;
@@ -15,9 +17,12 @@ mod world;
 
 use crate::error::{Error, Result};
 
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use foreign::foreign_functions;
+pub use mpi::library;
 pub use same::{Fact, same_on_all};
 pub use solo::Solo;
-pub use world::{is_first, library, speaker, world};
+pub use world::{is_first, speaker, world};
 
 /// A message on its way. Its memory must stay where it is, unread and unwritten, until [`Communicator::wait`] returns.
 #[derive(Debug)]
@@ -122,27 +127,30 @@ pub trait Communicator: Send + Sync {
 ///
 /// # Errors
 /// That error: [`Error::Elsewhere`] on all ranks, where there is more than one.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
 pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
     if comm.size() == 1 {
         return result;
     }
-    let mut first = [if result.is_err() { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
-    comm.max(&mut first);
-    if first[0] == f64::NEG_INFINITY {
-        return result;
-    }
+    let Some(first) = first_rank(comm, result.is_err()) else { return result };
     let told = result.err().map_or(Vec::new(), |error| {
         let (report, code) = (error.report(), error.exit_code());
         let whose = if comm.rank() == 0 { String::new() } else { speaker(comm) + ": " };
         [&[code], whose.as_bytes(), report.as_bytes()].concat()
     });
-    let told = comm.broadcast(-first[0] as usize, told);
+    let told = comm.broadcast(first, told);
     let (code, message) = told.split_first().unwrap_or((&1, &[]));
     Err(Error::Elsewhere {
         exit_code: *code,
         message: String::from_utf8_lossy(message).into_owned(),
     })
+}
+
+/// The first rank on which something `is` so, if any. Collective.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
+fn first_rank(comm: &dyn Communicator, is: bool) -> Option<usize> {
+    let mut first = [if is { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
+    comm.max(&mut first);
+    (first[0] != f64::NEG_INFINITY).then_some(-first[0] as usize)
 }
 
 /// What the messages of [`deal`] are sent under.
@@ -151,36 +159,25 @@ const DEAL: i32 = 5;
 /// Of what rank 0 has for as many ranks, from itself on, that for this one; nothing for others. Rank 0 alone holds all.
 /// Collective.
 pub fn deal(comm: &dyn Communicator, parts: Vec<Vec<u8>>) -> Vec<u8> {
-    let count = comm.broadcast(0, (parts.len() as u64).to_le_bytes().to_vec());
-    let count = count.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    if comm.rank() > 0 {
-        if comm.rank() as u64 >= count {
-            return Vec::new();
-        }
-        let mut length = [0; 8];
-        // SAFETY: here and below: the memory is there until it was waited for.
-        let request = unsafe { comm.receive(length.as_mut_ptr(), 8, 0, DEAL) };
+    let lengths = parts.iter().flat_map(|part| (part.len() as u64).to_le_bytes()).collect();
+    let lengths = comm.broadcast(0, lengths);
+    if comm.rank() == 0 {
+        let send = |(to, part): (usize, &Vec<u8>)| {
+            // SAFETY: the memory is there until it was waited for.
+            unsafe { comm.send(part.as_ptr(), part.len(), to, DEAL) }
+        };
+        let full = parts.iter().enumerate().skip(1).filter(|(_, part)| !part.is_empty());
+        comm.wait(full.map(send).collect());
+        return parts.into_iter().next().unwrap_or_default();
+    }
+    let length = lengths.as_chunks().0.get(comm.rank()).map_or(0, |word| u64::from_le_bytes(*word));
+    let mut part = vec![0; usize::try_from(length).unwrap_or(0)];
+    if !part.is_empty() {
+        // SAFETY: as above.
+        let request = unsafe { comm.receive(part.as_mut_ptr(), part.len(), 0, DEAL) };
         comm.wait(vec![request]);
-        let mut part = vec![0; usize::try_from(u64::from_le_bytes(length)).unwrap_or(0)];
-        if !part.is_empty() {
-            // SAFETY: as above.
-            let request = unsafe { comm.receive(part.as_mut_ptr(), part.len(), 0, DEAL) };
-            comm.wait(vec![request]);
-        }
-        return part;
     }
-    let lengths: Vec<[u8; 8]> =
-        parts.iter().map(|part| (part.len() as u64).to_le_bytes()).collect();
-    let mut requests = Vec::new();
-    for (to, (length, part)) in lengths.iter().zip(&parts).enumerate().skip(1) {
-        let full = (!part.is_empty()).then_some(part.as_slice());
-        for bytes in [Some(length.as_slice()), full].into_iter().flatten() {
-            // SAFETY: as above.
-            requests.push(unsafe { comm.send(bytes.as_ptr(), bytes.len(), to, DEAL) });
-        }
-    }
-    comm.wait(requests);
-    parts.into_iter().next().unwrap_or_default()
+    part
 }
 
 /// The name of this host.

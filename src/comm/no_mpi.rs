@@ -5,12 +5,11 @@ use std::sync::Arc;
 use super::Communicator;
 use crate::error::{Result, refused};
 
-/// There is nothing to start.
 pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
     Err(refused(&format!("{started}, and a page loads no MPI library"), ""))
 }
 
 /// Why there is no library.
-pub(super) fn library() -> std::result::Result<String, String> {
+pub fn library() -> std::result::Result<String, String> {
     Err("a page loads no MPI library".into())
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Communicator, all_or_error, host};
-use crate::error::{Error, Result};
+use super::{Communicator, all_or_error, first_rank, host};
+use crate::error::{Error, Result, refused};
 
 /// Most differences that are told.
 const MOST_TOLD: usize = 4;
@@ -28,7 +28,6 @@ struct Told {
 ///
 /// # Errors
 /// On all ranks, where they differ: a sentence that names the first such rank and what differs.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "were ranks")]
 pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     if comm.size() == 1 {
         return Ok(());
@@ -45,17 +44,15 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     }
     let differs = comm.broadcast(0, hash.to_vec()) != hash;
     // The first that differs tells how.
-    let mut numbers = [if differs { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
-    comm.max(&mut numbers);
+    let who = first_rank(comm, differs).unwrap_or(0);
     let mut count = [f64::from(u8::from(differs))];
     comm.sum(&mut count);
-    let who = -numbers[0] as usize;
     let told = || {
         let told = Told { host: host(), facts: facts.iter().cloned().collect() };
         serde_json::to_vec(&told).unwrap_or_default()
     };
     let told = comm.broadcast(who, if comm.rank() == who { told() } else { Vec::new() });
-    let others = count[0] as usize - 1;
+    let others = count[0] - 1.0;
     let found = match comm.rank() {
         0 => Err(difference((who, &told), facts, others)),
         _ => Ok(()),
@@ -64,7 +61,7 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
 }
 
 /// The sentence for what rank `who` has told, where rank 0 has these facts and so many others differ from it too.
-fn difference((who, told): (usize, &[u8]), facts: &[Fact], others: usize) -> Error {
+fn difference((who, told): (usize, &[u8]), facts: &[Fact], others: f64) -> Error {
     let nothing = |_| Told { host: "an unknown host".into(), facts: BTreeMap::new() };
     let told = serde_json::from_slice(told).unwrap_or_else(nothing);
     let first: BTreeMap<&String, &String> =
@@ -87,16 +84,12 @@ fn difference((who, told): (usize, &[u8]), facts: &[Fact], others: usize) -> Err
         differences.push(format!("and {more} more"));
     }
     let (host, differences) = (&told.host, differences.join("; "));
-    let more = match others {
-        0 => String::new(),
-        others => format!(" (so were {others} other ranks)"),
-    };
-    Error::Config(vec![
-        format!(
-            "error: rank {who} on {host} was started differently from rank 0: {differences}{more}"
-        ),
-        "       start all ranks with the same program, input and options; nothing was run".into(),
-    ])
+    let more =
+        if others > 0.0 { format!(" (so were {others} other ranks)") } else { String::new() };
+    refused(
+        format!("rank {who} on {host} was started differently from rank 0: {differences}{more}"),
+        "start all ranks with the same program, input and options; nothing was run",
+    )
 }
 
 fn shown(value: Option<&String>) -> String {

@@ -25,14 +25,6 @@ pub fn is_first() -> bool {
     Launched::here().is_none_or(|launched| launched.rank == 0)
 }
 
-/// Name and version of the MPI library, and by which name it was found; loads it.
-///
-/// # Errors
-/// There is none: why, in words.
-pub fn library() -> std::result::Result<String, String> {
-    super::mpi::library()
-}
-
 /// "rank 3 on node7", for what one of many ranks says by itself.
 pub fn speaker(comm: &dyn Communicator) -> String {
     format!("rank {} on {}", comm.rank(), super::host())

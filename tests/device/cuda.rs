@@ -180,7 +180,7 @@ fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch()
 #[ignore = "needs a CUDA device"]
 fn a_kernel_that_spills_is_given_back_unless_somebody_holds_it() {
     let device = Device::open(Api::Cuda, 0).unwrap();
-    let unspilled = || device.unspilled_kernel(request(saxpy_source::<f64>(), 64)).unwrap();
+    let unspilled = || device.compiled(request(saxpy_source::<f64>(), 64), false).unwrap();
     // The driver of these tests says that 24 bytes are, but not of kernels that it runs; on a GPU the kernel has few values.
     let runs_all = std::env::var("KOLMO_CUDA_KERNELS").is_ok_and(|value| value != "0");
     let spills = device.info().name.starts_with("Strict") && !runs_all;
@@ -212,7 +212,7 @@ fn threads_that_ask_for_one_text_at_once_get_what_one_of_them_compiled() {
                 let mut source = saxpy_source::<f64>();
                 source.text.push_str(&format!("/* {number} */\n"));
                 for _ in 0..3 {
-                    let unspilled = device.unspilled_kernel(request(source.clone(), 64)).unwrap();
+                    let unspilled = device.compiled(request(source.clone(), 64), false).unwrap();
                     assert_eq!(unspilled.is_none(), spills);
                 }
                 let x = Buffer::from_host(device, &[1.0; 8]).unwrap();

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{DeviceInfo, Runtime};
+use super::DeviceInfo;
+use super::runtime::Runtime;
 use crate::error::{Error, Result};
 
 fn none() -> Error {
     Error::Device("a page in a browser has no devices; use `compute.backend = \"cpu\"`".into())
 }
 
-/// No devices.
 pub(super) fn list() -> Result<Vec<DeviceInfo>> {
     Err(none())
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::block_sweeps::{integers, whole};
+use super::block_sweeps::integers;
 use super::job::{Job, LaunchSize};
+use super::numbers::whole;
 use super::text::{Text, parameters};
 use super::{Arg, BlockKernels, BlockSweeps, Buffer, Device};
 use crate::backend::Field;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::job::{Job, LaunchSize};
+use super::numbers::whole;
 use super::text::Text;
 use super::{Arg, Buffer, Device, Source};
 use crate::blocks::{Colouring, Factored, Sweeps};
@@ -142,9 +143,6 @@ impl BlockSweeps {
     }
 
     /// Room for matrices of one colouring, with off-diagonal blocks of this format; their kernels are compiled.
-    ///
-    /// # Errors
-    /// As there.
     pub fn room(
         device: &Arc<Device>,
         (colouring, nb, precision): (&Colouring, usize, Precision),
@@ -190,9 +188,6 @@ impl BlockSweeps {
     }
 
     /// Upload the numbers of a matrix of this colouring.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     ///
     /// # Panics
     /// Where the matrix is another.
@@ -246,12 +241,6 @@ impl BlockSweeps {
             }
         }
     }
-}
-
-/// A number of rows or blocks as a kernel counts them.
-pub(super) fn whole(number: usize) -> Result<i32> {
-    let refusal = |_| Error::Device(format!("{number} rows or blocks; {} can be", i32::MAX));
-    i32::try_from(number).map_err(refusal)
 }
 
 /// Whole numbers of `N` bytes in device memory.

@@ -50,7 +50,6 @@ impl PlaneSums {
         })
     }
 
-    /// Take the sums.
     pub(super) fn run(&self, planes: &Buffer) {
         self.job.launch([self.lists.arg(), self.rows.arg(), self.terms.arg(), planes.arg()]);
     }

@@ -1,9 +1,9 @@
 //! Numbers in the memory of a device.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::Device;
 use super::runtime::{Handle, MOST_FETCHED};
+use super::{Device, lock};
 use crate::error::Result;
 use crate::real::{Precision, Real, Values, bytes_of, bytes_of_mut};
 
@@ -139,7 +139,7 @@ impl Scratch {
 
     /// The first `count` buffers of at least `len` values, made where there are fewer. They hold anything.
     pub(super) fn take(&self, count: usize, len: usize) -> Result<Vec<Arc<Buffer>>> {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffers = lock(&self.buffers);
         let mut fitting: Vec<_> = buffers.iter().filter(|b| b.len() >= len).cloned().collect();
         while fitting.len() < count {
             let buffer = Arc::new(Buffer::new(&self.device, self.precision, len)?);

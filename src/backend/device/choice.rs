@@ -2,7 +2,7 @@
 
 use super::{Api, DeviceInfo, cuda, devices};
 use crate::backend::{BackendChoice, ComputeConfig, Pencils};
-use crate::error::{Error, Result, no_room};
+use crate::error::{Error, Result, no_room, refused};
 use crate::real::Precision;
 
 /// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
@@ -12,19 +12,17 @@ use crate::real::Precision;
 /// # Errors
 /// Where there is no such device, or it cannot do what is asked of it: what there is, and the way out.
 pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api, usize)>> {
-    let wanted = Wanted { index: compute.device, local_rank };
-    let of = |api| devices(api).unwrap_or_default();
+    let wanted = (compute.device, local_rank);
+    let of = |api| pick(api, devices(api).map_err(refusal)?, wanted);
     let chosen = match compute.backend {
         BackendChoice::Cpu => None,
         BackendChoice::Cuda => {
-            let device = pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, wanted)?;
+            let device = of(Api::Cuda)?;
             cuda::compiler(device.index).map_err(refusal)?;
             Some(device)
         }
-        BackendChoice::OpenCl => {
-            Some(pick(Api::OpenCl, devices(Api::OpenCl).map_err(refusal)?, wanted)?)
-        }
-        BackendChoice::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute, wanted)?,
+        BackendChoice::OpenCl => Some(of(Api::OpenCl)?),
+        BackendChoice::Auto => best(compute, local_rank)?,
     };
     match chosen {
         Some(device) => {
@@ -49,46 +47,39 @@ fn refusal(why: Error) -> Error {
     Error::Config(vec![format!("error: {why}")])
 }
 
-/// Which of several devices.
-#[derive(Clone, Copy)]
-struct Wanted {
-    index: Option<usize>,
-    local_rank: usize,
-}
-
 /// The device of `auto`; `None` is the CPU.
-fn best(
-    cuda: Vec<DeviceInfo>,
-    open_cl: impl FnOnce() -> Vec<DeviceInfo>,
-    compute: &ComputeConfig,
-    wanted: Wanted,
-) -> Result<Option<DeviceInfo>> {
-    if !cuda.is_empty() && cuda::compiler(0).is_ok() {
-        return pick(Api::Cuda, cuda, wanted).map(Some);
+fn best(compute: &ComputeConfig, local_rank: usize) -> Result<Option<DeviceInfo>> {
+    let of = |api| devices(api).unwrap_or_default();
+    let nvidia = of(Api::Cuda);
+    if !nvidia.is_empty() && cuda::compiler(0).is_ok() {
+        return pick(Api::Cuda, nvidia, (compute.device, local_rank)).map(Some);
     }
     let fits = |device: &DeviceInfo| device.is_gpu && precision_fits(device, compute.precision);
-    let gpus: Vec<DeviceInfo> = open_cl().into_iter().filter(fits).collect();
-    let found = match (wanted.index, gpus.len()) {
+    let gpus: Vec<DeviceInfo> = of(Api::OpenCl).into_iter().filter(fits).collect();
+    let found = match (compute.device, gpus.len()) {
         (None | Some(0), 0) => return Ok(None),
-        (None, count) => gpus.get(wanted.local_rank % count),
+        (None, count) => gpus.get(local_rank % count),
         // The first that fits may not be the first there is.
         (Some(0), _) => gpus.first(),
         (Some(index), _) => gpus.iter().find(|gpu| gpu.index == index),
     };
     found.cloned().map(Some).ok_or_else(|| {
-        let index = wanted.index.unwrap_or(0);
-        Error::Config(vec![
-            format!("error: compute.device = {index}: there is no such GPU on this machine"),
-            "       `kolmo info` lists the devices; name the interface too, as in `--backend opencl`"
-                .to_string(),
-        ])
+        let index = compute.device.unwrap_or(0);
+        refused(
+            format!("compute.device = {index}: there is no such GPU on this machine"),
+            "`kolmo info` lists the devices; name the interface too, as in `--backend opencl`",
+        )
     })
 }
 
-/// The one of `devices` that is wanted.
-fn pick(api: Api, devices: Vec<DeviceInfo>, wanted: Wanted) -> Result<DeviceInfo> {
+/// Device `wanted` of `devices`, or else that of this rank of its host.
+fn pick(
+    api: Api,
+    devices: Vec<DeviceInfo>,
+    (wanted, local_rank): (Option<usize>, usize),
+) -> Result<DeviceInfo> {
     let count = devices.len();
-    let index = wanted.index.unwrap_or(wanted.local_rank % count.max(1));
+    let index = wanted.unwrap_or(local_rank % count.max(1));
     devices.into_iter().find(|device| device.index == index).ok_or_else(|| {
         let name = api.name();
         let what = match count {
@@ -105,7 +96,7 @@ fn pick(api: Api, devices: Vec<DeviceInfo>, wanted: Wanted) -> Result<DeviceInfo
             }
             _ => "`kolmo info` lists the devices",
         };
-        Error::Config(vec![format!("error: {what}"), format!("       {advice}")])
+        refused(what, advice)
     })
 }
 
@@ -117,10 +108,8 @@ fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
     if precision_fits(device, precision) {
         return Ok(());
     }
-    Err(Error::Config(vec![
-        format!("error: {} does not compute in 64 bit", device.name),
-        "       use `compute.precision = \"f32\"`, or `--backend cpu`".to_string(),
-    ]))
+    let what = format!("{} does not compute in 64 bit", device.name);
+    Err(refused(what, "use `compute.precision = \"f32\"`, or `--backend cpu`"))
 }
 
 /// What only devices do was asked for, and there is none.
@@ -136,10 +125,8 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
         BackendChoice::Cpu => "is for devices, and the CPU was asked for",
         _ => "needs a GPU, and none was found: `kolmo info` says why",
     };
-    Err(Error::Config(vec![
-        format!("error: {what} {why}"),
-        "       take it out, or use `--backend opencl` where OpenCL runs on the CPU".to_string(),
-    ]))
+    let advice = "take it out, or use `--backend opencl` where OpenCL runs on the CPU";
+    Err(refused(format!("{what} {why}"), advice))
 }
 
 /// Refuse a grid whose fields cannot fit on a device, of which `free` bytes are free where its driver tells.

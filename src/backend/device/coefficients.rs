@@ -17,12 +17,10 @@ pub(super) struct Coefficients {
 }
 
 impl Coefficients {
-    /// None as yet.
     pub(super) fn new(precision: Precision, kind: &'static str) -> Self {
         Self { precision, kind, values: Vec::new() }
     }
 
-    /// Their type in C.
     pub(super) fn kind(&self) -> &'static str {
         self.kind
     }

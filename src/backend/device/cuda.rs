@@ -11,7 +11,7 @@ mod sparse;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use cudarc::driver::result::{self as cu, DriverError};
 use cudarc::driver::sys;
@@ -20,6 +20,7 @@ pub use machine::compiler;
 pub(super) use machine::{has_driver, list};
 pub use nvrtc::{Code, Nvrtc, Version};
 
+use super::lock;
 use super::runtime::{
     Argument, DeviceInfo, Handle, KernelRequest, Launch, MOST_ARGUMENTS, Runtime, Source,
     Tridiagonal, Usage,
@@ -74,54 +75,42 @@ fn object<T>(handle: Handle) -> *mut T {
     ptr::with_exposed_provenance_mut(usize::try_from(handle.0).unwrap_or(0))
 }
 
-/// Open device `index`.
-///
-/// # Errors
-/// Where there is no such device, or its driver refuses.
+/// Device `index` of [`list`].
 pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
-    Ok(Arc::new(Cuda::open(index)?))
+    let version = driver()?;
+    let count = cu::device::get_count().map_err(failed("count the GPUs"))?;
+    if usize::try_from(count).is_ok_and(|count| index >= count) {
+        return Err(Error::Device(format!(
+            "there is no CUDA device {index} on this machine; it has {count}, counted from 0"
+        )));
+    }
+    let device = device(index)?;
+    let (info, capability) = describe(index, device, version)?;
+    let nvrtc = Nvrtc::find(version, capability)?;
+    // SAFETY: the device is one of the driver's; the context is given back when this is dropped.
+    let context = unsafe { cu::primary_ctx::retain(device) };
+    let context = context.map_err(failed(&format!("open {}", info.name)))?;
+    let mut cuda = Cuda {
+        info,
+        device,
+        context,
+        stream: ptr::null_mut(),
+        capability,
+        nvrtc,
+        cache: DiskCache::of_user(),
+        objects: Mutex::default(),
+    };
+    cuda.enter()?;
+    cuda.stream =
+        cu::stream::create(cu::stream::StreamKind::NonBlocking).map_err(failed("open a stream"))?;
+    Ok(Arc::new(cuda))
 }
 
 impl Cuda {
-    /// Device `index` of [`list`].
-    fn open(index: usize) -> Result<Self> {
-        let version = driver()?;
-        let count = cu::device::get_count().map_err(failed("count the GPUs"))?;
-        if usize::try_from(count).is_ok_and(|count| index >= count) {
-            return Err(Error::Device(format!(
-                "there is no CUDA device {index} on this machine; it has {count}, counted from 0"
-            )));
-        }
-        let device = device(index)?;
-        let (info, capability) = describe(index, device, version)?;
-        let nvrtc = Nvrtc::find(version, capability)?;
-        // SAFETY: the device is one of the driver's; the context is given back when this is dropped.
-        let context = unsafe { cu::primary_ctx::retain(device) };
-        let context = context.map_err(failed(&format!("open {}", info.name)))?;
-        let mut cuda = Self {
-            info,
-            device,
-            context,
-            stream: ptr::null_mut(),
-            capability,
-            nvrtc,
-            cache: DiskCache::of_user(),
-            objects: Mutex::default(),
-        };
-        cuda.enter()?;
-        cuda.stream = cu::stream::create(cu::stream::StreamKind::NonBlocking)
-            .map_err(failed("open a stream"))?;
-        Ok(cuda)
-    }
-
     /// Make this device the one that the calling thread speaks to.
     fn enter(&self) -> Result<()> {
         // SAFETY: the context lives as long as this.
         unsafe { cu::ctx::set_current(self.context) }.map_err(failed("use the device"))
-    }
-
-    fn objects(&self) -> MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The text as a module: as it was compiled before, by this run or an earlier one, or compiled.
@@ -143,7 +132,6 @@ impl Cuda {
         load(image).map_err(failed(&format!("load the compiled `{}`", source.name)))
     }
 
-    /// Start one kernel on the stream.
     fn start(&self, launch: &Launch) -> Result<()> {
         let mut values = [0_u64; MOST_ARGUMENTS];
         let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
@@ -252,24 +240,24 @@ impl Runtime for Cuda {
     fn send(&self, data: &[u8], to: Handle) -> Result<()> {
         self.enter()?;
         // SAFETY: the driver checks the range.
-        unsafe { self.objects().slots.send(data, to.0, self.stream) }
+        unsafe { lock(&self.objects).slots.send(data, to.0, self.stream) }
             .map_err(failed("copy to the device"))
     }
 
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
         self.enter()?;
         // SAFETY: the driver checks the range.
-        unsafe { self.objects().slots.fetch(from.0, bytes, self.stream) }
+        unsafe { lock(&self.objects).slots.fetch(from.0, bytes, self.stream) }
             .map_err(failed("copy from the device"))
     }
 
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
         self.enter()?;
         // Others may speak to the device while this waits.
-        let slot = self.objects().slots.take(copy);
+        let slot = lock(&self.objects).slots.take(copy);
         let mut slot = slot.ok_or_else(|| Error::Device("CUDA: nothing is on its way".into()))?;
         let result = slot.wait(to).map_err(failed("finish its work"));
-        self.objects().slots.back(slot);
+        lock(&self.objects).slots.back(slot);
         result
     }
 
@@ -291,12 +279,12 @@ impl Runtime for Cuda {
     fn kernel(&self, request: &KernelRequest) -> Result<Handle> {
         let KernelRequest { source, entry, on_chip, .. } = request;
         self.enter()?;
-        let known = self.objects().modules.get(source).copied();
+        let known = lock(&self.objects).modules.get(source).copied();
         let module = match known {
             Some(module) => module,
             None => {
                 let module = self.module(source)?;
-                self.objects().modules.insert(source.clone(), module);
+                lock(&self.objects).modules.insert(source.clone(), module);
                 module
             }
         };
@@ -313,22 +301,14 @@ impl Runtime for Cuda {
 
     fn spilled(&self, kernel: Handle) -> Result<usize> {
         self.enter()?;
-        let local = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
-        // SAFETY: the kernel is of a loaded module.
-        let bytes = unsafe { cu::function::get_function_attribute(object(kernel), local) };
-        let bytes = bytes.map_err(failed("ask what a kernel keeps in device memory"))?;
-        Ok(usize::try_from(bytes).unwrap_or(0))
+        attribute(kernel, sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
     }
 
     fn usage(&self, kernel: Handle, threads: usize, on_chip: usize) -> Result<Option<Usage>> {
         self.enter()?;
-        let told = failed("ask what a kernel takes");
-        let registers = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
-        // SAFETY: the kernel is of a loaded module.
-        let registers = unsafe { cu::function::get_function_attribute(object(kernel), registers) };
-        let registers = registers.map_err(&told)?;
+        let registers = attribute(kernel, sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
         let (threads, mut resident) = (i32::try_from(threads).unwrap_or(i32::MAX), 0);
-        // SAFETY: as above; one integer is written.
+        // SAFETY: the kernel is of a loaded module; one integer is written.
         let counted = unsafe {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &raw mut resident,
@@ -337,9 +317,8 @@ impl Runtime for Cuda {
                 on_chip,
             )
         };
-        counted.result().map_err(&told)?;
-        let count = |n: i32| usize::try_from(n).unwrap_or(0);
-        Ok(Some(Usage { registers: count(registers), resident: count(resident) }))
+        counted.result().map_err(failed(TAKES))?;
+        Ok(Some(Usage { registers, resident: usize::try_from(resident).unwrap_or(0) }))
     }
 
     fn discard(&self, kernel: Handle) {
@@ -348,7 +327,7 @@ impl Runtime for Cuda {
         let mut found =
             || unsafe { sys::cuFuncGetModule(&raw mut module, object(kernel)) }.result();
         if self.enter().is_ok() && found().is_ok() {
-            self.objects().modules.retain(|_, known| *known != module);
+            lock(&self.objects).modules.retain(|_, known| *known != module);
             // SAFETY: it was loaded here, and nothing that runs is of it. A refusal leaves it loaded.
             let _ = unsafe { cu::module::unload(module) };
         }
@@ -426,7 +405,7 @@ impl Runtime for Cuda {
 
     fn solve_tridiagonal(&self, systems: &Tridiagonal) -> Result<()> {
         self.enter()?;
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         let sparse = match &mut objects.sparse {
             Some(sparse) => sparse,
             none => none.insert(Sparse::new(self.stream)?),
@@ -444,6 +423,15 @@ impl Runtime for Cuda {
         self.enter()?;
         Ok(Box::new(Group::join(Nccl::find()?, (self.context, self.stream), id, place)?))
     }
+}
+
+/// What a driver is asked about a kernel.
+const TAKES: &str = "ask what a kernel takes";
+
+fn attribute(kernel: Handle, which: sys::CUfunction_attribute) -> Result<usize> {
+    // SAFETY: the kernel is of a loaded module.
+    let value = unsafe { cu::function::get_function_attribute(object(kernel), which) };
+    Ok(usize::try_from(value.map_err(failed(TAKES))?).unwrap_or(0))
 }
 
 /// Ask that a multiprocessor give as much of its memory as it can to the blocks of a kernel, not to its cache: as many as there is
@@ -477,7 +465,7 @@ impl Drop for Cuda {
         if self.enter().is_err() {
             return;
         }
-        let objects = std::mem::take(&mut *self.objects());
+        let objects = std::mem::take(&mut *lock(&self.objects));
         // Buffers and graphs have been given back by those who had them.
         // SAFETY: all of it was made here, and nobody is left who could use it. A refusal has nobody to be told to.
         unsafe {

@@ -7,7 +7,7 @@ use super::job::{Job, LaunchSize};
 use super::pointwise::Visit;
 use super::text::Text;
 use super::{Buffer, Device};
-use crate::engine::distributed::{BlockCoupling, PlaneOffsets, slot};
+use crate::engine::distributed::{BlockCoupling, slot};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Precision;
@@ -73,13 +73,12 @@ pub(super) struct Joints {
 }
 
 impl Joints {
-    /// For planes that begin at `starts`.
+    /// For planes that begin at `starts`, slot by slot.
     pub(super) fn new(
-        device: &Arc<Device>,
-        precision: Precision,
+        (device, precision): (&Arc<Device>, Precision),
         ends: &BlockCoupling,
         lines: Lines,
-        starts: PlaneOffsets,
+        starts: &[usize],
     ) -> Result<Self> {
         let mut weights = Vec::new();
         let [mut first, mut points, mut from_end, mut planes] = [const { Vec::new() }; 4];

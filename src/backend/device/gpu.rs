@@ -6,16 +6,15 @@ use rayon::prelude::*;
 
 use super::block_solver::Solver;
 use super::blocks::{PlaneSums, deal, staging};
-use super::later::Later;
 use super::lines::{DeviceOperator, LineSolver};
 use super::pointwise::PointKernel;
-use super::program::{self, Fields, Task};
+use super::program::{self, Fields, Later, Task};
 use super::sweep_kernel::SweepKernel;
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, DeviceGroup, Memory, Staging, Sums, TransposeLayout};
-use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, SweepConfig, Weights};
+use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::Result;
@@ -49,9 +48,6 @@ impl Formula<0, 1> for Zero {
 
 impl Gpu {
     /// Fields of `len` values of `precision` on `device`, lines solved by `solver`, or the one that fits each operator best.
-    ///
-    /// # Errors
-    /// What the device or its compiler says.
     pub fn new(
         device: Arc<Device>,
         precision: Precision,
@@ -59,12 +55,9 @@ impl Gpu {
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        let usual = SweepConfig::default();
-        Ok(Self::of(Workspace::new(device, precision, len, (solver, pencils), usual)?))
-    }
-
-    fn of(workspace: Workspace) -> Self {
-        Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) }
+        let usual = ComputeConfig::default();
+        let compute = ComputeConfig { precision, line_solver: solver, pencils, ..usual };
+        Self::configured(device, len, &compute)
     }
 
     /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
@@ -76,13 +69,9 @@ impl Gpu {
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.
-    ///
-    /// # Errors
-    /// What the device or its compiler says.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
-        let ComputeConfig { precision, line_solver, pencils, sweeps, .. } = *compute;
-        let lines = (line_solver, pencils);
-        Ok(Self::of(Workspace::new(device, precision, len, lines, sweeps)?))
+        let workspace = Workspace::new(device, len, compute)?;
+        Ok(Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) })
     }
 
     /// The device.
@@ -104,9 +93,6 @@ impl Gpu {
     }
 
     /// The kernel of `program`; `None` where it is run operator by operator.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
     pub fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
         program.get::<Later>().get()?.kernel()
     }
@@ -118,15 +104,10 @@ impl Gpu {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Later {
-        Later {
-            workspace: self.workspace.clone(),
-            fusing: self.fusing,
-            sweep: sweep.clone(),
-            axis,
-            points,
-            operators: operators.clone(),
-            made: OnceLock::new(),
-        }
+        let (workspace, fusing) = (self.workspace.clone(), self.fusing);
+        let (sweep, operators) = (sweep.clone(), operators.clone());
+        let task = Task { workspace, fusing, sweep, axis, points, operators };
+        Later { task, made: OnceLock::new() }
     }
 }
 
@@ -165,7 +146,7 @@ impl Backend for Gpu {
     fn shapes(&self) -> Vec<&'static str> {
         match self.fusing {
             // Who asks for blocks asks for kernels.
-            Fusing::OnChip if !self.workspace.sweeps.is_set() => {
+            Fusing::OnChip if !self.workspace.compute.sweeps.is_set() => {
                 SHAPES.map(|(name, _)| name).to_vec()
             }
             _ => Vec::new(),
@@ -258,7 +239,7 @@ impl Backend for Gpu {
 
     fn compile(&self, programs: &[&Program]) {
         let later = programs.iter().map(|program| program.get::<Later>());
-        let missing: Vec<&Later> = later.filter(|later| !later.is_made()).collect();
+        let missing: Vec<&Later> = later.filter(|later| later.made.get().is_none()).collect();
         // What goes wrong goes wrong again when it is run, and is told then.
         self.at_once(missing.len(), &|at| drop(missing[at].get()));
     }
@@ -270,11 +251,9 @@ impl Backend for Gpu {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Option<Program>> {
-        let later = self.later(sweep, axis, points, operators);
-        let (workspace, fusing) = (&*self.workspace, self.fusing);
-        let task = Task { workspace, fusing, sweep, axis, points, operators };
+        let Later { task, .. } = self.later(sweep, axis, points, operators);
         let made = program::Program::of_advanced(&task)?;
-        Ok(made.map(|made| Program::new(Later { made: made.into(), ..later }, sweep)))
+        Ok(made.map(|made| Program::new(Later { task, made: made.into() }, sweep)))
     }
 
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
@@ -361,10 +340,8 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        let pack = |program: &program::Program| program.pack(stage, fields);
-        if let Err(error) = program.get::<Later>().get().map(pack) {
-            self.device().note(Err(error));
-        }
+        let made = program.get::<Later>().get();
+        self.device().note(made.map(|program| program.pack(stage, fields)));
     }
 
     fn complete(
@@ -377,10 +354,8 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        let run = |program: &program::Program| program.run(fields, weights);
-        if let Err(error) = program.get::<Later>().get().map(run) {
-            self.device().note(Err(error));
-        }
+        let made = program.get::<Later>().get();
+        self.device().note(made.map(|program| program.run(fields, weights)));
     }
 
     fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {

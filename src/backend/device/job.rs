@@ -28,7 +28,7 @@ impl LaunchSize {
         Self { threads: [threads, 1, 1], blocks: [blocks, 1, 1], on_chip }
     }
 
-    fn request(&self, source: &Source, entry: &str) -> Result<KernelRequest> {
+    pub(super) fn request(&self, source: &Source, entry: &str) -> Result<KernelRequest> {
         let (source, entry, on_chip) = (source.clone(), entry.into(), self.on_chip);
         Ok(KernelRequest { source, entry, threads: counts(self.threads)?, on_chip })
     }
@@ -50,19 +50,12 @@ impl Job {
         shape: &LaunchSize,
     ) -> Result<Self> {
         let kernel = device.kernel(shape.request(source, entry)?)?;
-        Ok(Self { kernel, blocks: counts(shape.blocks)?, coefficients: None })
+        Self::of(kernel, shape)
     }
 
-    /// The same; `None` where its threads have not registers enough: see [`Device::unspilled_kernel`].
-    pub(super) fn unspilled(
-        device: &Arc<Device>,
-        source: &Source,
-        entry: &str,
-        shape: &LaunchSize,
-    ) -> Result<Option<Self>> {
-        let blocks = counts(shape.blocks)?;
-        let kernel = device.unspilled_kernel(shape.request(source, entry)?)?;
-        Ok(kernel.map(|kernel| Self { kernel, blocks, coefficients: None }))
+    /// On the blocks of this shape.
+    pub(super) fn of(kernel: Kernel, shape: &LaunchSize) -> Result<Self> {
+        Ok(Self { kernel, blocks: counts(shape.blocks)?, coefficients: None })
     }
 
     /// The same where these are the first parameters of the kernel.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::queue::{Arg, Kernel};
+use super::queue::{Arg, Kernel, Traffic};
 use super::runtime::{Argument, Handle, Launch, MOST_SENT, Runtime};
 use crate::error::{Error, Result};
 
@@ -40,10 +40,7 @@ pub(super) struct List {
     has_graphs: bool,
     /// The first refusal since the last time that somebody could be told.
     error: Option<Error>,
-    /// Bytes that were copied, and kernels launched.
-    pub(super) to_device: u64,
-    pub(super) to_host: u64,
-    pub(super) launched: u64,
+    pub(super) traffic: Traffic,
 }
 
 impl List {
@@ -59,9 +56,7 @@ impl List {
             count: 0,
             has_graphs: true,
             error: None,
-            to_device: 0,
-            to_host: 0,
-            launched: 0,
+            traffic: Traffic::default(),
         }
     }
 
@@ -119,7 +114,7 @@ impl List {
             Some(error) => Err(error),
             None if self.length == 0 => return Ok(()),
             None => {
-                self.launched += self.length as u64;
+                self.traffic.launches += self.length as u64;
                 self.start()
             }
         };
@@ -131,7 +126,7 @@ impl List {
     fn start(&mut self) -> Result<()> {
         if !self.scalars.is_empty() {
             self.runtime.send(&self.scalars, self.scalar_buffer)?;
-            self.to_device += self.scalars.len() as u64;
+            self.traffic.to_device += self.scalars.len() as u64;
         }
         self.count += 1;
         let launches = &self.launches[..self.length];

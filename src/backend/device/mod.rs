@@ -24,7 +24,6 @@ mod ends;
 mod fused;
 mod gpu;
 mod job;
-mod later;
 mod lines;
 mod list;
 mod numbers;
@@ -41,10 +40,9 @@ mod recording;
 mod runtime;
 mod sweep_kernel;
 mod text;
-mod turns;
 mod workspace;
 
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use block_sweeps::{BlockKernels, BlockSweeps};
 pub use buffer::{Buffer, PendingReduction, Scratch};
@@ -61,8 +59,12 @@ pub use sweep_kernel::SweepKernel;
 pub use workspace::{Fusing, IsKernel, is_kernel};
 
 use crate::error::Result;
-use runtime::Runtime;
 use workspace::Workspace;
+
+/// What lies behind a lock, also where another thread has panicked with it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The devices that `api` has on this machine, GPUs first.
 ///
@@ -75,13 +77,11 @@ pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
     }
 }
 
-/// Open device `index` of those that `api` has.
-///
-/// # Errors
-/// Where there is no such device, or its driver refuses.
-fn open(api: Api, index: usize) -> Result<Arc<dyn Runtime>> {
-    match api {
-        Api::OpenCl => opencl::open(index),
-        Api::Cuda => cuda::open(index),
+/// What `made` holds, which is made now where it was not.
+fn made_once<T>(made: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(made) = made.get() {
+        return Ok(made);
     }
+    let new = make()?;
+    Ok(made.get_or_init(|| new))
 }

@@ -5,7 +5,15 @@ use std::cmp::Ordering;
 
 use super::runtime::Argument;
 use crate::engine::Number;
+use crate::error::{Error, Result};
 use crate::real::Precision;
+
+/// A number of rows, systems or blocks as devices count them.
+pub(super) fn whole(number: usize) -> Result<i32> {
+    let refusal =
+        |_| Error::Device(format!("{number} rows, systems or blocks; {} can be", i32::MAX));
+    i32::try_from(number).map_err(refusal)
+}
 
 impl Precision {
     /// Append numbers to the memory of others.

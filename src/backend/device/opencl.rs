@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::env;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
@@ -17,6 +17,7 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_int};
 
+use super::lock;
 use super::runtime::{Api, Argument, DeviceInfo, Handle, KernelRequest, Launch, Runtime, Source};
 use crate::backend::DiskCache;
 use crate::error::{Error, Result};
@@ -26,7 +27,6 @@ const OPTIONS: &str = "-cl-std=CL1.2";
 const POCL_DECLARATIONS: &str = include_str!("../../../kernels/pocl.h");
 const POCL_OPTIONS: &str = "-cl-std=CL1.2 -D_OPENCL_H_";
 
-/// One OpenCL device.
 pub(super) struct OpenCl {
     info: DeviceInfo,
     context: Context,
@@ -61,7 +61,7 @@ impl Drop for OpenCl {
 fn devices() -> Result<Vec<Device>> {
     // Loaders and drivers that are first asked by two threads at once may answer one of them that there is nothing.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = lock(&ONE_AT_A_TIME);
     check_library_path()?;
     let platforms = match get_platforms() {
         Err(ClError(DLOPEN_FUNCTION_NOT_AVAILABLE)) => {
@@ -101,10 +101,6 @@ fn is_gpu(device: &Device) -> bool {
     device.dev_type().is_ok_and(|kind| kind & CL_DEVICE_TYPE_GPU != 0)
 }
 
-/// The devices of this machine.
-///
-/// # Errors
-/// The sentence why OpenCL cannot be asked.
 pub(super) fn list() -> Result<Vec<DeviceInfo>> {
     let devices = devices()?;
     let described =
@@ -138,31 +134,23 @@ fn nothing() -> Error {
     Error::Device("OpenCL: this buffer, kernel or event is of another device".into())
 }
 
-/// Open device `index`.
-///
-/// # Errors
-/// Where there is no such device, or its driver refuses.
+/// Device `index` of [`list`].
 pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
-    Ok(Arc::new(OpenCl::open(index)?))
+    let device = devices()?.into_iter().nth(index).ok_or_else(|| {
+        Error::Device(format!("there is no OpenCL device {index} on this machine"))
+    })?;
+    let info = describe(index, &device).map_err(failed("describe the device"))?;
+    let context = Context::from_device(&device).map_err(failed("open the device"))?;
+    // SAFETY: the device belongs to this context.
+    let queue = unsafe {
+        #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
+        CommandQueue::create(&context, device.id(), CL_QUEUE_PROFILING_ENABLE)
+    };
+    let queue = queue.map_err(failed("open a queue"))?;
+    Ok(Arc::new(OpenCl { info, context, queue, objects: Mutex::default() }))
 }
 
 impl OpenCl {
-    /// Device `index` of [`list`].
-    fn open(index: usize) -> Result<Self> {
-        let device = devices()?.into_iter().nth(index).ok_or_else(|| {
-            Error::Device(format!("there is no OpenCL device {index} on this machine"))
-        })?;
-        let info = describe(index, &device).map_err(failed("describe the device"))?;
-        let context = Context::from_device(&device).map_err(failed("open the device"))?;
-        // SAFETY: the device belongs to this context.
-        let queue = unsafe {
-            #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
-            CommandQueue::create(&context, device.id(), CL_QUEUE_PROFILING_ENABLE)
-        };
-        let queue = queue.map_err(failed("open a queue"))?;
-        Ok(Self { info, context, queue, objects: Mutex::default() })
-    }
-
     /// A program of `text`; the error is the compiler's log.
     fn build(&self, text: &str) -> std::result::Result<Program, String> {
         let build = |text: &str, options| {
@@ -172,10 +160,6 @@ impl OpenCl {
         let quick = is_pocl.then(|| build(&[POCL_DECLARATIONS, text].concat(), POCL_OPTIONS));
         // What is wrong with the text is told without what is ours; a PoCL that declares otherwise has its own way.
         quick.and_then(std::result::Result::ok).map_or_else(|| build(text, OPTIONS), Ok)
-    }
-
-    fn objects(&self) -> MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -190,15 +174,15 @@ impl Runtime for OpenCl {
             Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut())
         };
         let buffer = buffer.map_err(failed(&format!("allocate {bytes} bytes")))?;
-        Ok(Handle::to(buffer, &mut self.objects().buffers))
+        Ok(Handle::to(buffer, &mut lock(&self.objects).buffers))
     }
 
     fn release(&self, buffer: Handle) {
-        self.objects().buffers.remove(&buffer);
+        lock(&self.objects).buffers.remove(&buffer);
     }
 
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         let buffer = objects.buffers.get_mut(&to).ok_or_else(nothing)?;
         // SAFETY: the write has ended on return, so `data` outlives it; the driver checks the range.
         let event =
@@ -207,7 +191,7 @@ impl Runtime for OpenCl {
     }
 
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
-        let objects = self.objects();
+        let objects = lock(&self.objects);
         let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
         // SAFETY: the read has ended on return, so `to` outlives it; the driver checks the range.
         let event = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, offset, to, &[]) };
@@ -215,7 +199,7 @@ impl Runtime for OpenCl {
     }
 
     fn send(&self, data: &[u8], to: Handle) -> Result<()> {
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         let Objects { buffers, sending, .. } = &mut *objects;
         let buffer = buffers.get_mut(&to).ok_or_else(nothing)?;
         // What has ended, well or not, has a status of at most 0.
@@ -229,7 +213,7 @@ impl Runtime for OpenCl {
     }
 
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
         let mut memory = vec![0; bytes].into_boxed_slice();
         // SAFETY: the memory is kept until the event, or with the device the whole queue, was waited for; the driver checks the
@@ -241,7 +225,7 @@ impl Runtime for OpenCl {
     }
 
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
-        let copy = self.objects().coming.remove(&copy);
+        let copy = lock(&self.objects).coming.remove(&copy);
         let (event, memory) = copy.ok_or_else(nothing)?;
         let result = event.wait().map_err(failed("copy from the device"));
         to.copy_from_slice(&memory);
@@ -249,7 +233,7 @@ impl Runtime for OpenCl {
     }
 
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         let mut target = objects.buffers.remove(&to).ok_or_else(nothing)?;
         let event = match objects.buffers.get(&from) {
             // SAFETY: both are buffers of this context; the driver checks the range.
@@ -266,7 +250,7 @@ impl Runtime for OpenCl {
     }
 
     fn kernel(&self, KernelRequest { source, entry, .. }: &KernelRequest) -> Result<Handle> {
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         if !objects.programs.contains_key(source) {
             // PoCL fails with an empty log where processes build the same program at once in its cache (pocl issue 1480).
             let _one_process_at_a_time = DiskCache::of_user().lock("opencl-build.lock");
@@ -282,7 +266,7 @@ impl Runtime for OpenCl {
     }
 
     fn launch(&self, launch: &Launch) -> Result<()> {
-        let objects = self.objects();
+        let objects = lock(&self.objects);
         let kernel = objects.kernels.get(&launch.kernel).ok_or_else(nothing)?;
         for (at, argument) in (0_u32..).zip(&launch.arguments) {
             let set = match argument {
@@ -325,11 +309,11 @@ impl Runtime for OpenCl {
         // SAFETY: the wait list is empty.
         let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let event = event.map_err(failed("record an event"))?;
-        Ok(Handle::to(event, &mut self.objects().events))
+        Ok(Handle::to(event, &mut lock(&self.objects).events))
     }
 
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
-        let mut objects = self.objects();
+        let mut objects = lock(&self.objects);
         let mut end = |handle| {
             let event = objects.events.remove(&handle).ok_or_else(nothing)?;
             let time = event.wait().and_then(|()| event.profiling_command_end());

@@ -4,9 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::coefficients::Coefficients;
 use super::job::{Job, LaunchSize};
-use super::later::made_once;
 use super::text::{Names, Text, parameters, statements};
-use super::{Arg, Buffer, Device, PendingReduction};
+use super::{Arg, Buffer, Device, PendingReduction, made_once};
 use crate::engine::{Code, Planes, PointFormula};
 use crate::error::Result;
 use crate::grid::Block;
@@ -25,7 +24,7 @@ fn statements_of(
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
     let names = Names { read, made: "t", plain: false };
-    statements(coefficients, &formula.nodes, &formula.results, &names, result)
+    statements(coefficients, formula, &names, result)
 }
 
 /// What `formula` reads at the point that is visited.
@@ -92,7 +91,6 @@ pub struct PointKernel {
     make: Make,
 }
 
-/// Compiles a formula.
 type Make = Box<dyn Fn(&Arc<Device>) -> Result<Kind> + Send + Sync>;
 
 enum Kind {

@@ -1,35 +1,48 @@
 //! A sweep on a device, ready to run: fused where that can be, else operation by operation.
 
+use std::sync::{Arc, OnceLock};
+
 use super::composed::Composed;
 use super::ends::Lines;
 use super::fused::Fused;
 use super::sweep_kernel::SweepKernel;
-use super::{Buffer, Fusing, Workspace};
+use super::{Buffer, Fusing, Workspace, made_once};
 use crate::backend::Weights;
 use crate::engine::{LineOperator, LineOperators, Op, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
 
 /// A sweep along one axis of a grid, to be made ready to run on a device.
-#[derive(Clone, Copy)]
-pub(super) struct Task<'a> {
-    pub(super) workspace: &'a Workspace,
+pub(super) struct Task {
+    pub(super) workspace: Arc<Workspace>,
     pub(super) fusing: Fusing,
-    pub(super) sweep: &'a Sweep,
+    pub(super) sweep: Sweep,
     pub(super) axis: Axis,
     pub(super) points: [usize; 3],
-    pub(super) operators: &'a LineOperators,
+    pub(super) operators: LineOperators,
 }
 
-impl<'a> Task<'a> {
+impl Task {
     /// The lines that the sweep goes along.
     pub(super) fn lines(&self) -> Lines {
         Lines::along(self.axis, self.points)
     }
 
-    /// An operator of the sweep.
-    pub(super) fn operator(&self, op: Op) -> &'a LineOperator {
+    pub(super) fn operator(&self, op: Op) -> &LineOperator {
         self.operators.get(self.axis, op)
+    }
+}
+
+/// A task, and the program that is made of it when it is first needed.
+pub(super) struct Later {
+    pub(super) task: Task,
+    pub(super) made: OnceLock<Program>,
+}
+
+impl Later {
+    /// The program, which is made now where it was not.
+    pub(super) fn get(&self) -> Result<&Program> {
+        made_once(&self.made, || Program::new(&self.task))
     }
 }
 
@@ -69,7 +82,6 @@ impl Program {
         self.fused.as_ref().map(Fused::kernel).transpose()
     }
 
-    /// Run the sweep.
     pub(super) fn run(&self, fields: Fields, weights: Weights) {
         match (&self.fused, &self.composed) {
             (Some(fused), _) => fused.run(fields, weights),

@@ -1,13 +1,13 @@
 //! A device: its buffers, the kernels compiled for it, and its queue of work.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::list::{List, SCALAR_BYTES};
+use super::numbers::whole;
 use super::recording::{Recorder, Recording};
-use super::runtime::{Handle, KernelRequest, Runtime, Tridiagonal, Usage};
-use super::turns::Turns;
-use super::{Api, Buffer, DeviceInfo};
+use super::runtime::{Handle, KernelRequest, Runtime, Source, Tridiagonal, Usage};
+use super::{Api, Buffer, DeviceInfo, cuda, lock, opencl};
 use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
 use crate::error::{Error, Result};
 use crate::real::Precision;
@@ -95,19 +95,20 @@ pub struct Traffic {
     pub launches: u64,
 }
 
+/// The kernels of one text, by name, threads of a block, and bytes of on-chip memory.
+type KernelsOfText = HashMap<(String, [u32; 3], usize), Handle>;
+
 /// What a device keeps behind its lock.
 struct State {
     list: List,
-    kernels: HashMap<KernelRequest, Handle>,
-    allocations: u64,
+    /// By text: who compiles one holds its lock, and nobody waits who asks for another.
+    kernels: HashMap<Source, Arc<Mutex<KernelsOfText>>>,
 }
 
 /// A device, the kernels compiled for it, and what it is to do next.
 pub struct Device {
     pub(super) runtime: Arc<dyn Runtime>,
     state: Mutex<State>,
-    /// Nothing else waits for a compiler.
-    turns: Turns,
 }
 
 impl Device {
@@ -116,7 +117,10 @@ impl Device {
     /// # Errors
     /// Where there is no such device, or its driver refuses.
     pub fn open(api: Api, index: usize) -> Result<Arc<Self>> {
-        Self::of(super::open(api, index)?)
+        Self::of(match api {
+            Api::Cuda => cuda::open(index)?,
+            Api::OpenCl => opencl::open(index)?,
+        })
     }
 
     /// A device that has what `info` says and computes nothing: memory is the host's, kernels are kept in the
@@ -133,8 +137,8 @@ impl Device {
 
     fn of(runtime: Arc<dyn Runtime>) -> Result<Arc<Self>> {
         let list = List::new(runtime.clone(), runtime.allocate(SCALAR_BYTES)?);
-        let state = State { list, kernels: HashMap::new(), allocations: 0 };
-        Ok(Arc::new(Self { runtime, state: Mutex::new(state), turns: Turns::default() }))
+        let state = State { list, kernels: HashMap::new() };
+        Ok(Arc::new(Self { runtime, state: Mutex::new(state) }))
     }
 
     /// The device and its limits.
@@ -148,12 +152,12 @@ impl Device {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Handle> {
         let handle = self.runtime.allocate(bytes)?;
-        self.state().allocations += 1;
+        self.state().list.traffic.allocations += 1;
         Ok(handle)
     }
 
@@ -166,7 +170,7 @@ impl Device {
     pub(super) fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         let list = &mut self.state().list;
         list.hand_over()?;
-        list.to_device += data.len() as u64;
+        list.traffic.to_device += data.len() as u64;
         self.runtime.upload(data, to, offset)
     }
 
@@ -174,16 +178,15 @@ impl Device {
     pub(super) fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         let list = &mut self.state().list;
         list.hand_over()?;
-        list.to_host += to.len() as u64;
+        list.traffic.to_host += to.len() as u64;
         self.runtime.download(from, offset, to)
     }
 
-    /// Begin to read the first `bytes` bytes of a buffer, after all work queued before; the result goes to
-    /// [`Device::fetched`].
+    /// As [`Runtime::fetch`]; the result goes to [`Device::fetched`].
     pub(super) fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
         let list = &mut self.state().list;
         list.hand_over()?;
-        list.to_host += bytes as u64;
+        list.traffic.to_host += bytes as u64;
         self.runtime.fetch(from, bytes)
     }
 
@@ -195,14 +198,15 @@ impl Device {
 
     /// Wait for all copies and give memory that was pinned back.
     pub(super) fn unpin(&self, memory: *mut u8) {
-        let result = self.finish();
-        self.note(result);
+        self.note(self.finish());
         self.runtime.unpin(memory);
     }
 
     /// Keep a refusal for the next call that returns a result.
     pub(super) fn note(&self, result: Result<()>) {
-        self.state().list.note(result);
+        if result.is_err() {
+            self.state().list.note(result);
+        }
     }
 
     /// Whether kernels that are asked for by several threads at once come sooner.
@@ -215,29 +219,26 @@ impl Device {
     /// # Errors
     /// Where the device has no such blocks, and what the compiler says.
     pub fn kernel(self: &Arc<Self>, request: KernelRequest) -> Result<Kernel> {
-        let kernel = self.compiled(request, |_| Ok(true))?;
+        let kernel = self.compiled(request, true)?;
         Ok(kernel.unwrap_or_else(|| unreachable!("any kernel will do")))
     }
 
-    /// The same, unless its threads keep values in device memory that they have no registers for, as the driver tells. The text
-    /// has no other kernel.
-    pub fn unspilled_kernel(self: &Arc<Self>, request: KernelRequest) -> Result<Option<Kernel>> {
-        self.compiled(request, |handle| Ok(self.runtime.spilled(handle)? == 0))
-    }
-
-    /// A kernel that `is_good`; another is given back unless somebody may hold it already.
-    fn compiled(
+    /// The same. `None` where its threads keep values in device memory that they have no registers for, as the driver tells, unless it
+    /// `may_spill`: then the text has no other kernel, and it is given back unless somebody may hold it already.
+    pub fn compiled(
         self: &Arc<Self>,
         request: KernelRequest,
-        is_good: impl Fn(Handle) -> Result<bool>,
+        may_spill: bool,
     ) -> Result<Option<Kernel>> {
         self.check_block(&request)?;
-        let _turn = self.turns.of(&request.source);
-        let KernelRequest { threads, on_chip, .. } = request;
-        let known = self.state().kernels.get(&request).copied();
+        let of_text = self.state().kernels.entry(request.source.clone()).or_default().clone();
+        let mut of_text = lock(&of_text);
+        let key = (request.entry.clone(), request.threads, request.on_chip);
+        let known = of_text.get(&key).copied();
         let handle = known.map_or_else(|| self.runtime.kernel(&request), Ok)?;
-        if is_good(handle)? {
-            self.state().kernels.insert(request, handle);
+        if may_spill || self.runtime.spilled(handle)? == 0 {
+            of_text.insert(key, handle);
+            let KernelRequest { threads, on_chip, .. } = request;
             return Ok(Some(Kernel { device: self.clone(), handle, threads, on_chip }));
         }
         if known.is_none() {
@@ -299,20 +300,12 @@ impl Device {
         arrays.iter().for_each(|array| self.check(array));
         let needed = batches.saturating_sub(1) * stride + rows;
         assert!(arrays.iter().all(|array| array.len >= needed), "a buffer is too short");
-        let whole = |n: usize| {
-            let refusal = format!("cuSPARSE counts to {}; {n} are too many", i32::MAX);
-            i32::try_from(n).map_err(|_| Error::Device(refusal))
-        };
         let list = &mut self.state().list;
         let solve = |list: &mut List| {
-            let systems = Tridiagonal {
-                precision: x.precision,
-                rows: whole(rows)?,
-                batches: whole(batches)?,
-                stride: whole(stride)?,
-                arrays: arrays.map(|array| array.handle),
-            };
+            let [rows, batches, stride] = [whole(rows)?, whole(batches)?, whole(stride)?];
+            let (precision, arrays) = (x.precision, arrays.map(|array| array.handle));
             list.hand_over()?;
+            let systems = Tridiagonal { precision, rows, batches, stride, arrays };
             self.runtime.solve_tridiagonal(&systems)
         };
         let result = solve(list);
@@ -340,9 +333,7 @@ impl Device {
 
     /// What went between host and device so far.
     pub fn traffic(&self) -> Traffic {
-        let State { list, allocations, .. } = &*self.state();
-        let &List { to_device, to_host, launched: launches, .. } = list;
-        Traffic { to_device, to_host, allocations: *allocations, launches }
+        self.state().list.traffic
     }
 
     /// As [`Runtime::group_id`].

@@ -1,8 +1,9 @@
 //! A device that computes nothing and remembers every kernel that it was asked for.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use super::lock;
 use super::runtime::{DeviceInfo, Handle, KernelRequest, Launch, Runtime};
 use crate::error::{Error, Result};
 
@@ -37,10 +38,6 @@ impl Recorder {
             Self { info, spilled, recording: recording.clone(), buffers: Mutex::default() };
         (recorder, recording)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn beyond() -> Error {

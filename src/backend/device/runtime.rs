@@ -129,32 +129,26 @@ pub(super) enum Argument {
     Double(u64),
 }
 
-/// One kernel to be run.
+/// One kernel to be run: see [`KernelRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Launch {
     pub(super) kernel: Handle,
     /// Blocks along x, y, z.
     pub(super) blocks: [u32; 3],
-    /// Threads of a block along x, y, z.
     pub(super) threads: [u32; 3],
-    /// Bytes of on-chip memory of a block.
     pub(super) on_chip: usize,
     /// In the order of the kernel's parameters.
     pub(super) arguments: Vec<Argument>,
 }
 
-/// Many tridiagonal systems in device memory, number b beginning `b * stride` numbers after the start of each buffer.
+/// Many tridiagonal systems in device memory: see [`Device::solve_tridiagonal`](super::Device::solve_tridiagonal).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tridiagonal {
     pub(super) precision: Precision,
-    /// Unknowns of a system.
     pub(super) rows: i32,
-    /// Systems.
     pub(super) batches: i32,
-    /// Numbers from one system to the next.
     pub(super) stride: i32,
-    /// Lower diagonal (its first number 0), main diagonal, upper diagonal (its last number 0); then the right-hand sides,
-    /// which the solutions replace.
+    /// Lower, main and upper diagonal, and the right-hand sides.
     pub(super) arrays: [Handle; 4],
 }
 
@@ -173,7 +167,6 @@ pub(super) trait Runtime: Send + Sync {
     /// A buffer of `bytes` > 0, its content undefined.
     fn allocate(&self, bytes: usize) -> Result<Handle>;
 
-    /// Give a buffer back.
     fn release(&self, buffer: Handle);
 
     /// Lock `bytes` bytes of host memory to their place, so that copies run at full speed; false where the driver has no
@@ -231,7 +224,6 @@ pub(super) trait Runtime: Send + Sync {
     /// Give back a kernel that nobody holds, and the others of its text.
     fn discard(&self, _: Handle) {}
 
-    /// Queue one kernel.
     fn launch(&self, launch: &Launch) -> Result<()>;
 
     /// The launches as one unit that is cheaper to start again, where the driver has such a thing.
@@ -239,12 +231,10 @@ pub(super) trait Runtime: Send + Sync {
         Ok(None)
     }
 
-    /// Queue a graph.
     fn replay(&self, _: Handle) -> Result<()> {
         Err(Error::Device("this driver has no graphs".into()))
     }
 
-    /// Give a graph back.
     fn forget(&self, _: Handle) {}
 
     /// Wait until all queued work is done.

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 
 use super::Source;
 use super::coefficients::Coefficients;
-use crate::engine::{Monomial, Node, Symbol, Value};
+use crate::engine::{Monomial, Node, PointFormula, Symbol, Value};
 use crate::real::Precision;
 
 /// The text that makes CUDA C of a kernel file, or OpenCL C.
@@ -24,7 +24,6 @@ impl Text {
         Self { precision, text: format!("{define}{PRELUDE}\n") }
     }
 
-    /// `#define name value`
     pub(super) fn define(&mut self, name: &str, value: impl Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "#define {name} {value}");
@@ -58,7 +57,6 @@ impl Text {
         self.precision.literal(value)
     }
 
-    /// More text.
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -121,11 +119,11 @@ pub(super) struct Names<'a> {
 /// `result`.
 pub(super) fn statements(
     coefficients: &mut Coefficients,
-    nodes: &[Node],
-    results: &[Symbol],
+    formula: &PointFormula,
     names: &Names,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
+    let PointFormula { nodes, results, .. } = formula;
     let (made, number) = (names.made, coefficients.kind());
     let mut used = vec![false; nodes.len()];
     results.iter().for_each(|symbol| used[symbol.0] = true);

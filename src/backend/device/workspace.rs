@@ -9,7 +9,7 @@ use super::gpu::{Same, Zero};
 use super::lines::{DeviceOperator, LineSolver, obstacle};
 use super::pointwise::PointKernel;
 use super::{Device, DeviceInfo, Scratch};
-use crate::backend::{ComputeConfig, Pencils, SweepConfig};
+use crate::backend::{ComputeConfig, Pencils};
 use crate::engine::{LineOperator, LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
@@ -40,23 +40,16 @@ pub(super) struct Workspace {
     scratch: Scratch,
     /// What the operators of a sweep make.
     pub(super) values: Scratch,
-    solver: Option<LineSolver>,
-    pencils: Pencils,
-    /// The blocks of sweeps that are fused.
-    pub(super) sweeps: SweepConfig,
+    /// How lines are solved, and the blocks of sweeps that are fused.
+    pub(super) compute: ComputeConfig,
     /// Field 0 of those that are written becomes that which is read, or 0.
     pub(super) copy: PointKernel,
     pub(super) clear: PointKernel,
 }
 
 impl Workspace {
-    pub(super) fn new(
-        device: Arc<Device>,
-        precision: Precision,
-        len: usize,
-        (solver, pencils): (Option<LineSolver>, Pencils),
-        sweeps: SweepConfig,
-    ) -> Result<Self> {
+    pub(super) fn new(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
+        let precision = compute.precision;
         let prepared = |formula| PointKernel::new((&device, precision), len, &formula);
         Ok(Self {
             scratch: Scratch::new(&device, precision),
@@ -66,21 +59,20 @@ impl Workspace {
             device,
             precision,
             len,
-            solver,
-            pencils,
-            sweeps,
+            compute: compute.clone(),
         })
     }
 
     /// Which sweeps are fused where nothing is said.
     pub(super) fn usual_fusing(&self) -> Fusing {
-        usual(self.device.info(), self.solver, self.pencils, self.sweeps)
+        usual(self.device.info(), &self.compute)
     }
 
     /// What who chose how lines are solved may not expect.
     pub(super) fn note(&self) -> Option<String> {
-        let is_chosen =
-            usual(self.device.info(), None, Pencils::Strided, self.sweeps) != self.usual_fusing();
+        let (line_solver, pencils) = (None, Pencils::Strided);
+        let unasked = ComputeConfig { line_solver, pencils, ..self.compute.clone() };
+        let is_chosen = usual(self.device.info(), &unasked) != self.usual_fusing();
         is_chosen.then(|| {
             "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
              otherwise each is one kernel, with the elimination of `chunked`"
@@ -95,27 +87,25 @@ impl Workspace {
         points: [usize; 3],
         axis: Axis,
     ) -> Result<DeviceOperator> {
+        let ComputeConfig { line_solver, pencils, .. } = self.compute;
         let best = || {
             let chunked = LineSolver::CHUNKED;
-            match obstacle(chunked, operator, (axis, self.pencils), self.device.info()) {
+            match obstacle(chunked, operator, (axis, pencils), self.device.info()) {
                 None => chunked,
                 Some(_) => LineSolver::THOMAS,
             }
         };
-        let method = (self.solver.unwrap_or_else(best), self.pencils);
+        let method = (line_solver.unwrap_or_else(best), pencils);
         DeviceOperator::new(&self.scratch, operator, points, axis, method)
     }
 }
 
 /// Which sweeps are fused where nothing is said: those that keep their values on chip, on a GPU where nobody chose how lines are
 /// solved; on a CPU none, whose compilers take long over such kernels, unless somebody asks for blocks of them.
-fn usual(
-    info: &DeviceInfo,
-    solver: Option<LineSolver>,
-    pencils: Pencils,
-    sweeps: SweepConfig,
-) -> Fusing {
-    match (info.is_gpu || sweeps.is_set()) && solver.is_none() && pencils == Pencils::Strided {
+fn usual(info: &DeviceInfo, compute: &ComputeConfig) -> Fusing {
+    let &ComputeConfig { line_solver, pencils, sweeps, .. } = compute;
+    let is_free = line_solver.is_none() && pencils == Pencils::Strided;
+    match is_free && (info.is_gpu || sweeps.is_set()) {
         true => Fusing::OnChip,
         false => Fusing::Nothing,
     }
@@ -141,12 +131,11 @@ pub fn is_kernel(
     points: [usize; 3],
     operators: &LineOperators,
 ) -> IsKernel {
-    let &ComputeConfig { precision, line_solver, pencils, sweeps, .. } = compute;
-    let lines = Lines::along(axis, points);
-    if usual(info, line_solver, pencils, sweeps) == Fusing::Nothing {
+    if usual(info, compute) == Fusing::Nothing {
         return IsKernel::No;
     }
-    let plan = Plan::new(sweep, axis, lines, (precision, sweeps), operators);
+    let (lines, how) = (Lines::along(axis, points), (compute.precision, compute.sweeps));
+    let plan = Plan::new(sweep, axis, lines, how, operators);
     match plan.and_then(|plan| plan.fits(info)) {
         Some(true) => IsKernel::Yes,
         Some(false) => IsKernel::Perhaps,

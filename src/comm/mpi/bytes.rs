@@ -22,12 +22,7 @@ pub(super) struct Bytes<H: Handle> {
 }
 
 impl<H: Handle> Bytes<H> {
-    /// `bytes` bytes at an address.
-    pub(super) fn new(library: &'static Library<H>, bytes: usize) -> Self {
-        Self::at(library, 0, bytes)
-    }
-
-    /// `bytes` bytes from `start` on.
+    /// `bytes` bytes from `start` on, counted from an address.
     pub(super) fn at(library: &'static Library<H>, start: usize, bytes: usize) -> Self {
         match (c_int::try_from(start), c_int::try_from(bytes)) {
             (Ok(start), Ok(count)) => {

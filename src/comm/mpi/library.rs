@@ -123,15 +123,15 @@ impl Loaded {
         // so are those of the table, with handles of the width that goes with the interface.
         unsafe {
             let by_width = if is_standard(scope) {
-                ByWidth::Pointer(Library { call: Functions::of(scope)?, constant: STANDARD })
+                ByWidth::Pointer(Library { call: Functions::of(&scope.0)?, constant: STANDARD })
             } else if scope.address("ompi_mpi_comm_world").is_ok() {
                 ByWidth::Pointer(Library {
-                    call: Functions::of(scope)?,
+                    call: Functions::of(&scope.0)?,
                     constant: open_mpi(scope)?,
                 })
             } else if scope.address("MPIR_Dup_fn").is_ok() {
                 // `MPI_DUP_FN` of `mpi.h`, so that every library of this interface has it.
-                ByWidth::Int(Library { call: Functions::of(scope)?, constant: MPICH })
+                ByWidth::Int(Library { call: Functions::of(&scope.0)?, constant: MPICH })
             } else {
                 return Err("it has the interface of neither Open MPI, MPICH nor MPI 5".into());
             };

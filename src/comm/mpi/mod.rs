@@ -24,7 +24,8 @@ use library::{Library, Loaded, error_text};
 use start::place;
 use waiting::{Failure, Waiting, all_done, checked};
 
-pub(super) use start::{library, start};
+pub use start::library;
+pub(super) use start::start;
 
 /// Tags of messages are below it; it is the largest that every library has.
 const GATHER: c_int = 32767;
@@ -126,18 +127,15 @@ impl<H: Handle> Mpi<H> {
         }
     }
 
-    /// Begin a message of `bytes` bytes by `call`, which is given their number in a datatype.
+    /// Begin a message of `bytes` bytes by `call`, which is given their number in a datatype; there is none of 0 bytes.
     fn begin(&self, bytes: usize, call: impl FnOnce(c_int, H, *mut H) -> c_int) -> Request {
-        let _calling = calling();
-        let bytes = Bytes::new(self.library, bytes);
         let mut request = self.library.constant.request_null;
-        self.note(checked(call(bytes.count, bytes.datatype, &raw mut request)));
+        if bytes > 0 {
+            let _calling = calling();
+            let bytes = Bytes::at(self.library, 0, bytes);
+            self.note(checked(call(bytes.count, bytes.datatype, &raw mut request)));
+        }
         Request(request.bits())
-    }
-
-    /// A message that is not sent.
-    fn nothing(&self) -> Request {
-        Request(self.library.constant.request_null.bits())
     }
 
     /// `send`, without counting.
@@ -193,7 +191,7 @@ impl<H: Handle> Mpi<H> {
             return;
         }
         let _calling = calling();
-        let bytes = Bytes::new(self.library, data.len());
+        let bytes = Bytes::at(self.library, 0, data.len());
         // SAFETY: that many bytes are there.
         self.until_done(|request| unsafe {
             let (data, count, root) = (data.as_mut_ptr().cast(), bytes.count, int(root));
@@ -217,9 +215,6 @@ impl<H: Handle> Communicator for Mpi<H> {
 
     unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request {
         debug_assert!((0..GATHER).contains(&tag));
-        if bytes == 0 {
-            return self.nothing();
-        }
         self.count(bytes, to);
         // SAFETY: as the caller promises.
         unsafe { self.begin_send(data, bytes, to, tag) }
@@ -227,9 +222,6 @@ impl<H: Handle> Communicator for Mpi<H> {
 
     unsafe fn receive(&self, data: *mut u8, bytes: usize, from: usize, tag: i32) -> Request {
         debug_assert!((0..GATHER).contains(&tag));
-        if bytes == 0 {
-            return self.nothing();
-        }
         // SAFETY: as the caller promises.
         unsafe { self.begin_receive(data, bytes, from, tag) }
     }
@@ -328,11 +320,9 @@ impl<H: Handle> Communicator for Mpi<H> {
             });
         }
         if self.rank > 0 {
-            if !bytes.is_empty() {
-                // SAFETY: the memory is there until it was waited for.
-                let sent = unsafe { self.begin_send(bytes.as_ptr(), bytes.len(), 0, GATHER) };
-                self.wait(vec![sent]);
-            }
+            // SAFETY: the memory is there until it was waited for.
+            let sent = unsafe { self.begin_send(bytes.as_ptr(), bytes.len(), 0, GATHER) };
+            self.wait(vec![sent]);
             return None;
         }
         let length = |&length| usize::try_from(length).expect("what is sent fits into memory");
@@ -344,8 +334,7 @@ impl<H: Handle> Communicator for Mpi<H> {
             // SAFETY: the memory is there until it was waited for.
             unsafe { self.begin_receive(part.as_mut_ptr(), part.len(), at + 1, GATHER) }
         };
-        let full = others.iter_mut().enumerate().filter(|(_, part)| !part.is_empty());
-        self.wait(full.map(receive).collect());
+        self.wait(others.iter_mut().enumerate().map(receive).collect());
         Some(gathered)
     }
 

@@ -1,21 +1,22 @@
 //! What a loaded library has: the only place where names become functions and addresses.
 
 use std::error::Error;
-use std::ffi::{CString, OsStr, c_void};
+use std::ffi::{OsStr, c_void};
 #[cfg(unix)]
 use std::mem::forget;
 
 #[cfg(not(unix))]
-use libloading::Library;
+pub(super) use libloading::Library;
 #[cfg(unix)]
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+pub(super) use libloading::os::unix::Library;
+#[cfg(unix)]
+use libloading::os::unix::{RTLD_GLOBAL, RTLD_NOW};
 
 /// The names of a library that stays until the program ends. On Unix these are all names of the program: a tool that was
 /// preloaded to watch the calls (`LD_PRELOAD`, the PMPI interface of MPI 1.0) stands before the library.
-pub(super) struct Scope(Library);
+pub(super) struct Scope(pub(super) Library);
 
 impl Scope {
-    /// Load a library.
     pub(super) fn load(name: &OsStr) -> Result<Self, String> {
         // The error names the step that failed; what the system says of it lies within.
         let told = |error: libloading::Error| {
@@ -43,9 +44,8 @@ impl Scope {
     /// # Safety
     /// `F` must be the type of a pointer to it.
     pub(super) unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
-        let zero_ended = CString::new(name).map_err(|error| error.to_string())?;
         // SAFETY: as the caller promises.
-        let symbol = unsafe { self.0.get::<F>(zero_ended.as_bytes_with_nul()) };
+        let symbol = unsafe { self.0.get::<F>(name) };
         symbol.map(|symbol| *symbol).map_err(|_| format!("it has no `{name}`"))
     }
 

@@ -21,13 +21,13 @@ pub(in crate::comm) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
     })
 }
 
-/// Name and version of the library, which need not have been started; else why there is none.
-pub(in crate::comm) fn library() -> std::result::Result<String, String> {
+/// Name and version of the MPI library, and by which name it was found; loads it, and need not have started it. Else why there is
+/// none, in words.
+pub fn library() -> std::result::Result<String, String> {
     Loaded::get().map(Loaded::describe).map_err(|missing| missing.what.clone())
 }
 
 impl<H: Handle> Mpi<H> {
-    /// Start the library: all ranks.
     fn start(library: &'static Library<H>, loaded: &'static Loaded) -> Result<Self> {
         let Library { call, constant } = library;
         let (mut started, mut granted): (c_int, c_int) = (0, 0);

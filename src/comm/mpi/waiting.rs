@@ -26,13 +26,11 @@ pub(super) struct Waiting {
 /// Why a call did not do what it was to do: in groups for a trial; elsewhere the library ends the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failure {
-    /// The code of the library.
     Code(c_int),
     /// It has not ended.
     Late(Duration),
 }
 
-/// The result of a call.
 pub(super) fn checked(code: c_int) -> Result<(), Failure> {
     if code == 0 { Ok(()) } else { Err(Failure::Code(code)) }
 }

@@ -5,7 +5,7 @@ mod cores;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::{Communicator, host};
+use super::{Communicator, first_rank, host};
 use cores::{allowed, listed, parsed, physical};
 
 pub(crate) use cores::pin;
@@ -74,17 +74,12 @@ impl Placement {
     }
 
     /// The warning of the first host that has one, and how many others have. Collective.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
     fn warning_of_any(&self, comm: &dyn Communicator) -> Vec<String> {
         let own = if self.is_first { self.warning() } else { String::new() };
-        let mut first = [if own.is_empty() { f64::NEG_INFINITY } else { -(comm.rank() as f64) }];
-        comm.max(&mut first);
+        let Some(first) = first_rank(comm, !own.is_empty()) else { return Vec::new() };
         let mut hosts = [if own.is_empty() { 0.0 } else { 1.0 }];
         comm.sum(&mut hosts);
-        if hosts[0] == 0.0 {
-            return Vec::new();
-        }
-        let text = comm.broadcast(-first[0] as usize, own.into_bytes());
+        let text = comm.broadcast(first, own.into_bytes());
         let more = hosts[0] - 1.0;
         let others = (more > 0.0).then(|| format!("warning: and so on {more} more hosts"));
         [Some(String::from_utf8_lossy(&text).into_owned()), others].into_iter().flatten().collect()

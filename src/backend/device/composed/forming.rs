@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::coefficients::Coefficients;
+use super::super::program::Task;
 use super::super::text::{Names, polynomial, statements};
 use crate::engine::{Expr, Operation, PointFormula, Value};
-use crate::real::Precision;
 
 /// Where a value of a sweep is found by the kernels of this sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ pub(super) enum Place {
 
 /// Statements that form expressions of a sweep at a point, and the fields that they need.
 pub(super) struct Forming<'a> {
-    operations: &'a [Operation],
+    pub(super) task: &'a Task,
     /// Where the results of the operators lie.
     made: &'a BTreeMap<Value, usize>,
     /// The fields, in the order of the kernel's parameters.
@@ -34,20 +34,17 @@ pub(super) struct Forming<'a> {
     /// Slots of fields that the kernel writes and so finds under another name.
     written: Vec<usize>,
     pub(super) coefficients: Coefficients,
-    /// Points of a plane of x and y.
-    plane: usize,
 }
 
 impl<'a> Forming<'a> {
     pub(super) fn new(
-        (precision, plane): (Precision, usize),
-        operations: &'a [Operation],
+        task: &'a Task,
         made: &'a BTreeMap<Value, usize>,
         written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
-        let (sums, coefficients) = (BTreeMap::new(), Coefficients::new(precision, "REAL"));
-        Self { operations, made, places, lines, known, sums, written, coefficients, plane }
+        let coefficients = Coefficients::new(task.workspace.precision, "REAL");
+        Self { task, made, places, lines, known, sums: BTreeMap::new(), written, coefficients }
     }
 
     /// The text of an expression, once everything that it is made of has been formed.
@@ -63,11 +60,14 @@ impl<'a> Forming<'a> {
             return name;
         }
         let text = match self.place(value) {
-            Some(place @ Place::Plane(_)) => format!("{}[at % {}]", self.field(place), self.plane),
+            Some(place @ Place::Plane(_)) => {
+                let [nx, ny, _] = self.task.points;
+                format!("{}[at % {}]", self.field(place), nx * ny)
+            }
             Some(place) => format!("{}[at]", self.field(place)),
             None => {
                 let made = |operation: &&Operation| operation.results().contains(&value);
-                match self.operations.iter().find(made) {
+                match self.task.sweep.operations.iter().find(made) {
                     Some(Operation::Let { expr, .. }) => self.expression(expr),
                     Some(Operation::Map { map, operands, results }) => {
                         self.map(map, operands, results);
@@ -93,17 +93,16 @@ impl<'a> Forming<'a> {
         let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
         let prefix = format!("v{}_", results[0].0);
         let names = Names { read: &|at| operands[at].clone(), made: &prefix, plain: false };
-        let lines =
-            statements(&mut self.coefficients, &map.nodes, &map.results, &names, |at, result| {
-                format!("const REAL v{} = {result};", results[at].0)
-            });
+        let lines = statements(&mut self.coefficients, map, &names, |at, result| {
+            format!("const REAL v{} = {result};", results[at].0)
+        });
         self.lines.extend(lines);
         self.known.extend(results);
     }
 
     /// Where a value lies as a whole field.
     pub(super) fn place(&self, value: Value) -> Option<Place> {
-        self.operations.iter().find_map(|operation| match operation {
+        self.task.sweep.operations.iter().find_map(|operation| match operation {
             Operation::Read { slot, plane, result } if *result == value => {
                 Some(if *plane { Place::Plane(*slot) } else { Place::Read(*slot) })
             }

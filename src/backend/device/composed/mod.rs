@@ -11,7 +11,7 @@ use super::job::Job;
 use super::lines::DeviceOperator;
 use super::pointwise::{Visit, pointwise};
 use super::program::{Fields, Task};
-use super::{Arg, Buffer};
+use super::{Arg, Buffer, Workspace};
 use crate::backend::Weights;
 use crate::engine::distributed::Layout;
 use crate::engine::{Expr, Op, Operation, Value};
@@ -87,7 +87,6 @@ impl Composed {
     }
 }
 
-/// One run of a sweep.
 struct Run<'a> {
     sweep: &'a Composed,
     fields: Fields<'a>,
@@ -123,7 +122,7 @@ impl Run<'_> {
 
 /// What the stages of a sweep are made from.
 struct Builder<'a> {
-    task: &'a Task<'a>,
+    task: &'a Task,
     /// The operators that are ready.
     known: HashMap<Op, Arc<DeviceOperator>>,
     places: Places,
@@ -132,10 +131,9 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// The products that operators are applied to, and then the operators: (operator, operand, result).
     fn stage(&mut self, number: usize, applied: &[(Op, &Expr, Value)]) -> Result<Stage> {
-        let &Task { workspace, sweep, points, .. } = self.task;
+        let workspace = &self.task.workspace;
         let results = self.places.results.clone();
-        let place = (workspace.precision, points[0] * points[1]);
-        let mut forming = Forming::new(place, &sweep.operations, &results, Vec::new());
+        let mut forming = Forming::new(self.task, &results, Vec::new());
         let (mut from, mut formed, mut stores) = (Vec::new(), Vec::new(), Vec::new());
         for (_, operand, _) in applied {
             let field = operand.as_value().and_then(|value| forming.place(value));
@@ -151,8 +149,7 @@ impl Builder<'_> {
             applied.iter().filter_map(|(op, ..)| self.task.operator(*op).ends.as_ref()).collect();
         let (mut products, mut at_ends) = (None, None);
         if !formed.is_empty() {
-            let kernel =
-                |visit: &Visit| forming.kernel(self.task, visit, "products", &formed, &stores);
+            let kernel = |visit: &Visit| forming.kernel(visit, "products", &formed, &stores);
             let reach = ends.iter().flat_map(|ends| ends.sources.iter().flatten().map(Vec::len));
             let near = reach.max().filter(|_| number == 0);
             let near = near.and_then(|reach| self.task.lines().near_ends(reach));
@@ -163,9 +160,8 @@ impl Builder<'_> {
         let mut applications = Vec::new();
         for (at, (&(op, _, result), from)) in applied.iter().zip(from).enumerate() {
             let joints = ends.get(at).map(|ends| {
-                let starts = std::array::from_fn(|slot| layout.starts[at][slot]);
-                let (device, precision) = (&workspace.device, workspace.precision);
-                Joints::new(device, precision, ends, self.task.lines(), starts)
+                let place = (&workspace.device, workspace.precision);
+                Joints::new(place, ends, self.task.lines(), &layout.starts[at])
             });
             let operator = self.operator(op)?;
             let (to, joints) = (self.home(result), joints.transpose()?);
@@ -179,9 +175,9 @@ impl Builder<'_> {
         if let Some(known) = self.known.get(&op) {
             return Ok(Arc::clone(known));
         }
-        let Task { workspace, points, axis, .. } = *self.task;
-        let made = workspace.operator(self.task.operator(op), points, axis);
-        let made = Arc::new(made.map_err(|error| told(error, op, axis))?);
+        let Task { workspace, points, axis, .. } = self.task;
+        let made = workspace.operator(self.task.operator(op), *points, *axis);
+        let made = Arc::new(made.map_err(|error| told(error, op, *axis))?);
         self.known.insert(op, made.clone());
         Ok(made)
     }
@@ -198,7 +194,7 @@ impl Builder<'_> {
 
     /// Everything that the sweep stores and adds.
     fn last(&self) -> Result<Option<Pointwise>> {
-        let &Task { workspace, sweep, points, .. } = self.task;
+        let Task { workspace, sweep, .. } = self.task;
         let results = &self.places.results;
         // An operator may have written its result where it is stored.
         let is_direct = |value: Value| {
@@ -221,8 +217,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let number = |slot| slots.iter().position(|other| *other == slot).unwrap_or_default();
-        let place = (workspace.precision, points[0] * points[1]);
-        let mut forming = Forming::new(place, &sweep.operations, results, slots.clone());
+        let mut forming = Forming::new(self.task, results, slots.clone());
         let mut stores = Vec::new();
         // Sums first: what is stored may be advanced by them.
         for (slot, terms) in &sums {
@@ -240,7 +235,7 @@ impl Builder<'_> {
         }
         let written: Vec<Place> = slots.into_iter().map(Place::Written).collect();
         let visit = Visit::all(workspace.len);
-        forming.kernel(self.task, &visit, "sum of all terms", &written, &stores).map(Some)
+        forming.kernel(&visit, "sum of all terms", &written, &stores).map(Some)
     }
 }
 
@@ -248,17 +243,16 @@ impl Forming<'_> {
     /// The kernel that forms all that was asked for, and stores it.
     fn kernel(
         &self,
-        task: &Task,
         visit: &Visit,
         name: &str,
         written: &[Place],
         stores: &[String],
     ) -> Result<Pointwise> {
-        let place = (&task.workspace.device, task.workspace.precision);
+        let Workspace { device, precision, .. } = &*self.task.workspace;
         let count = [self.places.len(), written.len()];
         let lines = [&self.lines, stores].concat();
         let does = (&lines[..], self.coefficients.clone());
-        let job = pointwise(place, visit, name, count, does)?;
+        let job = pointwise((device, *precision), visit, name, count, does)?;
         Ok(Pointwise { job, fields: [&self.places, written].concat() })
     }
 }

@@ -93,7 +93,7 @@ fn name_of(path: &Path) -> String {
 /// What `library` lacks of `functions`.
 pub(super) fn lacking<'a>(library: &Library, functions: &[&'a str]) -> Option<&'a str> {
     // SAFETY: the address is not used.
-    let lacks = |name: &&&str| unsafe { library.get::<*const ()>(name.as_bytes()) }.is_err();
+    let lacks = |name: &&&str| unsafe { library.get::<*const ()>(**name) }.is_err();
     functions.iter().find(lacks).copied()
 }
 

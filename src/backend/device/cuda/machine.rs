@@ -35,10 +35,6 @@ const FUNCTIONS: [&str; 46] = [
     "cuStreamWaitEvent",
 ];
 
-/// The devices of this machine.
-///
-/// # Errors
-/// The sentence why there is none: no driver, too old a driver, no GPU.
 pub(in super::super) fn list() -> Result<Vec<DeviceInfo>> {
     let version = driver()?;
     let count = cu::device::get_count().map_err(failed("count the GPUs"))?;

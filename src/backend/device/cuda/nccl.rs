@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::hint::spin_loop;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::result as cu;
@@ -14,8 +14,10 @@ use libloading::Library;
 use super::libraries;
 use super::machine::failed;
 use super::{handle, object};
+use crate::backend::device::lock;
 use crate::backend::device::runtime::Handle;
 use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
+use crate::comm::foreign_functions;
 use crate::error::{Error, Result};
 
 /// `NCCL_UNIQUE_ID_BYTES`.
@@ -51,43 +53,22 @@ struct Config {
 /// `ncclComm_t`, an opaque pointer.
 type Comm = *mut c_void;
 
-/// Entries that return an `ncclResult_t`, unless they say otherwise (nccl.h of version 2.14, and as it is in newer ones).
-struct Functions {
-    get_version: unsafe extern "C" fn(*mut c_int) -> c_int,
-    get_unique_id: unsafe extern "C" fn(*mut UniqueId) -> c_int,
-    init: unsafe extern "C" fn(*mut Comm, c_int, UniqueId, c_int, *mut Config) -> c_int,
-    get_async_error: unsafe extern "C" fn(Comm, *mut c_int) -> c_int,
-    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
-    last_error: unsafe extern "C" fn(Comm) -> *const c_char,
-    group_start: unsafe extern "C" fn() -> c_int,
-    group_end: unsafe extern "C" fn() -> c_int,
-    send: unsafe extern "C" fn(*const u8, usize, c_int, c_int, Comm, CUstream) -> c_int,
-    receive: unsafe extern "C" fn(*mut u8, usize, c_int, c_int, Comm, CUstream) -> c_int,
-    finalize: unsafe extern "C" fn(Comm) -> c_int,
-    destroy: unsafe extern "C" fn(Comm) -> c_int,
-    abort: unsafe extern "C" fn(Comm) -> c_int,
-}
-
-impl Functions {
-    fn of(library: &Library) -> std::result::Result<Self, libloading::Error> {
-        // SAFETY: the signatures are those of nccl.h.
-        unsafe {
-            Ok(Self {
-                get_version: *library.get(b"ncclGetVersion\0")?,
-                get_unique_id: *library.get(b"ncclGetUniqueId\0")?,
-                init: *library.get(b"ncclCommInitRankConfig\0")?,
-                get_async_error: *library.get(b"ncclCommGetAsyncError\0")?,
-                error_string: *library.get(b"ncclGetErrorString\0")?,
-                last_error: *library.get(b"ncclGetLastError\0")?,
-                group_start: *library.get(b"ncclGroupStart\0")?,
-                group_end: *library.get(b"ncclGroupEnd\0")?,
-                send: *library.get(b"ncclSend\0")?,
-                receive: *library.get(b"ncclRecv\0")?,
-                finalize: *library.get(b"ncclCommFinalize\0")?,
-                destroy: *library.get(b"ncclCommDestroy\0")?,
-                abort: *library.get(b"ncclCommAbort\0")?,
-            })
-        }
+foreign_functions! {
+    /// nccl.h of version 2.14, and as it is in newer ones. An `int` is an `ncclResult_t`.
+    Functions {
+        get_version = ncclGetVersion(*mut c_int);
+        get_unique_id = ncclGetUniqueId(*mut UniqueId);
+        init = ncclCommInitRankConfig(*mut Comm, c_int, UniqueId, c_int, *mut Config);
+        get_async_error = ncclCommGetAsyncError(Comm, *mut c_int);
+        error_string = ncclGetErrorString(c_int) -> *const c_char;
+        last_error = ncclGetLastError(Comm) -> *const c_char;
+        group_start = ncclGroupStart();
+        group_end = ncclGroupEnd();
+        send = ncclSend(*const u8, usize, c_int, c_int, Comm, CUstream);
+        receive = ncclRecv(*mut u8, usize, c_int, c_int, Comm, CUstream);
+        finalize = ncclCommFinalize(Comm);
+        destroy = ncclCommDestroy(Comm);
+        abort = ncclCommAbort(Comm);
     }
 }
 
@@ -99,17 +80,15 @@ pub(super) struct Nccl {
 
 impl Nccl {
     /// That of this machine.
-    ///
-    /// # Errors
-    /// The sentence why there is none.
     pub(super) fn find() -> Result<Self> {
         let refuse = |why: String| Error::Device(format!("NCCL (libnccl.so.2) {why}"));
         // SAFETY: loading runs the library's initialisers, those of NVIDIA.
         let library =
             libraries::candidates("nccl").find_map(|path| unsafe { Library::new(path) }.ok());
         let library = library.ok_or_else(|| refuse("was not found".into()))?;
-        let lacks = |error| refuse(format!("is older than 2.14: {error}"));
-        let call = Functions::of(&library).map_err(lacks)?;
+        let lacks = |error: String| refuse(format!("is older than 2.14: {error}"));
+        // SAFETY: the signatures are those of nccl.h.
+        let call = unsafe { Functions::of(&library) }.map_err(lacks)?;
         std::mem::forget(library);
         let mut version = 0;
         // SAFETY: one integer is written.
@@ -203,7 +182,7 @@ impl Group {
         };
         let group = Self { nccl, context, work, state: Mutex::new(state) };
         {
-            let state = &mut *group.state();
+            let state = &mut *lock(&group.state);
             state.begin = new_event()?;
             let mut config = Config {
                 size: size_of::<Config>(),
@@ -220,10 +199,6 @@ impl Group {
             group.done("join the group of all ranks", TO_JOIN, state, code)?;
         }
         Ok(group)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn enter(&self) -> Result<()> {
@@ -304,7 +279,7 @@ impl DeviceGroup for Group {
 
     unsafe fn begin(&self, send: &[DeviceMessage], receive: &[DeviceMessage]) -> Result<Underway> {
         self.enter()?;
-        let state = &mut *self.state();
+        let state = &mut *lock(&self.state);
         if state.comm.is_null() {
             return Err(Error::Device("NCCL: the group of ranks has failed before".into()));
         }
@@ -322,7 +297,7 @@ impl DeviceGroup for Group {
 
     fn wait(&self, Underway(end): Underway) -> Result<()> {
         self.enter()?;
-        let state = &mut *self.state();
+        let state = &mut *lock(&self.state);
         let end: CUevent = object(Handle(end));
         let start = Instant::now();
         // SAFETY: the event is of this device, and alive.
@@ -339,7 +314,7 @@ impl DeviceGroup for Group {
     }
 
     fn trust(&self) {
-        self.state().is_trusted = true;
+        lock(&self.state).is_trusted = true;
     }
 }
 
@@ -371,7 +346,7 @@ impl Drop for Group {
         if self.enter().is_err() {
             return;
         }
-        let state = &mut *self.state();
+        let state = &mut *lock(&self.state);
         let call = &self.nccl.call;
         // What has been sent must leave this rank before the group ends; others may still wait for it.
         if !state.comm.is_null() {

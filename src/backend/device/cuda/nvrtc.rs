@@ -8,6 +8,7 @@ use libloading::Library;
 
 use super::libraries;
 use crate::backend::device::Source;
+use crate::comm::foreign_functions;
 use crate::error::{Error, Result};
 
 /// (major, minor) of CUDA, as the driver and the compiler count.
@@ -47,56 +48,27 @@ impl Code {
 
 /// nvrtcProgram, an opaque pointer.
 type Program = *mut c_void;
-/// Entries that all return an nvrtcResult, of which 0 is success.
-struct Functions {
-    create: unsafe extern "C" fn(
-        *mut Program,
-        *const c_char,
-        *const c_char,
-        c_int,
-        *const *const c_char,
-        *const *const c_char,
-    ) -> c_int,
-    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
-    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
-    log: Getter,
-    ptx: Getter,
-    cubin: Getter,
-    error: unsafe extern "C" fn(c_int) -> *const c_char,
-    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
-    architecture_count: unsafe extern "C" fn(*mut c_int) -> c_int,
-    architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
-}
+/// What writes the size of a text of a program, and what writes the text.
+type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+type Names = *const *const c_char;
 
-/// The size of a text, and the text.
-struct Getter {
-    size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
-    get: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
-}
-
-impl Functions {
-    fn of(library: &Library) -> std::result::Result<Self, libloading::Error> {
-        // SAFETY: the signatures are those of nvrtc.h, unchanged since CUDA 11.2.
-        unsafe {
-            let getter = |size: &[u8], get: &[u8]| {
-                Ok::<_, libloading::Error>(Getter {
-                    size: *library.get(size)?,
-                    get: *library.get(get)?,
-                })
-            };
-            Ok(Self {
-                create: *library.get(b"nvrtcCreateProgram\0")?,
-                destroy: *library.get(b"nvrtcDestroyProgram\0")?,
-                compile: *library.get(b"nvrtcCompileProgram\0")?,
-                log: getter(b"nvrtcGetProgramLogSize\0", b"nvrtcGetProgramLog\0")?,
-                ptx: getter(b"nvrtcGetPTXSize\0", b"nvrtcGetPTX\0")?,
-                cubin: getter(b"nvrtcGetCUBINSize\0", b"nvrtcGetCUBIN\0")?,
-                error: *library.get(b"nvrtcGetErrorString\0")?,
-                version: *library.get(b"nvrtcVersion\0")?,
-                architecture_count: *library.get(b"nvrtcGetNumSupportedArchs\0")?,
-                architectures: *library.get(b"nvrtcGetSupportedArchs\0")?,
-            })
-        }
+foreign_functions! {
+    /// nvrtc.h, unchanged since CUDA 11.2. An `int` is an nvrtcResult, of which 0 is success.
+    Functions {
+        create = nvrtcCreateProgram(*mut Program, *const c_char, *const c_char, c_int, Names, Names);
+        destroy = nvrtcDestroyProgram(*mut Program);
+        compile = nvrtcCompileProgram(Program, c_int, Names);
+        log_size = nvrtcGetProgramLogSize(Program, *mut usize);
+        log = nvrtcGetProgramLog(Program, *mut c_char);
+        ptx_size = nvrtcGetPTXSize(Program, *mut usize);
+        ptx = nvrtcGetPTX(Program, *mut c_char);
+        cubin_size = nvrtcGetCUBINSize(Program, *mut usize);
+        cubin = nvrtcGetCUBIN(Program, *mut c_char);
+        error = nvrtcGetErrorString(c_int) -> *const c_char;
+        version = nvrtcVersion(*mut c_int, *mut c_int);
+        architecture_count = nvrtcGetNumSupportedArchs(*mut c_int);
+        architectures = nvrtcGetSupportedArchs(*mut c_int);
     }
 }
 
@@ -106,17 +78,17 @@ impl Nvrtc {
     /// # Errors
     /// Where there is none, or it is no NVRTC of CUDA 11.2 or newer.
     pub fn open(path: &Path) -> Result<Self> {
-        let failed =
-            |error: libloading::Error| Error::Device(format!("{}: {error}", path.display()));
+        let failed = |why: String| Error::Device(format!("{}: {why}", path.display()));
         // SAFETY: loading runs the library's initialisers, those of NVIDIA's compiler.
-        let library = unsafe { Library::new(path) }.map_err(failed)?;
-        let functions = Functions::of(&library).map_err(failed)?;
+        let library = unsafe { Library::new(path) }.map_err(|error| failed(error.to_string()))?;
+        // SAFETY: the signatures are those of nvrtc.h.
+        let functions = unsafe { Functions::of(&library) }.map_err(failed)?;
         let (mut major, mut minor) = (0, 0);
         // SAFETY: two integers are written.
         let status = unsafe { (functions.version)(&raw mut major, &raw mut minor) };
         let version = match (status, u32::try_from(major), u32::try_from(minor)) {
             (0, Ok(major), Ok(minor)) => (major, minor),
-            _ => return Err(Error::Device(format!("{} tells no version", path.display()))),
+            _ => return Err(failed("it tells no version".into())),
         };
         let path = file_of(functions.version as *const c_void).unwrap_or(path.to_path_buf());
         let (major, minor) = version;
@@ -234,7 +206,8 @@ impl Nvrtc {
         // SAFETY: one option, which lives on the stack.
         let status = unsafe { (self.functions.compile)(program.program, 1, options.as_ptr()) };
         if status != 0 {
-            let log = program.get(&self.functions.log).unwrap_or_default();
+            let Functions { log_size, log, .. } = self.functions;
+            let log = program.get(log_size, log).unwrap_or_default();
             let log = String::from_utf8_lossy(log.strip_suffix(b"\0").unwrap_or(&log));
             return Err(Error::Device(format!(
                 "NVRTC {} could not compile `{}` for {}: {}\n{}",
@@ -245,10 +218,11 @@ impl Nvrtc {
                 with_lines(log.trim_end(), source)
             )));
         }
-        program.get(match code {
-            Code::Cubin(_) => &self.functions.cubin,
-            Code::Ptx(_) => &self.functions.ptx,
-        })
+        let Functions { cubin_size, cubin, ptx_size, ptx, .. } = self.functions;
+        match code {
+            Code::Cubin(_) => program.get(cubin_size, cubin),
+            Code::Ptx(_) => program.get(ptx_size, ptx),
+        }
     }
 }
 
@@ -272,13 +246,13 @@ impl Compilation<'_> {
         text.to_string_lossy().into_owned()
     }
 
-    fn get(&self, getter: &Getter) -> Result<Vec<u8>> {
-        let mut size = 0;
+    fn get(&self, size: Size, text: Text) -> Result<Vec<u8>> {
+        let mut count = 0;
         // SAFETY: one integer is written.
-        self.check(unsafe { (getter.size)(self.program, &raw mut size) })?;
-        let mut bytes = vec![0_u8; size];
-        // SAFETY: `size` bytes are written.
-        self.check(unsafe { (getter.get)(self.program, bytes.as_mut_ptr().cast()) })?;
+        self.check(unsafe { size(self.program, &raw mut count) })?;
+        let mut bytes = vec![0_u8; count];
+        // SAFETY: `count` bytes are written.
+        self.check(unsafe { text(self.program, bytes.as_mut_ptr().cast()) })?;
         Ok(bytes)
     }
 }

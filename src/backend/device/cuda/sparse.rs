@@ -59,7 +59,6 @@ impl Sparse {
         Ok(sparse)
     }
 
-    /// Solve every system.
     pub(super) fn solve(&mut self, systems: &Tridiagonal) -> Result<()> {
         let &Tridiagonal { rows, batches, stride, arrays, .. } = systems;
         let told = failed("solve tridiagonal systems");

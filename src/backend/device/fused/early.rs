@@ -37,7 +37,6 @@ impl Times {
         self.operators.push(statement);
     }
 
-    /// How many operators there were.
     pub(super) fn operators(&self) -> usize {
         self.operators.len()
     }

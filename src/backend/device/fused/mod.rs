@@ -53,11 +53,11 @@ impl Fused {
     /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
     /// compiler says.
     pub(super) fn new(task: &Task) -> Result<Option<Self>> {
-        let Task { workspace, fusing, sweep, axis, operators, .. } = *task;
+        let Task { workspace, fusing, sweep, axis, operators, .. } = task;
         let info = workspace.device.info();
-        let how = (workspace.precision, workspace.sweeps);
-        let plan = Plan::new(sweep, axis, task.lines(), how, operators);
-        let Some(plan) = plan.filter(|_| fusing != Fusing::Nothing) else {
+        let how = (workspace.precision, workspace.compute.sweeps);
+        let plan = Plan::new(sweep, *axis, task.lines(), how, operators);
+        let Some(plan) = plan.filter(|_| *fusing != Fusing::Nothing) else {
             return Ok(None);
         };
         for (shape, body) in plan.candidates(info).take(TRIES) {
@@ -67,7 +67,7 @@ impl Fused {
             }
             tracing::debug!("a sweep along {axis:?} spills as {shape:?}");
         }
-        let Some((shape, body)) = plan.nearest(info).filter(|_| fusing == Fusing::All) else {
+        let Some((shape, body)) = plan.nearest(info).filter(|_| *fusing == Fusing::All) else {
             return Ok(None);
         };
         Self::compiled(task, &plan, shape, &body, true)
@@ -140,16 +140,13 @@ impl Fused {
         text.push(KERNEL);
         let source = text.source("fused sweep");
         let launch = LaunchSize::line(blocks, threads, words * precision.bytes());
-        let job = match may_spill {
-            true => Some(Job::new(device, &source, "fused", &launch)?),
-            false => Job::unspilled(device, &source, "fused", &launch)?,
-        };
-        let Some(job) = job else { return Ok(None) };
+        let kernel = device.compiled(launch.request(&source, "fused")?, may_spill)?;
+        let Some(kernel) = kernel else { return Ok(None) };
         if table.is_empty() {
             table.push(0.0);
         }
         Ok(Some(Self {
-            job: job.given(body.coefficients.clone()),
+            job: Job::of(kernel, &launch)?.given(body.coefficients.clone()),
             shape,
             read: plan.read.clone(),
             written: plan.written.clone(),
@@ -169,7 +166,6 @@ impl Fused {
         self.job.described([length, lanes], resident)
     }
 
-    /// Run it.
     pub(super) fn run(&self, fields: Fields, weights: Weights) {
         let scalars = [weights.beta, weights.advance];
         let arguments = (self.read.iter().map(|slot| fields.read[*slot].arg()))

@@ -263,10 +263,9 @@ impl Body<'_> {
         self.most = self.most.max(self.live());
         let mut coefficients = self.coefficients.clone();
         let names = Names { read: &|at| self.at(operands[at]), made: "t", plain: true };
-        let lines =
-            statements(&mut coefficients, &map.nodes, &map.results, &names, |at, result| {
-                format!("{} = {result};", self.at(Array::Value(results[at])))
-            });
+        let lines = statements(&mut coefficients, map, &names, |at, result| {
+            format!("{} = {result};", self.at(Array::Value(results[at])))
+        });
         self.coefficients = coefficients;
         self.each(&lines.join(" "));
         self.known.extend(results);

@@ -24,7 +24,7 @@ mod stencil;
 mod thomas;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::de::{EnumAccess, Error as _, VariantAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -109,7 +109,7 @@ impl LineSolver {
     pub const CHUNKED: LineSolver = LineSolver(&chunked::CHUNKED);
 
     /// What a user types.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.0.name
     }
 
@@ -143,15 +143,8 @@ impl LineSolver {
 }
 
 /// What a user types.
-const NAMES: [&str; LineSolver::ALL.len()] = {
-    let mut names = [""; LineSolver::ALL.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = LineSolver::ALL[at].name();
-        at += 1;
-    }
-    names
-};
+static NAMES: LazyLock<[&str; LineSolver::ALL.len()]> =
+    LazyLock::new(|| LineSolver::ALL.map(LineSolver::name));
 
 impl Serialize for LineSolver {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -175,11 +168,11 @@ impl<'de> Deserialize<'de> for LineSolver {
             ) -> std::result::Result<LineSolver, A::Error> {
                 let (name, rest) = word.variant::<String>()?;
                 rest.unit_variant()?;
-                let unknown = || A::Error::unknown_variant(&name, &NAMES);
+                let unknown = || A::Error::unknown_variant(&name, &*NAMES);
                 LineSolver::from_name(&name).ok_or_else(unknown)
             }
         }
-        from.deserialize_enum("LineSolver", &NAMES, Name)
+        from.deserialize_enum("LineSolver", &*NAMES, Name)
     }
 }
 
@@ -206,10 +199,6 @@ struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    fn tolerance(&self) -> f64 {
-        tolerance(self.operator.precision)
-    }
-
     /// What a solver lacks, as the end of a sentence.
     fn lacking(&self, solver: LineSolver) -> Option<String> {
         let Solver { api, pentadiagonal, lacks, on_chip, .. } = solver.0;
@@ -248,11 +237,6 @@ pub fn obstacle(
     Some(format!("the line solver `{}` {lacking}; use {}", solver.name(), names.join(", ")))
 }
 
-/// A solver that cannot do what it is asked for is a mistake of the input.
-fn refusal(sentence: &str) -> Error {
-    Error::Config(vec![format!("error: {sentence}")])
-}
-
 /// An operator along one axis of one grid, ready to be applied by one solver.
 pub struct DeviceOperator {
     device: Arc<Device>,
@@ -279,7 +263,7 @@ impl DeviceOperator {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
         let device = scratch.device.clone();
         if let Some(sentence) = obstacle(solver, operator, (axis, pencils), device.info()) {
-            return Err(refusal(&sentence));
+            return Err(Error::Config(vec![format!("error: {sentence}")]));
         }
         let is_explicit = operator.matrix.half_band() == 0;
         let steps = if is_explicit { stencil::steps } else { solver.0.steps };

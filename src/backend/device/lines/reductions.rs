@@ -5,8 +5,9 @@ use super::super::job::LaunchSize;
 use super::super::text::Text;
 use super::super::{Api, Source};
 use super::on_chip::border_text;
-use super::plan::{Plan, Slot, Step};
+use super::plan::{Plan, Slot, Step, tolerance};
 use super::{OnHost, Problem, Solver, TRIDIAGONAL};
+use crate::engine::LineOperator;
 use crate::error::Result;
 use crate::lines::{Border, CyclicReduction, NearToeplitz, Reduction};
 
@@ -55,7 +56,8 @@ pub(super) const CUSPARSE: Solver = Solver {
 
 /// What keeps a matrix from being solved with a few constants a level.
 pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
-    Reduction::NearToeplitz.lacks(&problem.operator.matrix, problem.tolerance())
+    let LineOperator { matrix, precision, .. } = problem.operator;
+    Reduction::NearToeplitz.lacks(matrix, tolerance(*precision))
 }
 
 /// What `classes.cu` needs.
