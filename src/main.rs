@@ -139,9 +139,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot(options) => plotted(&options),
-        Command::PlotScaling(options) => {
-            plot_scaling(&options).and_then(|found| say(&found.to_string()))
-        }
+        Command::PlotScaling(options) => plot_scaling(&options).and_then(|found| say(&found)),
         Command::Reproduce(options) => reproduced(&options),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(&command),

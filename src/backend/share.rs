@@ -9,6 +9,7 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::Result;
 
 /// The device of a rank, or its cores.
+#[derive(Clone)]
 pub(crate) struct Share {
     /// `None` is the host.
     pub(crate) device: Option<Arc<Device>>,

@@ -19,52 +19,41 @@ use super::output::{Row, shape};
 
 /// What is measured.
 #[derive(Debug, Subcommand)]
+#[command(args_override_self = true)]
 pub enum Bench {
     /// A copy: one read, one write.
-    #[command(
-        args_override_self = true,
-        after_help = "Example:\n  kolmo bench copy --points 256 --threads 2"
-    )]
+    #[command(after_help = "Example:\n  kolmo bench copy --points 256 --threads 2")]
     Copy(Common),
     /// One compact derivative along each axis.
     #[command(
-        args_override_self = true,
         after_help = "Example:\n  kolmo bench derivative --points 128,256 --scheme compact6 --json"
     )]
     Derivative(DerivativeOptions),
     /// The solvers of line systems, along x.
     #[command(
-        args_override_self = true,
         after_help = "Examples:\n  kolmo bench lines --points 256 --backend opencl\n  kolmo bench lines --table4.1 --ends closed"
     )]
     Lines(LinesOptions),
     /// The permutations of the axes of a field.
-    #[command(
-        args_override_self = true,
-        after_help = "Example:\n  kolmo bench permute --points 256 --order zyx"
-    )]
+    #[command(after_help = "Example:\n  kolmo bench permute --points 256 --order zyx")]
     Permute(PermuteOptions),
     /// Whole steps of the Taylor-Green vortex.
     #[command(
-        args_override_self = true,
         after_help = "Example:\n  kolmo bench step --points 64 --set scheme.convection=feiereisen"
     )]
     Step(StepOptions),
     /// Each sweep of a stage of the Taylor-Green vortex by itself, and the blocks of its kernel on a device.
     #[command(
-        args_override_self = true,
         after_help = "Examples:\n  kolmo bench sweeps --points 64 --backend cpu\n  kolmo bench sweeps --points 256 --set compute.sweeps.lines=4 --json"
     )]
     Sweeps(SweepsOptions),
     /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as Zubair et al. (2017) measure them.
     #[command(
-        args_override_self = true,
         after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64"
     )]
     Blocks(BlocksOptions),
     /// Messages between ranks, and one derivative along lines that are spread over all ranks, by every method.
     #[command(
-        args_override_self = true,
         after_help = "Example:\n  mpirun -n 4 kolmo bench comm --points 64 --json > rates.json"
     )]
     Comm(CommOptions),
@@ -265,11 +254,7 @@ impl Bench {
             Bench::Derivative(options) => &options.operator.pencils,
             Bench::Lines(options) => &options.operator.pencils,
             Bench::Step(options) => &options.pencils,
-            Bench::Copy(_)
-            | Bench::Permute(_)
-            | Bench::Sweeps(_)
-            | Bench::Comm(_)
-            | Bench::Blocks(_) => "strided",
+            _ => "strided",
         };
         ComputeConfig {
             backend: meant(&common.backend),
@@ -374,19 +359,13 @@ fn rows_of_blocks(text: &str) -> std::result::Result<Several<usize>, String> {
     }
 }
 
-/// Ranks of a job that take steps together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
-    /// All of them.
-    All,
-    /// The first so many.
-    First(usize),
-}
+/// The first ranks of a job, which take steps together: their number, `None` for all of them.
+pub(super) type Group = Option<usize>;
 
 fn group(text: &str) -> std::result::Result<Group, String> {
     match (text.trim(), text.trim().parse()) {
-        ("all", _) => Ok(Group::All),
-        (_, Ok(ranks)) if ranks > 0 => Ok(Group::First(ranks)),
+        ("all", _) => Ok(None),
+        (_, Ok(ranks)) if ranks > 0 => Ok(Some(ranks)),
         _ => Err("numbers of ranks are 1 or more, such as 8,64; or all".into()),
     }
 }

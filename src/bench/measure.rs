@@ -1,12 +1,10 @@
 //! Repeats, taken in turn.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::place::Place;
 use super::pool::Pool;
-use crate::backend::device::Device;
 use crate::backend::{Backend, Field};
 use crate::comm::Communicator;
 use crate::error::Result;
@@ -23,27 +21,6 @@ const MOST_CALLS: f64 = 200.0;
 
 /// Something that can be timed: does it once, returns the seconds of one call.
 pub(super) type Repeat<'a> = Box<dyn FnMut() -> Result<f64> + 'a>;
-
-/// What tells the time where the work is done.
-#[derive(Clone)]
-pub(super) enum Clock {
-    Host,
-    Device(Arc<Device>),
-}
-
-impl Clock {
-    /// Seconds that `work` takes there.
-    pub(super) fn seconds(&self, work: impl FnOnce()) -> Result<f64> {
-        match self {
-            Clock::Host => {
-                let start = Instant::now();
-                work();
-                Ok(start.elapsed().as_secs_f64())
-            }
-            Clock::Device(device) => device.time(work),
-        }
-    }
-}
 
 /// Seconds of every repeat, in rising order.
 #[derive(Clone, Debug)]
@@ -91,33 +68,28 @@ pub(super) fn rotating<'a>(
     pool: &'a RefCell<Pool>,
     work: impl Fn(&Field, &mut Field) + Sync + 'a,
 ) -> Repeat<'a> {
-    let (clock, backend): (_, &dyn Backend) = (place.clock(), place);
+    let backend: &dyn Backend = place;
     let (mut calls, mut turn) = (Calls::ONE, 0);
     Box::new(move || {
         let mut pool = pool.borrow_mut();
         let Pool { sources, results, .. } = &mut *pool;
         let count = sources.len();
-        let all = || {
+        let mut all = || {
             for call in 0..calls.count as usize {
                 let at = (turn + call) % count;
                 work(&sources[at], &mut results[at]);
             }
         };
-        let seconds = clock.seconds(|| backend.within(all))? / f64::from(calls.count);
+        let seconds = place.seconds(&mut || backend.within(&mut all))? / f64::from(calls.count);
         turn += calls.count as usize;
         calls.took(seconds, count);
         Ok(seconds)
     })
 }
 
-/// `work`, several times a repeat where it is short.
-pub(super) fn repeated<'a>(clock: Clock, work: impl FnMut() + 'a) -> Repeat<'a> {
-    prepared(clock, u32::MAX, || (), work)
-}
-
-/// The same, at most so many times, with `before` each repeat, which is not timed.
+/// `work`, several times a repeat where it is short but `most` at most, with `before` each repeat, which is not timed.
 pub(super) fn prepared<'a>(
-    clock: Clock,
+    place: &'a dyn Place,
     most: u32,
     before: impl Fn() + 'a,
     mut work: impl FnMut() + 'a,
@@ -126,8 +98,8 @@ pub(super) fn prepared<'a>(
     Box::new(move || {
         before();
         let count = calls.count.min(most);
-        let all = || (0..count).for_each(|_| work());
-        let seconds = clock.seconds(all)? / f64::from(count);
+        let mut all = || (0..count).for_each(|_| work());
+        let seconds = place.seconds(&mut all)? / f64::from(count);
         calls.took(seconds, 1);
         Ok(seconds)
     })

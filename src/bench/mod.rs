@@ -51,7 +51,7 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
             advice,
         ));
     }
-    let setup = &Setup::new(compute, &*comm)?;
+    let setup = &Setup::find(compute, &*comm)?;
     // The host's part also where a device does the work.
     let host = on_host(&setup.compute, None);
     let host = all_or_error(&*comm, host)?;

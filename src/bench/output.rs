@@ -8,7 +8,7 @@ use super::blocks::{BlockRow, MeshRow};
 use super::measure::Times;
 use super::ranks::report::{MessageRow, Spreading};
 use super::sweeps::SweepRow;
-use super::table::{Table, figure};
+use super::table::{Table, figure, or_none};
 use crate::backend::device::{Api, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::io::json;
@@ -79,17 +79,12 @@ pub(crate) struct DeviceReport {
 
 impl DeviceReport {
     fn of(info: &DeviceInfo) -> Self {
-        Self {
-            api: match info.api {
-                Api::Cuda => "cuda",
-                Api::OpenCl => "opencl",
-            },
-            index: info.index,
-            name: info.name.clone(),
-            driver: info.driver.clone(),
-            is_gpu: info.is_gpu,
-            memory: info.memory,
-        }
+        let api = match info.api {
+            Api::Cuda => "cuda",
+            Api::OpenCl => "opencl",
+        };
+        let DeviceInfo { index, name, driver, is_gpu, memory, .. } = info.clone();
+        Self { api, index, name, driver, is_gpu, memory }
     }
 }
 
@@ -214,14 +209,20 @@ impl Report {
     pub(super) fn add(&mut self, copy: CopyReport, tolerance: f64, rows: Vec<Row>) {
         self.copy = copy;
         for row in &rows {
-            if let Some(error) = row.error.filter(|error| *error > tolerance || error.is_nan()) {
-                let (what, points) = (row.part_and_method(), shape(row.points));
-                self.failures.push(format!(
-                    "{what} on {points}: {error:.1e} from the reference, at most {tolerance:.0e} is right"
-                ));
-            }
+            let Some(error) = row.error else { continue };
+            self.check(&row.part_and_method(), row.points, error, tolerance);
         }
         self.results.extend(rows);
+    }
+
+    /// Keep in mind that `what` is wrong where its error is above `tolerance`.
+    pub(super) fn check(&mut self, what: &str, points: [usize; 3], error: f64, tolerance: f64) {
+        if error > tolerance || error.is_nan() {
+            let points = shape(points);
+            self.failures.push(format!(
+                "{what} on {points}: {error:.1e} from the reference, at most {tolerance:.0e} is right"
+            ));
+        }
     }
 
     /// Say something that the figures do not.
@@ -300,24 +301,11 @@ impl std::fmt::Display for Report {
                 row.precision, row.repeats
             )?;
         }
-        let head = [
-            "part",
-            "points",
-            "method",
-            "bytes",
-            "ns/point",
-            "median",
-            "ms",
-            "GB/s",
-            "copy GB/s",
-            "of copy",
-            "time/copy",
-            "error",
-        ];
         if !self.blocks.is_empty() {
             write!(f, "{}\n{}", MeshRow::table(&self.meshes), BlockRow::table(&self.blocks))?;
         } else if self.results.iter().all(|row| row.sweep.is_none()) {
-            let mut table = vec![head.map(str::to_string)];
+            let columns = "part|points|method|bytes|ns/point|median|ms|GB/s|copy GB/s|of copy|time/copy|error";
+            let mut table = vec![columns.split('|').map(String::from).collect()];
             table.extend(self.results.iter().map(Row::cells));
             f.write_str(&aligned(&table, &[0, 2]))?;
         }
@@ -339,24 +327,22 @@ impl std::fmt::Display for Report {
 }
 
 impl Row {
-    fn cells(&self) -> [String; 12] {
+    fn cells(&self) -> Vec<String> {
         let points: usize = self.points.iter().product();
-        let none = || "-".to_string();
         let Spread { min, median } = self.ns_per_point;
-        [
+        vec![
             self.part(),
             shape(self.points),
             self.method.to_string(),
-            self.bytes_per_point.map_or_else(none, |bytes| bytes.to_string()),
+            or_none(self.bytes_per_point, |bytes| bytes.to_string()),
             figure(min),
             figure(median),
             figure(1e-6 * min * points as f64),
-            self.gb_per_s.map_or_else(none, figure),
+            or_none(self.gb_per_s, figure),
             figure(self.copy_gb_per_s),
-            self.gb_per_s
-                .map_or_else(none, |rate| format!("{:.1} %", 100.0 * rate / self.copy_gb_per_s)),
+            or_none(self.gb_per_s, |rate| format!("{:.1} %", 100.0 * rate / self.copy_gb_per_s)),
             figure(self.time_over_copy),
-            self.error.map_or_else(none, |error| format!("{error:.1e}")),
+            or_none(self.error, |error| format!("{error:.1e}")),
         ]
     }
 }

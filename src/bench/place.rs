@@ -1,61 +1,37 @@
 //! Where a bench runs: a backend, with what the benches need of it beyond what a run does.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::measure::Clock;
 use super::permute::HostPermutation;
+pub(super) use crate::backend::Share as Setup;
 use crate::backend::cpu::{self, Cpu};
 use crate::backend::device::{Device, Gpu, LineSolver, Permutation, SweepKernel, obstacle};
 use crate::backend::ranks::Blocks;
-use crate::backend::{Backend, Field, Program, Share, Weights};
-use crate::comm::Communicator;
+use crate::backend::{Backend, Field, Program, Weights};
 use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::{Result, refused};
 use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Real};
-use crate::time::{check_device_memory, check_memory, check_sweeps};
-
-/// What the user chose.
-pub(super) struct Setup {
-    /// `None` is the host.
-    pub(super) device: Option<Arc<Device>>,
-    pub(super) compute: ComputeConfig,
-    /// The core of each thread, where this rank has some of the host's to itself.
-    cores: Option<Vec<usize>>,
-    /// Where the ranks are, on rank 0 of several.
-    pub(super) placement: Option<String>,
-}
+use crate::time::{available_memory, check_device_memory, check_memory, check_sweeps};
 
 impl Setup {
-    /// Each rank of a host has its share of the cores, and the next device. Collective.
-    pub(super) fn new(compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
-        let Share { device, compute, cores, placement } = Share::find(compute, comm)?;
-        Ok(Self { device, compute, cores, placement })
-    }
-
     /// The same with sweeps cut as `config` asks, lines solved by `solver`.
     pub(super) fn cut(&self, config: &Config, solver: Option<LineSolver>) -> Result<Self> {
         let sweeps = config.compute.sweeps;
         let is_chosen = solver.is_some() || self.compute.pencils == Pencils::Permuted;
-        let why = match &self.device {
-            _ if !sweeps.is_set() => None,
-            None => Some("the CPU has no such blocks"),
-            Some(_) if is_chosen => Some("beside it sweeps are run operator by operator"),
-            Some(_) => None,
-        };
-        if let Some(why) = why {
+        if sweeps.is_set() && (self.device.is_none() || is_chosen) {
+            let why = match self.device {
+                None => "the CPU has no such blocks",
+                Some(_) => "beside it sweeps are run operator by operator",
+            };
             let advice = "take out `--set compute.sweeps`, or `--method` and `--pencils`";
             return Err(refused(format!("compute.sweeps: {why}"), advice));
         }
-        Ok(Self {
-            device: self.device.clone(),
-            compute: ComputeConfig { sweeps, ..self.compute.clone() },
-            cores: self.cores.clone(),
-            placement: self.placement.clone(),
-        })
+        Ok(Self { compute: ComputeConfig { sweeps, ..self.compute.clone() }, ..self.clone() })
     }
 
     /// Fields of `len` values, lines solved by `solver`.
@@ -101,20 +77,26 @@ impl Setup {
         }
     }
 
-    /// Whether device memory, or what stands for it, is the host's.
-    pub(super) fn shares_memory(&self) -> bool {
-        self.device.as_ref().is_none_or(|device| !device.info().is_gpu)
-    }
-
-    /// Bytes of device memory.
-    pub(super) fn device_memory(&self) -> Option<f64> {
-        let device = self.device.as_ref()?;
-        Some(device.free_memory().unwrap_or(device.info().memory) as f64)
-    }
-
-    /// Bytes of the largest field.
-    pub(super) fn largest_buffer(&self) -> Option<f64> {
-        self.device.as_ref().map(|device| device.info().largest_buffer as f64)
+    /// What has no room, in bytes, of `on_host` on the host, `on_place` where fields lie, and `largest` in one buffer: which memory, and
+    /// what is needed and free of it.
+    pub(super) fn lack(
+        &self,
+        on_host: f64,
+        on_place: f64,
+        largest: f64,
+    ) -> Option<(&'static str, [f64; 2])> {
+        let device = self.device.as_ref();
+        // Device memory, or what stands for it, may be the host's.
+        let is_shared = device.is_none_or(|device| !device.info().is_gpu);
+        let on_host = on_host + if is_shared { on_place } else { 0.0 };
+        let host = available_memory(1).map(|free| ("of memory", [on_host, free]));
+        let own = device.map(|device| {
+            let free = device.free_memory().unwrap_or(device.info().memory) as f64;
+            ("of device memory", [on_place, free])
+        });
+        let buffer = |device: &Arc<Device>| device.info().largest_buffer as f64;
+        let buffer = device.map(|device| ("in one buffer", [largest, buffer(device)]));
+        [host, own, buffer].into_iter().flatten().find(|(_, [needed, free])| needed > free)
     }
 
     /// How a device solves lines along y and z.
@@ -156,7 +138,8 @@ pub(super) trait Place: Blocks {
     /// What to call [`Work::Negation`] and [`Work::LibraryCopy`].
     fn copies(&self) -> [&'static str; 2];
 
-    fn clock(&self) -> Clock;
+    /// Seconds that `work` takes, by the clock of the host or the events of the device.
+    fn seconds(&self, work: &mut dyn FnMut()) -> Result<f64>;
 
     /// Operations a second in registers, where it can be measured.
     fn peak(&self) -> Option<f64> {
@@ -178,8 +161,10 @@ impl<T: Real> Place for Cpu<T> {
         ["ordinary-stores", "copy_from_slice"]
     }
 
-    fn clock(&self) -> Clock {
-        Clock::Host
+    fn seconds(&self, work: &mut dyn FnMut()) -> Result<f64> {
+        let start = Instant::now();
+        work();
+        Ok(start.elapsed().as_secs_f64())
     }
 
     fn peak(&self) -> Option<f64> {
@@ -223,8 +208,8 @@ impl Place for Gpu {
         ["kernel", "driver"]
     }
 
-    fn clock(&self) -> Clock {
-        Clock::Device(self.device().clone())
+    fn seconds(&self, work: &mut dyn FnMut()) -> Result<f64> {
+        self.device().time(work)
     }
 
     fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {

@@ -57,21 +57,10 @@ pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let [x, y, z] = points;
     let bytes = x * y * z * setup.compute.precision.bytes();
     let (field, fields) = (bytes as f64, count(bytes, FEWEST));
-    let sentence = |of: &str, needed: f64, free: f64| {
-        no_room(format!("{x} x {y} x {z} points"), [needed, free], of, "are free")
-    };
     let on_place = (2 * fields + BESIDE) as f64 * field;
     // A field is made, and checked against another, on the host: in the precision of the place and in f64.
-    let on_host = 4.0 * field + if setup.shares_memory() { on_place } else { 0.0 };
-    let host = crate::time::available_memory(1).filter(|&free| on_host > free);
-    let device = setup.device_memory().filter(|&free| on_place > free);
-    let largest = setup.largest_buffer().filter(|&largest| field > largest);
-    match (host, device, largest) {
-        (Some(free), _, _) => Some(sentence("of memory", on_host, free)),
-        (_, Some(free), _) => Some(sentence("of device memory", on_place, free)),
-        (_, _, Some(largest)) => Some(sentence("in one buffer", field, largest)),
-        _ => None,
-    }
+    let (of, lack) = setup.lack(4.0 * field, on_place, field)?;
+    Some(no_room(format!("{x} x {y} x {z} points"), lack, of, "are free"))
 }
 
 /// The sizes that fit. Where only one is asked for and does not, that is a mistake of the user.

@@ -176,7 +176,7 @@ fn repeat<'a>(
         }
         rounds += 1;
         let mut result = Ok(0.0);
-        let seconds = place.clock().seconds(|| result = simulation.step(None))?;
+        let seconds = place.seconds(&mut || result = simulation.step(None))?;
         result.map(|_| seconds)
     }
 }

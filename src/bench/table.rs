@@ -12,10 +12,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Without rows yet.
-    pub(super) fn new(heading: impl Into<String>, columns: &[&str]) -> Self {
-        let columns = columns.iter().map(|name| (*name).to_string()).collect();
-        Self { heading: heading.into(), rows: vec![columns] }
+    /// Without rows yet; `columns` are names with `|` between them.
+    pub(super) fn new(heading: impl Into<String>, columns: &str) -> Self {
+        Self { heading: heading.into(), rows: vec![columns.split('|').map(String::from).collect()] }
     }
 
     pub(super) fn row<const N: usize>(&mut self, cells: [&dyn fmt::Display; N]) {
@@ -27,6 +26,11 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.heading, aligned(&self.rows, &[0]))
     }
+}
+
+/// What is not there is a dash.
+pub(super) fn or_none<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "-".to_string(), text)
 }
 
 /// Four significant figures: a time may be picoseconds or minutes.

@@ -10,12 +10,12 @@ mod shared;
 mod solve;
 
 pub use options::ConvergeOptions;
+pub(crate) use solve::exact;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::cases::Case;
 use crate::config::{Config, Convection, EnergyForm, StepSize, ViscousForm};
 use crate::error::{Error, Result};
 use crate::grid::End;
@@ -197,13 +197,11 @@ fn end(config: &Config) -> Result<f64> {
 /// Whether the case knows its solution at any time.
 fn has_exact(config: &Config) -> bool {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
-    let middle = domain.middle();
-    match (&config.case, config.case.flow()) {
-        _ if !config.is_of_case() => false,
-        (Case::ScalarAdvection(scalar), _) => scalar.exact(domain, active, middle, 0.0).is_some(),
-        (_, Some(flow)) => flow.exact(&config.gas, domain, active, middle, 0.0).is_some(),
-        (_, None) => false,
-    }
+    let knows = match (config.case.scalar(), config.case.flow()) {
+        (Some(scalar), _) => scalar.exact(domain, active, domain.middle(), 0.0).is_some(),
+        (_, flow) => flow.is_some_and(|flow| flow.is_exact(&config.gas)),
+    };
+    knows && config.is_of_case()
 }
 
 fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<Row> {

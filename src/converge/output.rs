@@ -40,14 +40,9 @@ impl Study {
 
     /// `acoustic-wave at t = 1, compact6 (order 6), hale64 (order 4)`.
     fn what(&self) -> String {
+        let Self { case, time, scheme, formal_order, integrator, integrator_order, .. } = self;
         format!(
-            "{} at t = {}, {} (order {}), {} (order {})",
-            self.case,
-            self.time,
-            self.scheme,
-            self.formal_order,
-            self.integrator,
-            self.integrator_order
+            "{case} at t = {time}, {scheme} (order {formal_order}), {integrator} (order {integrator_order})"
         )
     }
 

@@ -114,7 +114,7 @@ mod tests {
             [[6, 5, 1], [3, 3, 1]].map(|points| Grid::new(points, &domain, ends));
         // f = 100 i + 10 j in units of the finest grid, closed along x and with ends along y, and a second component, −f.
         let field = |grid: &Grid, by: usize| -> Vec<f64> {
-            let value = |[i, j, _]: [usize; 3]| 100.0 * float(i * by) + 10.0 * float(j * by);
+            let value = |[i, j, _]: [usize; 3]| 10.0 * (by * (10 * i + j)) as f64;
             let values = (0..grid.len()).map(|at| value(grid.index(at)));
             values.flat_map(|value| [value, -value]).collect()
         };
@@ -126,9 +126,5 @@ mod tests {
         assert!((mean - 5.0 / 3.0).abs() < 1e-12 && (largest - 5.0).abs() < 1e-12);
         values[0] = f64::NAN;
         assert!(distance((&coarse, &values), reference).iter().all(|d| d.is_nan()));
-    }
-
-    fn float(n: usize) -> f64 {
-        n as f64
     }
 }

@@ -1,10 +1,9 @@
 //! One grid: from the initial state to the end, without any files.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crate::backend::device::{Device, choose};
-use crate::backend::{Backend, on_device, on_host};
+use crate::backend::open;
 use crate::config::{Config, StepSize, Variable};
 use crate::error::Result;
 use crate::grid::{Block, Decomposition};
@@ -56,22 +55,8 @@ pub(super) fn check(config: &Config) -> Result<()> {
 }
 
 fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
-    let compute = &config.compute;
-    let points = config.grid.points.iter().product();
-    let backend: Box<dyn Backend> = match choose(compute, 0)? {
-        Some((api, index)) => on_device(Device::open(api, index)?, points, compute)?,
-        None => on_host(compute, None)?,
-    };
-    advance(backend.into(), config, end, longest)
-}
-
-fn advance(
-    backend: Arc<dyn Backend>,
-    config: &Config,
-    end: f64,
-    longest: Option<f64>,
-) -> Result<Solved> {
-    let mut simulation = Simulation::on(backend, config)?;
+    let backend = open(&config.compute, config.grid.points.iter().product())?;
+    let mut simulation = Simulation::on(backend.into(), config)?;
     let field = |simulation: &Simulation, at: usize| -> Result<Vec<f64>> {
         Ok(simulation.backend().values(&simulation.state()[at])?.into())
     };
@@ -83,10 +68,11 @@ fn advance(
     }
     let wall_seconds = start.elapsed().as_secs_f64();
     let error = simulation.error()?;
+    let quantity = if config.case.is_flow() { Variable::Velocity } else { Variable::Scalar };
     let steps = simulation.steps();
     let (values, density) = match error {
         Some(_) => (field(&simulation, config.case.shown())?, [begun, field(&simulation, 0)?]),
-        None => (simulation.output(&quantity(config))?.into(), <[Vec<f64>; 2]>::default()),
+        None => (simulation.output(&quantity)?.into(), <[Vec<f64>; 2]>::default()),
     };
     let floor = Floor::of_round_off(config, error.is_some(), &values, steps);
     Ok(Solved { steps, wall_seconds, first_dt, error, values, density, floor })
@@ -102,7 +88,7 @@ fn odd_part(
     let odd: Vec<f64> = one.values.iter().zip(&other.values).map(|(a, b)| 0.5 * (a - b)).collect();
     let exact = [config, opposite].map(|config| exact(config, end));
     let errors = odd.iter().enumerate().map(|(at, odd)| odd - 0.5 * (exact[0][at] - exact[1][at]));
-    let [[start, density], [other_start, other_density]] = [one.density, other.density];
+    let [[start, density], [other_start, other_density]] = [&one.density, &other.density];
     let even = (0..density.len())
         .map(|at| 0.5 * (density[at] - start[at] + other_density[at] - other_start[at]));
     let mut floor = one.floor;
@@ -111,18 +97,16 @@ fn odd_part(
     floor.round_off *= std::f64::consts::FRAC_1_SQRT_2;
     floor.amplitude = second * f64::max(first, second / first);
     Solved {
-        steps: one.steps,
         wall_seconds: one.wall_seconds + other.wall_seconds,
-        first_dt: one.first_dt,
         error: Some(norms(errors)),
         values: odd,
-        density: [start, density],
         floor,
+        ..one
     }
 }
 
-/// The exact solution of what [`compared`] names, at every point.
-fn exact(config: &Config, time: f64) -> Vec<f64> {
+/// The exact solution of what is compared, at every point.
+pub(crate) fn exact(config: &Config, time: f64) -> Vec<f64> {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
     let grid = config.grid();
     let Some(flow) = config.case.flow() else { return Vec::new() };
@@ -158,9 +142,4 @@ pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64)
     let finer = solve(&halved, end, None)?;
     let [difference, _] = norms(solved.values.iter().zip(&finer.values).map(|(a, b)| a - b));
     Ok(difference / (1.0 - 0.5_f64.powf(f64::from(config.time.method().1))))
-}
-
-/// What is compared where there is no exact solution.
-fn quantity(config: &Config) -> Variable {
-    if config.case.is_flow() { Variable::Velocity } else { Variable::Scalar }
 }

@@ -3,15 +3,14 @@
 use std::rc::Rc;
 
 use super::Basis;
-use super::chart::{Chart, From};
-use super::finding::{Csv, Finding, cell};
+use super::chart::Chart;
+use super::finding::{Csv, Finding, cell, range};
 use super::lab::Lab;
 use super::published::{MESHES, SWEEPS};
 use crate::bench::Report;
 use crate::error::Result;
 use crate::io::plot::Point;
 
-const MEASURED: From = From::Here(Basis::Measured);
 /// Boxes with as many points as the meshes of table II, as nearly as a box can have them.
 const BOXES: [&str; 6] = ["17x17x22", "43x48x50", "56x60x61", "65x75x81", "86x95x98", "95x95x109"];
 /// Rows of the blocks of figures 14 and 15, in full and with `--quick`.
@@ -36,9 +35,8 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
     let count = lab.pick(BOXES.len(), 3);
     let (report, command) = measured(lab, &BOXES[..count], "1")?;
     let mut csv = Csv::new("basis,points,blocks,colours,most_rows,fewest_rows");
-    for mesh in MESHES {
-        let [a, b, c, d, e] = mesh.map(|n| n.to_string());
-        csv.row(["published".into(), a, b, c, d, e]);
+    for [points, blocks, colours, most, fewest] in MESHES {
+        csv.row([&"published", &points, &blocks, &colours, &most, &fewest]);
     }
     let mut found = Vec::new();
     for mesh in &report.meshes {
@@ -46,8 +44,7 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
         let ends = [mesh.colours.iter().max(), mesh.colours.iter().min()];
         let [most, fewest] = ends.map(|n| n.copied().unwrap_or(0));
         found.push(format!("{rows} points, {blocks} blocks, {colours} colours"));
-        let [a, b, c, d, e] = [rows, blocks, colours, most, fewest].map(|n| n.to_string());
-        csv.row(["exact".into(), a, b, c, d, e]);
+        csv.row([&"exact", &rows, &blocks, &colours, &most, &fewest]);
     }
     Ok(Finding::table(csv, Vec::new()).saying(
         "Six tetrahedral meshes of 6309 to 983 633 points, with 13.3 to 13.8 blocks a row beside the diagonal, in 10 or 11 colours; the last \
@@ -72,11 +69,11 @@ pub(super) fn sweeps(
     let mut here = Vec::new();
     let mut gains = Vec::new();
     let mut rows = |points: usize, nb: usize, basis: &str, method: &str, ms: f64| {
-        csv.row([points.to_string(), nb.to_string(), basis.into(), method.into(), cell(ms)]);
+        csv.row([&points, &nb, &basis, &method, &cell(ms)]);
     };
     for at in meshes {
-        let (points, published) = SWEEPS[at - 1];
-        for (nb, [baseline, optimised]) in (1..).zip(published) {
+        let (points, [libraries, optimised]) = SWEEPS[at - 1];
+        for (nb, (baseline, optimised)) in (1..).zip(libraries.iter().zip(optimised)) {
             rows(points, nb, "published", "libraries", *baseline);
             rows(points, nb, "published", "optimised", *optimised);
             gains.push(baseline / optimised);
@@ -97,16 +94,11 @@ pub(super) fn sweeps(
         if let Some((nb, ms)) = own.last() {
             here.push(format!("{mesh} points, blocks of {nb} rows: {ms:.1} ms"));
         }
-        chart.add(MEASURED, &format!("{mesh} points"), own);
-        let name = format!("{points} points");
-        let curve = |optimised: usize| {
-            let point = |(nb, times): (usize, &[f64; 2])| (nb as f64, times[optimised]);
-            (1..).zip(published).map(point).collect()
-        };
-        chart.add(From::Published, &name, curve(1));
+        chart.add(Basis::Measured, &format!("{mesh} points"), own);
+        let curve = (1_u32..).zip(optimised).map(|(nb, ms)| (f64::from(nb), *ms)).collect();
+        chart.add(Basis::Published, &format!("{points} points"), curve);
     }
-    let [low, high] =
-        [f64::min, f64::max].map(|of| gains.iter().copied().reduce(of).unwrap_or(f64::NAN));
+    let [low, high] = range(gains.into_iter());
     let chart = chart.logarithmic([true; 2]);
     Ok(Finding::table(csv, vec![("", chart.svg())]).saying(
         format!(
@@ -126,17 +118,14 @@ fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
         times(&report, points).into_iter().filter(|(nb, _)| *nb <= most).collect();
     let title = format!("One sweep over {points} rows");
     let mut chart = Chart::new(&title, "rows of a block", "time, ms");
-    let ends = [own.first(), own.last()].map(|end| end.copied().unwrap_or((f64::NAN, f64::NAN)));
-    chart.add(MEASURED, "this code", own);
+    let [(few, fast), (many, slow)] =
+        [own.first(), own.last()].map(|end| end.copied().unwrap_or((f64::NAN, f64::NAN)));
+    chart.add(Basis::Measured, "this code", own);
     Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
         paper,
         format!(
-            "{command} on {}: {:.2} ms for blocks of {} rows, {:.1} ms for {}.",
-            report.machine.name(),
-            ends[0].1,
-            ends[0].0,
-            ends[1].1,
-            ends[1].0
+            "{command} on {}: {fast:.2} ms for blocks of {few} rows, {slow:.1} ms for {many}.",
+            report.machine.name()
         ),
         format!("{MACHINE} One loop serves every size here, so there is no step between them but that of the bytes."),
     ))

@@ -4,27 +4,9 @@ use super::Basis;
 use super::finding::{Csv, cell};
 use crate::io::plot::{Curve, Line, Plot, Point};
 
-/// Where numbers come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
-    /// From a paper.
-    Published,
-    /// From here.
-    Here(Basis),
-}
-
-impl From {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Published => "published",
-            Self::Here(basis) => basis.word(),
-        }
-    }
-}
-
 /// Points with a name.
 struct Series {
-    from: From,
+    basis: Basis,
     name: String,
     points: Vec<Point>,
 }
@@ -50,24 +32,22 @@ impl Chart {
     }
 
     /// Add points; none where there are none.
-    pub(super) fn add(&mut self, from: From, name: &str, points: Vec<Point>) {
-        let other = |series: &Series| match (series.from, from) {
-            (From::Here(a), From::Here(b)) => a != b,
-            _ => false,
+    pub(super) fn add(&mut self, basis: Basis, name: &str, points: Vec<Point>) {
+        let other = |series: &Series| {
+            series.basis != basis && ![series.basis, basis].contains(&Basis::Published)
         };
         assert!(!self.series.iter().any(other), "measured and modelled numbers in one plot");
         if !points.is_empty() {
-            self.series.push(Series { from, name: name.into(), points });
+            self.series.push(Series { basis, name: name.into(), points });
         }
     }
 
     /// Its rows in a CSV.
     pub(super) fn rows(&self, picture: &str, csv: &mut Csv) {
-        for Series { from, name, points } in &self.series {
+        let picture = picture.trim_start_matches('-');
+        for Series { basis, name, points } in &self.series {
             for (x, y) in points {
-                let [picture, from] =
-                    [picture.trim_start_matches('-'), from.word()].map(String::from);
-                csv.row([picture, from, name.clone(), cell(*x), cell(*y)]);
+                csv.row([&picture, &basis.word(), name, &cell(*x), &cell(*y)]);
             }
         }
     }
@@ -80,14 +60,14 @@ impl Chart {
                 names.push(name);
             }
         }
-        let curve = |Series { from, name, points }: &Series| {
+        let curve = |Series { basis, name, points }: &Series| {
             let at = names.iter().position(|known| known == name).unwrap_or(0);
-            let line = match from {
-                From::Published => Line::Published(at),
-                From::Here(Basis::Measured) => Line::Measured(at),
-                From::Here(_) => Line::side_by_side(at),
+            let line = match basis {
+                Basis::Published => Line::Published(at),
+                Basis::Measured => Line::Measured(at),
+                _ => Line::side_by_side(at),
             };
-            Curve { label: format!("{name} ({})", from.word()), line, points: points.clone() }
+            Curve { label: format!("{name} ({})", basis.word()), line, points: points.clone() }
         };
         let curves = self.series.iter().map(curve).collect();
         let plot = Plot::over_time(&self.title, &self.y, curves);

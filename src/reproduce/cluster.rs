@@ -1,8 +1,8 @@
 //! The derivative of Srinath 2015 on a cluster of GPUs: figures 4.5 to 4.11 and table 4.2.
 
 use super::Basis;
-use super::chart::{Chart, From};
-use super::finding::{Csv, Finding, cell, cell_of};
+use super::chart::Chart;
+use super::finding::{Csv, Finding, cell, range};
 use super::lab::Lab;
 use super::published::{CORES, DERIVATIVES, Derivatives, GPUS, LINK_BITS};
 use super::scaling::Derivative;
@@ -11,9 +11,8 @@ use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
 use crate::io::bar_chart::{Bar, bars};
 use crate::io::plot::Point;
-use crate::model::{Network, Prediction, Rates, most_cubic};
+use crate::model::{Rates, most_cubic};
 
-const MODELLED: From = From::Here(Basis::Modelled);
 /// That of the thesis (its figure 3.7), and those of this code, by name.
 const METHODS: [(Method, &str); 4] = [
     (Method::Gather, "gather (thesis)"),
@@ -59,8 +58,7 @@ fn k20() -> Rates {
 }
 
 fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
-    let (rates, network) = (lab.rates(k20()), Network::FatTree(1.0));
-    Derivative { scheme: "compact4", periodic: false, method, rates, network }
+    Derivative { scheme: "compact4", periodic: false, method, rates: lab.rates(k20()) }
 }
 
 /// The published time in s along the fastest axis of n³ points on so many GPUs.
@@ -70,24 +68,19 @@ fn published(n: usize, gpus: usize) -> Option<f64> {
     neato[at].map(|ms| 1e-3 * ms)
 }
 
-/// Seconds of the phases: sweeps, packing, messages, matrices between them.
-fn phases(found: &Prediction) -> [f64; 4] {
-    [found.local, found.pack, found.exposed, found.reduced]
-}
-
 /// Figures 4.5 and 4.6: where the time goes on 64 GPUs.
 pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
-    let cut = most_cubic(64, [n; 3]).ranks;
+    let cut = most_cubic(64, [n; 3]);
     let mut csv = Csv::new("axis,method,basis,sweeps_s,pack_s,messages_s,reduced_s");
     let mut rows = Vec::new();
     let mut share = f64::NAN;
     for (method, name) in &METHODS[..3] {
         for axis in Axis::ALL {
             let Some(found) = derivative(lab, *method).predict(axis, [n; 3], cut) else { continue };
-            let parts = phases(&found);
+            let parts = [found.local, found.pack, found.exposed, found.reduced];
             let [sweeps, pack, messages, reduced] = parts.map(cell);
-            let (axis_name, method_name) = (axis.name().to_string(), method.name().to_string());
-            csv.row([axis_name, method_name, "modelled".into(), sweeps, pack, messages, reduced]);
+            let (along, by) = (axis.name(), method.name());
+            csv.row([&along, &by, &"modelled", &sweeps, &pack, &messages, &reduced]);
             if (*method, axis) == (Method::Gather, Axis::X) {
                 share = 100.0 * parts[0] / parts.iter().sum::<f64>();
             }
@@ -133,8 +126,8 @@ fn over_gpus(
                 let cut = most_cubic(p, points(p, Decomposition::ONE));
                 let points = points(p, cut);
                 let seconds = match all {
-                    true => derivative.all_axes(points, cut.ranks),
-                    false => derivative.seconds(Axis::X, points, cut.ranks),
+                    true => derivative.all_axes(points, cut),
+                    false => derivative.seconds(Axis::X, points, cut),
                 };
                 Some((p as f64, 1e3 * seconds?))
             };
@@ -142,7 +135,7 @@ fn over_gpus(
             if let (false, Some(last)) = (all, times.last()) {
                 here.push(format!("{name} {:.2} ms", last.1));
             }
-            chart.add(MODELLED, name, times);
+            chart.add(Basis::Modelled, name, times);
         }
         if !all {
             let known = |&p: &usize| {
@@ -152,7 +145,7 @@ fn over_gpus(
                 cube.then(|| published(n, p)).flatten().map(|seconds| (p as f64, 1e3 * seconds))
             };
             let known = gpus.iter().filter_map(known).collect();
-            chart.add(From::Published, METHODS[0].1, known);
+            chart.add(Basis::Published, METHODS[0].1, known);
         }
         charts.push((picture, chart.logarithmic([true; 2])));
     }
@@ -186,15 +179,15 @@ pub(super) fn weak(lab: &Lab<'_>, n: usize) -> Result<Finding> {
 
 /// Modelled seconds along x of n³ points on so many GPUs.
 fn modelled(lab: &Lab<'_>, method: Method, n: usize, gpus: usize) -> Option<f64> {
-    derivative(lab, method).seconds(Axis::X, [n; 3], most_cubic(gpus, [n; 3]).ranks)
+    derivative(lab, method).seconds(Axis::X, [n; 3], most_cubic(gpus, [n; 3]))
 }
 
 /// Srinath 2015, table 4.2.
 pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let mut csv = Csv::new("points,processors,basis,method,ms");
     let mut row = |n: usize, of: String, basis: &str, method: &str, ms: Option<f64>| {
-        if ms.is_some() {
-            csv.row([format!("{n}^3"), of, basis.into(), method.into(), cell_of(ms)]);
+        if let Some(ms) = ms {
+            csv.row([&format!("{n}^3"), &of, &basis, &method, &cell(ms)]);
         }
     };
     let in_ms = |seconds: f64| 1e3 * seconds;
@@ -222,8 +215,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let seconds = 1e-9 * result.ns_per_point.min * (n * n * n) as f64;
     let own = format!("{} with {} threads", result.backend, result.threads);
     row(n, own.clone(), "measured", "auto", Some(in_ms(seconds)));
-    let [low, high] =
-        [f64::min, f64::max].map(|of| ratios.iter().copied().reduce(of).unwrap_or(f64::NAN));
+    let [low, high] = range(ratios.iter().copied());
     Ok(Finding::table(csv, Vec::new()).saying(
         "Times along the fastest axis for 256³ to 2048³ points: the reference program on 8 to 512 cores, NEATO on 1 to 64 GPUs (p. 58). \
          256³ points take 79.5 ms on 8 cores and 19.9 ms on one GPU.",
@@ -257,8 +249,8 @@ pub(super) fn figure_4_11(lab: &Lab<'_>) -> Result<Finding> {
             points.iter().map(|point| format!("{:.1}", point.1)).collect::<Vec<_>>().join(", ")
         };
         found.push(format!("{n}³: {} for {}", list(&own), list(&published)));
-        chart.add(MODELLED, &name, own);
-        chart.add(From::Published, &name, published);
+        chart.add(Basis::Modelled, &name, own);
+        chart.add(Basis::Published, &name, published);
     }
     Ok(Finding::charts(&[("", chart.logarithmic([true, false]))]).saying(
         "Speedups on 1, 8 and 64 GPUs over 8, 64 and 512 cores of the reference program, as table 4.2 gives them.",

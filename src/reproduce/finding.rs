@@ -1,6 +1,6 @@
 //! What an experiment came to, and its files.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Experiment;
@@ -23,8 +23,8 @@ impl Csv {
     ///
     /// # Panics
     /// Where a cell has a comma, or there are not as many as columns.
-    pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        let row = cells.join(",");
+    pub(super) fn row<const N: usize>(&mut self, cells: [&dyn Display; N]) {
+        let row = cells.map(ToString::to_string).join(",");
         let columns = self.header.split(',').count();
         assert_eq!((N, row.split(',').count()), (columns, columns), "cells of `{row}`");
         self.rows.push(row);
@@ -41,9 +41,9 @@ pub(super) fn cell(value: f64) -> String {
     format!("{value:?}")
 }
 
-/// The same where there may be none.
-pub(super) fn cell_of(value: Option<f64>) -> String {
-    value.map(cell).unwrap_or_default()
+/// The least and the largest of `values`.
+pub(super) fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    [f64::min, f64::max].map(|of| values.clone().reduce(of).unwrap_or(f64::NAN))
 }
 
 /// The last line of the text of a figure that is not made yet.
@@ -118,7 +118,7 @@ impl Finding {
     /// The text, in Markdown.
     fn text(&self, one: &Experiment) -> String {
         let Self { paper, here, difference, .. } = self;
-        let basis = one.basis.iter().map(|basis| basis.word()).collect::<Vec<_>>().join(", ");
+        let basis = one.basis_in_words();
         let mut text = heading(one);
         // Writing to a string cannot fail.
         let _ = write!(

@@ -2,14 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use super::Basis;
-use super::chart::{Chart, From};
+use super::chart::Chart;
 use super::finding::{Csv, Finding, cell};
 use super::lab::Lab;
-use crate::backend::device::{Device, choose};
-use crate::backend::{Backend, on_device, on_host};
+use crate::backend::open;
 use crate::config::{Config, Variable};
 use crate::error::Result;
 use crate::io::palette::colour;
@@ -17,7 +15,6 @@ use crate::io::plot::Point;
 use crate::io::{SURFACE, Series};
 use crate::time::Simulation;
 
-const SIMULATED: From = From::Here(Basis::Simulated);
 /// Squares along an axis of the picture.
 const MOST_SQUARES: usize = 96;
 /// Pixels of the picture along an axis, and room round it.
@@ -26,12 +23,8 @@ const MARGIN: f64 = 60.0;
 
 /// The state of `config` at its end, without any files.
 fn simulated(config: &Config, end: f64) -> Result<Simulation> {
-    let (compute, len) = (&config.compute, config.grid.points.iter().product());
-    let backend: Box<dyn Backend> = match choose(compute, 0)? {
-        Some((api, index)) => on_device(Device::open(api, index)?, len, compute)?,
-        None => on_host(compute, None)?,
-    };
-    let mut simulation = Simulation::on(Arc::from(backend), config)?;
+    let backend = open(&config.compute, config.grid.points.iter().product())?;
+    let mut simulation = Simulation::on(backend.into(), config)?;
     while simulation.time() < end {
         simulation.step(Some(end))?;
     }
@@ -63,7 +56,7 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
         cell(-0.5 * length + length * (index * every) as f64 / n as f64)
     };
     for (at, value) in seen.iter().enumerate() {
-        csv.row([place(at % squares), place(at / squares), cell(*value)]);
+        csv.row([&place(at % squares), &place(at / squares), &cell(*value)]);
     }
     let title = format!("Taylor-Green vortex, {n}³ points, t = {end}: largest Q along z");
     let svg = map(&title, squares, &seen, largest);
@@ -91,22 +84,18 @@ fn map(title: &str, squares: usize, values: &[f64], largest: f64) -> String {
     );
     for (at, value) in values.iter().enumerate() {
         let [r, g, b] = colour(value / largest);
-        let (x, y) = (at % squares, squares - 1 - at / squares);
+        let [x, y] = [at % squares, squares - 1 - at / squares].map(|n| MARGIN + square * n as f64);
         // Writing to a string cannot fail.
         let _ = writeln!(
             svg,
-            "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{square:.2}\" height=\"{square:.2}\" fill=\"#{r:02X}{g:02X}{b:02X}\"/>",
-            MARGIN + square * x as f64,
-            MARGIN + square * y as f64
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{square:.2}\" height=\"{square:.2}\" fill=\"#{r:02X}{g:02X}{b:02X}\"/>"
         );
     }
-    let middle = MARGIN + SIDE / 2.0;
+    let (middle, bottom, left) = (MARGIN + SIDE / 2.0, SIDE + 1.5 * MARGIN, MARGIN / 2.0);
     let _ = write!(
         svg,
-        "</g>\n<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">x; from dark to bright Q = 0 to {largest:.1}</text>\n\
-         <text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"middle\">y</text>\n</svg>\n",
-        SIDE + 1.5 * MARGIN,
-        MARGIN / 2.0
+        "</g>\n<text x=\"{middle:.1}\" y=\"{bottom:.1}\" text-anchor=\"middle\">x; from dark to bright Q = 0 to {largest:.1}</text>\n\
+         <text x=\"{left:.1}\" y=\"{middle:.1}\" text-anchor=\"middle\">y</text>\n</svg>\n"
     );
     svg
 }
@@ -130,7 +119,7 @@ fn body(
     for (name, column) in
         [("pressure", "pressure_coefficient"), ("friction", "friction_coefficient")]
     {
-        wall.add(SIMULATED, name, points(&directory, SURFACE, [along, column])?);
+        wall.add(Basis::Simulated, name, points(&directory, SURFACE, [along, column])?);
     }
     let is_steady = config.time.implicit.is_some();
     let (over, label) = if is_steady { ("step", "step") } else { ("time", "time t") };
@@ -143,7 +132,7 @@ fn body(
         if let Some((_, last)) = series.last() {
             found.push(format!("{name} {last:.4}"));
         }
-        drag.add(SIMULATED, name, series);
+        drag.add(Basis::Simulated, name, series);
     }
     let what = format!("at the end {} (the run is in `{}`)", found.join(", "), directory.display());
     Ok((Finding::charts(&[("-wall", wall), ("-drag", drag)]), what))
@@ -182,14 +171,11 @@ pub(super) fn cylinder(lab: &Lab<'_>) -> Result<Finding> {
 
 /// Esfahanian et al. 2014, the aerofoil.
 pub(super) fn aerofoil(lab: &Lab<'_>) -> Result<Finding> {
-    let mapping = |first: &str| {
-        format!(
-            "grid.mapping={{ kind = \"naca\", digits = \"0012\", radius = 0.003, outer = 30.0, first = {first} }}"
-        )
-    };
     let (points, first) =
         lab.pick(("grid.points=[256, 129, 1]", "0.004"), ("grid.points=[160, 97, 1]", "0.006"));
-    let mapping = mapping(first);
+    let mapping = format!(
+        "grid.mapping={{ kind = \"naca\", digits = \"0012\", radius = 0.003, outer = 30.0, first = {first} }}"
+    );
     let set = [
         points,
         &mapping,

@@ -2,13 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use clap::Parser;
 
-use super::finding::Finding;
 use super::options::ReproduceOptions;
 use crate::bench::{self, Bench, Report};
 use crate::comm::Solo;
@@ -29,14 +28,13 @@ struct Words {
 }
 
 pub(super) struct Lab<'a> {
-    pub(super) quick: bool,
     options: &'a ReproduceOptions,
     rates: Option<Rates>,
     load: &'a dyn Fn(&str, &[String]) -> Result<Config>,
     /// By their words: figures of the same paper share measurements.
     measured: RefCell<HashMap<String, Rc<Report>>>,
-    /// Of the experiment at hand.
-    directory: RefCell<PathBuf>,
+    /// Where the files of the experiment at hand go.
+    pub(super) directory: RefCell<PathBuf>,
 }
 
 impl<'a> Lab<'a> {
@@ -47,7 +45,6 @@ impl<'a> Lab<'a> {
         load: &'a dyn Fn(&str, &[String]) -> Result<Config>,
     ) -> Result<Self> {
         Ok(Self {
-            quick: options.quick,
             options,
             rates: options.rates.as_deref().map(Rates::load).transpose()?,
             load,
@@ -56,19 +53,9 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// Make an experiment whose files go to `directory`.
-    pub(super) fn within(
-        &self,
-        directory: &Path,
-        make: fn(&Lab<'_>) -> Result<Finding>,
-    ) -> Result<Finding> {
-        self.directory.replace(directory.to_path_buf());
-        make(self)
-    }
-
     /// One of two, as `--quick` says.
     pub(super) fn pick<T>(&self, full: T, quick: T) -> T {
-        if self.quick { quick } else { full }
+        if self.options.quick { quick } else { full }
     }
 
     /// What `kolmo bench` with these words measures, and the command.

@@ -29,9 +29,11 @@ use lab::Lab;
 use list::EXPERIMENTS;
 use options::Place;
 
-/// What the numbers of a figure are.
+/// What numbers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basis {
+    /// From a paper.
+    Published,
     /// Worked out, the same on every machine.
     Exact,
     /// Taken on the machine at hand.
@@ -45,6 +47,7 @@ enum Basis {
 impl Basis {
     fn word(self) -> &'static str {
         match self {
+            Self::Published => "published",
             Self::Exact => "exact",
             Self::Measured => "measured",
             Self::Modelled => "modelled",
@@ -67,13 +70,22 @@ struct Experiment {
     make: fn(&Lab<'_>) -> Result<Finding>,
 }
 
+impl Experiment {
+    fn basis_in_words(&self) -> String {
+        self.basis.iter().map(|basis| basis.word()).collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// The figures, a line each.
 pub fn listed() -> String {
     let head = format!("{:26} {:40} {:20} {:>8} {:>8}\n", "", "", "", "", "--quick");
     let line = |one: &Experiment| {
         let Experiment { id, source, what, cost: [full, quick], .. } = one;
-        let basis = one.basis.iter().map(|basis| basis.word()).collect::<Vec<_>>().join(", ");
-        format!("{id:26} {source:40} {basis:20} {full:>8} {quick:>8}\n{:26} {what}\n", "")
+        format!(
+            "{id:26} {source:40} {:20} {full:>8} {quick:>8}\n{:26} {what}\n",
+            one.basis_in_words(),
+            ""
+        )
     };
     head + &EXPERIMENTS.iter().map(line).collect::<String>()
 }
@@ -89,7 +101,7 @@ pub fn reproduce(
     say: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
     let chosen = options.chosen()?;
-    let places = options.places(&chosen)?;
+    let places = chosen.iter().map(|one| options.place(one)).collect::<Result<Vec<_>>>()?;
     let lab = Lab::new(options, load)?;
     for (one, Place { directory, is_made }) in chosen.into_iter().zip(places) {
         if is_made {
@@ -98,7 +110,8 @@ pub fn reproduce(
         }
         tell(&format!("{}: {} ...", one.id, one.what));
         finding::begin(one, &directory)?;
-        let finding = lab.within(&directory, one.make)?;
+        lab.directory.replace(directory.clone());
+        let finding = (one.make)(&lab)?;
         say(&finding.write(one, &directory, &options.made(one))?)?;
     }
     Ok(())

@@ -74,12 +74,8 @@ impl ReproduceOptions {
         format!("Made by `kolmo reproduce {}{set}`.", one.id)
     }
 
-    /// Where each of `chosen` goes; nothing of others would be replaced.
-    pub(super) fn places(&self, chosen: &[&Experiment]) -> Result<Vec<Place>> {
-        chosen.iter().map(|one| self.place(one)).collect()
-    }
-
-    fn place(&self, one: &Experiment) -> Result<Place> {
+    /// Where a figure goes; nothing of others would be replaced.
+    pub(super) fn place(&self, one: &Experiment) -> Result<Place> {
         let directory = self.out.join(one.id);
         refuse_file(&directory, "the figure needs")?;
         let text_path = text_of(one, &directory);

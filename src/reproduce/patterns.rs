@@ -57,9 +57,8 @@ fn pattern(rows: usize, cyclic: bool, title: &str) -> (Csv, String, Vec<Level>) 
     let mut csv = Csv::new("round,phase,stride,attached,from,to");
     for (round, level) in levels.iter().enumerate() {
         for (from, to) in &level.messages {
-            let numbers = [round + 1, level.stride, level.attached, from + 1, to + 1];
-            let [round, stride, attached, from, to] = numbers.map(|n| n.to_string());
-            csv.row([round, name(level.phase).into(), stride, attached, from, to]);
+            let (phase, stride, attached) = (name(level.phase), level.stride, level.attached);
+            csv.row([&(round + 1), &phase, &stride, &attached, &(from + 1), &(to + 1)]);
         }
     }
     let svg = drawn(rows, &levels, title);
@@ -79,32 +78,19 @@ fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
     );
     // Writing to a string cannot fail.
     for (line, level) in levels.iter().enumerate() {
-        let middle = (y(line) + y(line + 1)) / 2.0;
-        let _ = writeln!(
-            svg,
-            "<text x=\"12\" y=\"{:.1}\">{} {}</text>",
-            middle + 5.0,
-            name(level.phase),
-            level.stride
-        );
-        for row in 0..rows {
+        let (top, bottom) = (y(line), y(line + 1));
+        let (middle, phase, stride) = ((top + bottom) / 2.0 + 5.0, name(level.phase), level.stride);
+        let _ = writeln!(svg, "<text x=\"12\" y=\"{middle:.1}\">{phase} {stride}</text>");
+        let mut draw = |from: usize, to: usize, stroke: &str| {
+            let (from, to) = (x(from), x(to));
             let _ = writeln!(
                 svg,
-                "<line x1=\"{0:.1}\" y1=\"{1:.1}\" x2=\"{0:.1}\" y2=\"{2:.1}\" stroke=\"#DDDDDD\"/>",
-                x(row),
-                y(line),
-                y(line + 1)
+                "<line x1=\"{from:.1}\" y1=\"{top:.1}\" x2=\"{to:.1}\" y2=\"{bottom:.1}\" stroke={stroke}/>"
             );
-        }
+        };
+        (0..rows).for_each(|row| draw(row, row, "\"#DDDDDD\""));
         for (from, to) in &level.messages {
-            let _ = writeln!(
-                svg,
-                "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"#1A1A1A\" stroke-opacity=\"0.55\"/>",
-                x(*from),
-                y(line),
-                x(*to),
-                y(line + 1)
-            );
+            draw(*from, *to, "\"#1A1A1A\" stroke-opacity=\"0.55\"");
         }
     }
     let (mut systems, mut attached) = (1, rows);
@@ -120,14 +106,11 @@ fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
             let fill =
                 if row < attached { COLOURS[row % systems % COLOURS.len()] } else { "#FFFFFF" };
             let ink = if row < attached && row % systems != 6 { "#FFFFFF" } else { "#1A1A1A" };
+            let (x, y, below, number) = (x(row), y(line), y(line) + 5.0, row + 1);
             let _ = writeln!(
                 svg,
-                "<circle cx=\"{0:.1}\" cy=\"{1:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"#1A1A1A\"/>\n\
-                 <text x=\"{0:.1}\" y=\"{2:.1}\" text-anchor=\"middle\" fill=\"{ink}\">{3}</text>",
-                x(row),
-                y(line),
-                y(line) + 5.0,
-                row + 1
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"#1A1A1A\"/>\n\
+                 <text x=\"{x:.1}\" y=\"{below:.1}\" text-anchor=\"middle\" fill=\"{ink}\">{number}</text>"
             );
         }
     }

@@ -6,13 +6,12 @@ use crate::model::{Network, Prediction, Rates, Work, predict};
 use crate::real::Precision;
 use crate::scheme::family;
 
-/// A first derivative of one field, in f64.
+/// A first derivative of one field, in f64, on a fat tree.
 pub(super) struct Derivative {
     pub(super) scheme: &'static str,
     pub(super) periodic: bool,
     pub(super) method: Method,
     pub(super) rates: Rates,
-    pub(super) network: Network,
 }
 
 impl Derivative {
@@ -21,22 +20,26 @@ impl Derivative {
         &self,
         axis: Axis,
         points: [usize; 3],
-        ranks: [usize; 3],
+        cut: Decomposition,
     ) -> Option<Prediction> {
         let ends = [(!self.periodic).then_some([End::Wall; 2]); 3];
         let scheme = (family(self.scheme)?, ends, Precision::F64);
-        let (cut, method) = (Decomposition { ranks }, Some(self.method));
-        let work = Work::of_derivatives(&[axis], scheme, points, cut, method).ok()?;
-        Some(predict(&work, &self.rates, self.network))
+        let work = Work::of_derivatives(&[axis], scheme, points, cut, Some(self.method)).ok()?;
+        Some(predict(&work, &self.rates, Network::FatTree(1.0)))
     }
 
     /// Seconds along `axis`.
-    pub(super) fn seconds(&self, axis: Axis, points: [usize; 3], ranks: [usize; 3]) -> Option<f64> {
-        self.predict(axis, points, ranks).map(|found| found.step_seconds)
+    pub(super) fn seconds(
+        &self,
+        axis: Axis,
+        points: [usize; 3],
+        cut: Decomposition,
+    ) -> Option<f64> {
+        self.predict(axis, points, cut).map(|found| found.step_seconds)
     }
 
     /// Seconds of the derivatives along all axes, one after another.
-    pub(super) fn all_axes(&self, points: [usize; 3], ranks: [usize; 3]) -> Option<f64> {
-        Axis::ALL.into_iter().map(|axis| self.seconds(axis, points, ranks)).sum()
+    pub(super) fn all_axes(&self, points: [usize; 3], cut: Decomposition) -> Option<f64> {
+        Axis::ALL.into_iter().map(|axis| self.seconds(axis, points, cut)).sum()
     }
 }

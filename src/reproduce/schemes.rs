@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use super::Basis;
-use super::chart::{Chart, From};
+use super::chart::Chart;
 use super::finding::Finding;
 use super::lab::Lab;
 use super::published::{ELIMINATION_OPERATIONS, REDUCTION_OPERATIONS};
@@ -12,7 +12,6 @@ use crate::io::plot::Point;
 use crate::lines::{BandedMatrix, BandedPcr, CyclicReduction, Factors, solve};
 use crate::scheme::{Scheme, family};
 
-const EXACT: From = From::Here(Basis::Exact);
 /// Wavenumbers of a curve.
 const WAVES: u32 = 64;
 
@@ -25,11 +24,11 @@ fn first(name: &str) -> Scheme {
 pub(super) fn wavenumbers(_: &Lab<'_>) -> Result<Finding> {
     let mut chart = Chart::new("Modified wavenumbers", "kh", "k'h");
     let at = |n: u32| f64::from(n) * PI / f64::from(WAVES);
-    chart.add(EXACT, "exact derivative", (0..=WAVES).map(|n| (at(n), at(n))).collect());
+    chart.add(Basis::Exact, "exact derivative", (0..=WAVES).map(|n| (at(n), at(n))).collect());
     for name in ["explicit2", "explicit4", "explicit6", "compact4", "compact6", "spectral-like"] {
         let scheme = first(name);
         let point = |n: u32| Some((at(n), scheme.modified_wavenumber(at(n))?));
-        chart.add(EXACT, name, (0..=WAVES).filter_map(point).collect());
+        chart.add(Basis::Exact, name, (0..=WAVES).filter_map(point).collect());
     }
     let (largest, place) = first("compact4").max_symbol();
     Ok(Finding::charts(&[("", chart)]).saying(
@@ -64,7 +63,7 @@ pub(super) fn decay(_: &Lab<'_>) -> Result<Finding> {
         reaches.push(format!("{name} {reach}"));
         let point = |d: usize| (d as f64, relative(d));
         let seen = |point: &Point| point.1 > 1e-20;
-        chart.add(EXACT, name, (0..DRAWN).map(point).filter(seen).collect());
+        chart.add(Basis::Exact, name, (0..DRAWN).map(point).filter(seen).collect());
     }
     let chart = chart.logarithmic([false, true]);
     Ok(Finding::charts(&[("", chart)]).saying(
@@ -105,17 +104,17 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
     let thomas = |n: usize| (8 * n - 7) as f64;
     let thomas_prepared = |n: usize| (5 * n - 4) as f64;
     let mut chart = Chart::new("Operations of a tridiagonal solve", "rows N", "operations a row");
-    let mut add = |from: From, name: &str, count: &dyn Fn(usize) -> f64| {
+    let mut add = |basis: Basis, name: &str, count: &dyn Fn(usize) -> f64| {
         let points = sizes.iter().map(|&n| (n as f64, count(n) / n as f64)).collect();
-        chart.add(from, name, points);
+        chart.add(basis, name, points);
     };
-    add(EXACT, "cr", &general);
-    add(EXACT, "thomas; factored as it goes", &thomas);
-    add(EXACT, "cr-sorted and neato", &prepared);
-    add(EXACT, "thomas", &thomas_prepared);
-    add(EXACT, "pcr-banded", &banded);
-    add(From::Published, "cr", &|n| REDUCTION_OPERATIONS * n as f64);
-    add(From::Published, "thomas; factored as it goes", &|n| {
+    add(Basis::Exact, "cr", &general);
+    add(Basis::Exact, "thomas; factored as it goes", &thomas);
+    add(Basis::Exact, "cr-sorted and neato", &prepared);
+    add(Basis::Exact, "thomas", &thomas_prepared);
+    add(Basis::Exact, "pcr-banded", &banded);
+    add(Basis::Published, "cr", &|n| REDUCTION_OPERATIONS * n as f64);
+    add(Basis::Published, "thomas; factored as it goes", &|n| {
         ELIMINATION_OPERATIONS * n as f64 - 1.0
     });
     let (n, found) = (4096, general(4096) / 4096.0);

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::Basis;
-use super::chart::{Chart, From};
-use super::finding::{Csv, Finding, cell};
+use super::chart::Chart;
+use super::finding::{Csv, Finding, cell, range};
 use super::lab::Lab;
 use super::published::{SOLVER_TIMES, SolverTimes};
 use crate::bench::Row;
 use crate::error::Result;
 use crate::io::plot::Point;
 
-const MEASURED: From = From::Here(Basis::Measured);
 const SHARED: &str = "neato-shared";
 const GLOBAL: &str = "neato-global";
 /// How the thesis measures, and what is different here.
@@ -90,9 +89,7 @@ impl Measured {
 
     /// Smallest and largest of `points`, as words.
     fn range(points: &[Point]) -> String {
-        let values = points.iter().map(|point| point.1);
-        let [low, high] =
-            [f64::min, f64::max].map(|of| values.clone().reduce(of).unwrap_or(f64::NAN));
+        let [low, high] = range(points.iter().map(|point| point.1));
         format!("{low:.2} to {high:.2}")
     }
 }
@@ -119,7 +116,7 @@ pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
     measured.command += &format!(" and {}", boxes.command);
     let mut csv = Csv::new("rows,systems,basis,method,ms");
     let mut row = |[rows, systems]: [usize; 2], basis: &str, method: &str, ms: f64| {
-        csv.row([rows.to_string(), systems.to_string(), basis.into(), method.into(), cell(ms)]);
+        csv.row([&rows, &systems, &basis, &method, &cell(ms)]);
     };
     for SolverTimes { rows, systems, mkl, cusparse, neato } in &SOLVER_TIMES {
         let size = [*rows, *systems];
@@ -158,10 +155,10 @@ pub(super) fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let title = format!("NEATO, {kind} of n rows");
     let mut chart = Chart::new(&title, "rows n", "time, ms");
     for method in [SHARED, GLOBAL] {
-        chart.add(MEASURED, method, measured.points(plane, method, |time| Some(time.ms)));
+        chart.add(Basis::Measured, method, measured.points(plane, method, |time| Some(time.ms)));
     }
-    chart.add(From::Published, SHARED, published(plane, |times| Some(times.neato[1])));
-    chart.add(From::Published, GLOBAL, published(plane, |times| Some(times.neato[0])));
+    chart.add(Basis::Published, SHARED, published(plane, |times| Some(times.neato[1])));
+    chart.add(Basis::Published, GLOBAL, published(plane, |times| Some(times.neato[0])));
     let of = |time: &Time| measured.other(time, GLOBAL).map(|ms| ms / time.ms);
     let ratios = measured.points(plane, SHARED, of);
     let Measured { command, machine, .. } = &measured;
@@ -196,20 +193,18 @@ pub(super) fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let title = format!("Time over that of NEATO, {kind} of n rows");
     let mut chart = Chart::new(&title, "rows n", "time over that of NEATO (shared)");
     let others = measured.methods().into_iter().filter(|method| *method != SHARED);
-    let others: Vec<&str> = others.filter(|method| !method.starts_with("cr-sorted")).collect();
-    for method in &others {
+    let others = others.filter(|method| !method.starts_with("cr-sorted"));
+    let mut found = Vec::new();
+    for method in others {
         let of = |time: &Time| measured.other(time, SHARED).map(|ms| time.ms / ms);
-        chart.add(MEASURED, method, measured.points(plane, method, of));
+        let points = measured.points(plane, method, of);
+        found.push(format!("`{method}` {}", Measured::range(&points)));
+        chart.add(Basis::Measured, method, points);
     }
-    chart.add(From::Published, "MKL on 1 core", over(|times| Some(times.mkl[0])));
-    chart.add(From::Published, "MKL on 8 cores", over(|times| Some(times.mkl[1])));
-    chart.add(From::Published, "CUSPARSE", over(|times| times.cusparse));
+    chart.add(Basis::Published, "MKL on 1 core", over(|times| Some(times.mkl[0])));
+    chart.add(Basis::Published, "MKL on 8 cores", over(|times| Some(times.mkl[1])));
+    chart.add(Basis::Published, "CUSPARSE", over(|times| times.cusparse));
     let Measured { command, machine, .. } = &measured;
-    let found = others.iter().map(|method| {
-        let of = |time: &Time| measured.other(time, SHARED).map(|ms| time.ms / ms);
-        format!("`{method}` {}", Measured::range(&measured.points(plane, method, of)))
-    });
-    let found: Vec<_> = found.collect();
     Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
         format!(
             "Relative to NEATO in shared memory, {kind}: MKL on one core {}, on eight {}, CUSPARSE {} (from table 4.1).",
@@ -240,7 +235,7 @@ pub(super) fn sorted(lab: &Lab<'_>) -> Result<Finding> {
             let of = |time: &Time| measured.other(time, "thomas").map(|ms| time.ms / ms);
             let points = measured.points(true, method, of);
             found.push(format!("`{method}` {}", Measured::range(&points)));
-            chart.add(MEASURED, method, points);
+            chart.add(Basis::Measured, method, points);
         }
         let Measured { command, machine, .. } = &measured;
         here += &format!("{command} on {machine}, over `thomas`: {}. ", found.join(", "));

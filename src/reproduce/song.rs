@@ -1,7 +1,7 @@
 //! Scaling of Song et al. 2022: figures 9, 10, 11 and 13.
 
 use super::Basis;
-use super::chart::{Chart, From};
+use super::chart::Chart;
 use super::finding::Finding;
 use super::lab::Lab;
 use super::scaling::Derivative;
@@ -11,7 +11,6 @@ use crate::grid::{Axis, Decomposition};
 use crate::io::plot::Point;
 use crate::model::{Network, Rates, Work, most_cubic, predict};
 
-const MODELLED: From = From::Here(Basis::Modelled);
 /// Points of a block in the weak scaling.
 const BLOCK: usize = 256;
 const METHODS: [(Method, &str); 2] =
@@ -28,23 +27,23 @@ fn differences(lab: &Lab<'_>) -> String {
     )
 }
 
-fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
-    let (rates, network) = (lab.rates(Rates::h200()), Network::FatTree(1.0));
-    Derivative { scheme: "compact6", periodic: true, method, rates, network }
+/// Modelled seconds of 256² lines of `line` points along x, on so many GPUs.
+fn seconds(lab: &Lab<'_>, method: Method, line: usize, gpus: usize) -> Option<f64> {
+    let rates = lab.rates(Rates::h200());
+    let derivative = Derivative { scheme: "compact6", periodic: true, method, rates };
+    derivative.seconds(Axis::X, [line, BLOCK, BLOCK], Decomposition::along(Axis::X, gpus))
 }
 
-/// p T₁ / T_p on p blocks along x, eq. 24.
-fn weak(lab: &Lab<'_>, method: Method, gpus: impl Iterator<Item = usize>) -> Vec<Point> {
-    let derivative = derivative(lab, method);
-    let seconds = |p: usize| {
-        derivative.seconds(
-            Axis::X,
-            [p * BLOCK, BLOCK, BLOCK],
-            Decomposition::along(Axis::X, p).ranks,
-        )
-    };
+/// T₁ / Tₚ, times p where the work `grows` with the number p of GPUs (eq. 24).
+fn speedups(gpus: &[usize], grows: bool, seconds: impl Fn(usize) -> Option<f64>) -> Vec<Point> {
     let Some(one) = seconds(1) else { return Vec::new() };
-    gpus.filter_map(|p| Some((p as f64, p as f64 * one / seconds(p)?))).collect()
+    let work = |p: usize| if grows { p as f64 } else { 1.0 };
+    gpus.iter().filter_map(|&p| Some((p as f64, work(p) * one / seconds(p)?))).collect()
+}
+
+/// Those on p blocks along x.
+fn weak(lab: &Lab<'_>, method: Method, gpus: &[usize]) -> Vec<Point> {
+    speedups(gpus, true, |p| seconds(lab, method, p * BLOCK, p))
 }
 
 /// A point for each on the line of perfect scaling.
@@ -67,21 +66,11 @@ pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
         Chart::new("Strong scaling, lines of 8192 points, 256² of them", "GPUs", "speedup T₁ / Tₚ");
     let mut found = Vec::new();
     for (method, name) in METHODS {
-        let derivative = derivative(lab, method);
-        let seconds = |p: usize| {
-            derivative.seconds(
-                Axis::X,
-                [LINE, BLOCK, BLOCK],
-                Decomposition::along(Axis::X, p).ranks,
-            )
-        };
-        let Some(one) = seconds(1) else { continue };
-        let points: Vec<Point> =
-            gpus.iter().filter_map(|&p| Some((p as f64, one / seconds(p)?))).collect();
+        let points = speedups(&gpus, false, |p| seconds(lab, method, LINE, p));
         found.push(last(name, &points));
-        chart.add(MODELLED, name, points);
+        chart.add(Basis::Modelled, name, points);
     }
-    chart.add(MODELLED, "ideal", ideal(&gpus));
+    chart.add(Basis::Modelled, "ideal", ideal(&gpus));
     Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
         "Speedups for the three indices, in a picture: superlinear at first, across the ideal line at about 32 GPUs, then a plateau where \
          communication takes the time, and a slow decline.",
@@ -102,11 +91,11 @@ pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
         let title = format!("Weak scaling, 256³ points a GPU, {title}");
         let mut chart = Chart::new(&title, "GPUs", "speedup p T₁ / Tₚ");
         for (method, name) in METHODS {
-            let points = weak(lab, method, gpus.iter().copied());
+            let points = weak(lab, method, gpus);
             found.push(last(name, &points));
-            chart.add(MODELLED, name, points);
+            chart.add(Basis::Modelled, name, points);
         }
-        chart.add(MODELLED, "ideal", ideal(gpus));
+        chart.add(Basis::Modelled, "ideal", ideal(gpus));
         let logarithmic = gpus.len() < linear.len();
         charts.push((picture, chart.logarithmic([logarithmic; 2])));
     }
@@ -124,11 +113,11 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
     let worst: Vec<usize> = best.iter().map(|p| p - 1).collect();
     let mut chart =
         Chart::new("Weak scaling by pcr, best and worst numbers", "GPUs", "speedup p T₁ / Tₚ");
-    let [powers, before] = [&best, &worst].map(|gpus| weak(lab, Method::Pcr, gpus.iter().copied()));
+    let [powers, before] = [&best, &worst].map(|gpus| weak(lab, Method::Pcr, gpus));
     let found = [last("2ⁿ:", &powers), last("2ⁿ − 1:", &before)].join("; ");
-    chart.add(MODELLED, "2ⁿ", powers);
-    chart.add(MODELLED, "2ⁿ − 1", before);
-    chart.add(MODELLED, "ideal", ideal(&best));
+    chart.add(Basis::Modelled, "2ⁿ", powers);
+    chart.add(Basis::Modelled, "2ⁿ − 1", before);
+    chart.add(Basis::Modelled, "ideal", ideal(&best));
     Ok(Finding::charts(&[("", chart)]).saying(
         "Two straight lines of different slope, in a picture: with 2ⁿ − 1 GPUs every level has an odd number of rows, so that each detaches \
          one and reattaches it in the end.",
@@ -141,7 +130,6 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
 pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
     let config = lab.input("taylor-green", &["scheme.derivative=compact6"])?;
     let (rates, network) = (lab.rates(Rates::h200()), Network::FatTree(1.0));
-    let mut charts = Vec::new();
     let mut found = Vec::new();
     let seconds = |method: Method, p: usize| {
         let cut = most_cubic(p, [BLOCK; 3]);
@@ -150,23 +138,21 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
     };
     let mut chart =
         Chart::new("Weak scaling of Taylor-Green, 256³ points a GPU", "GPUs", "speedup p T₁ / Tₚ");
-    let counts = |first: usize| (0..=9).map(move |k| first << k).filter(|p| *p <= 3072);
+    let counts = |first: usize| -> Vec<usize> {
+        (0..=9).map(|k| first << k).filter(|p| *p <= 3072).collect()
+    };
     for (method, of) in METHODS {
         for (first, what) in [(4, "4·2ⁿ"), (6, "6·2ⁿ")] {
-            let Some(one) = seconds(method, 1) else { continue };
-            let points: Vec<Point> = counts(first)
-                .filter_map(|p| Some((p as f64, p as f64 * one / seconds(method, p)?)))
-                .collect();
+            let points = speedups(&counts(first), true, |p| seconds(method, p));
             let name = format!("{of} {what}");
             found.push(last(&name, &points));
-            chart.add(MODELLED, &name, points);
+            chart.add(Basis::Modelled, &name, points);
         }
     }
-    let mut all: Vec<usize> = counts(4).chain(counts(6)).collect();
+    let mut all = [counts(4), counts(6)].concat();
     all.sort_unstable();
-    chart.add(MODELLED, "ideal", ideal(&all));
-    charts.push(("", chart.logarithmic([true; 2])));
-    Ok(Finding::charts(&charts).saying(
+    chart.add(Basis::Modelled, "ideal", ideal(&all));
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
         "Weak scaling of a Navier-Stokes solver on the Taylor-Green vortex with 4·2ⁿ and 6·2ⁿ GPUs, in a picture: excellent up to 3072, \
          better than the solver alone, since the grid is cut along three axes.",
         format!(

@@ -187,36 +187,57 @@ fn points(scaling: &str, own: [usize; 3], grid: [usize; 3]) -> (&'static str, St
     if scaling == "weak" { ("points", shape(own)) } else { ("grid", shape(grid)) }
 }
 
+/// Seconds by their names, which stand under `key` in a file.
+struct Times<'a> {
+    path: &'a Path,
+    key: &'a str,
+    seconds: &'a BTreeMap<String, f64>,
+}
+
+impl Times<'_> {
+    fn get(&self, name: &str, least: f64) -> Result<f64> {
+        let key = format!("{}.{name}", self.key);
+        number(self.path, &key, self.seconds.get(name).copied(), least)
+    }
+
+    fn each<const N: usize>(&self, names: [&str; N]) -> Result<[f64; N]> {
+        let mut all = [0.0; N];
+        for (one, name) in all.iter_mut().zip(names) {
+            *one = self.get(name, 0.0)?;
+        }
+        Ok(all)
+    }
+
+    /// Of the phases, and of messages along the axes; none of files of versions that did not tell them apart.
+    fn phases(&self) -> Result<([f64; 4], Option<[f64; 3]>)> {
+        let is_told = ALONG.into_iter().any(|name| self.seconds.contains_key(name));
+        Ok((self.each(PHASES)?, is_told.then(|| self.each(ALONG)).transpose()?))
+    }
+}
+
+/// Shorter than any time.
+const ABOVE: f64 = f64::MIN_POSITIVE;
+
 /// The measured time, and the predicted one where there is one.
 fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
-    let time = |key: &str, value: Option<f64>, least: f64| number(path, key, value, least);
-    let phase = |name: &str| {
-        let median = row.phase_seconds.get(name).map(|spread| spread.median);
-        time(&format!("phase_seconds.{name}"), median, 0.0)
-    };
-    let phases = each(PHASES, phase)?;
-    let along = by_axis(|name| row.phase_seconds.contains_key(name), phase)?;
-    let above = f64::MIN_POSITIVE;
+    let medians = row.phase_seconds.iter().map(|(name, spread)| (name.clone(), spread.median));
+    let times = Times { path, key: "phase_seconds", seconds: &medians.collect() };
+    let (phases, along) = times.phases()?;
     let measured = Step {
         basis: Basis::Measured,
         file: path.into(),
         ranks: ranks(path, row.ranks)?,
         decomposition: row.decomposition,
-        seconds: time("seconds.median", Some(row.seconds.median), above)?,
-        fastest: Some(time("seconds.min", Some(row.seconds.min), above)?),
+        seconds: number(path, "seconds.median", Some(row.seconds.median), ABOVE)?,
+        fastest: Some(number(path, "seconds.min", Some(row.seconds.min), ABOVE)?),
         phases,
         along,
     };
     let mut steps = vec![measured.clone()];
     if !row.predicted_seconds.is_empty() {
-        let seconds = |name: &str, least| {
-            let value = row.predicted_seconds.get(name).copied();
-            time(&format!("predicted_seconds.{name}"), value, least)
-        };
-        let phases = each(PHASES, |name| seconds(name, 0.0))?;
-        let is_there = |name: &str| row.predicted_seconds.contains_key(name);
-        let along = by_axis(is_there, |name| seconds(name, 0.0))?;
-        let (basis, seconds) = (Basis::Predicted, seconds("all", above)?);
+        let times = Times { path, key: "predicted_seconds", seconds: &row.predicted_seconds };
+        let ((phases, along), seconds) = (times.phases()?, times.get("all", ABOVE)?);
+        let basis = Basis::Predicted;
         steps.push(Step { basis, seconds, fastest: None, phases, along, ..measured });
     }
     Ok(steps)
@@ -228,13 +249,8 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
     let mut steps = Vec::new();
     for row in model.rows {
         let Some(prediction) = row.prediction else { continue };
-        let seconds = |name: &str, least| {
-            let key = format!("prediction.{name}");
-            number(path, &key, prediction.get(name).copied(), least)
-        };
-        let phases = each(PHASES, |name| seconds(name, 0.0))?;
-        let is_there = |name: &str| prediction.contains_key(name);
-        let along = by_axis(is_there, |name| seconds(name, 0.0))?;
+        let times = Times { path, key: "prediction", seconds: &prediction };
+        let (phases, along) = times.phases()?;
         let ranks = ranks(path, row.ranks)?;
         let own = std::array::from_fn(|a| row.points[a] / row.decomposition[a].max(1));
         facts = vec![
@@ -248,7 +264,7 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
             file: path.into(),
             ranks,
             decomposition: row.decomposition,
-            seconds: seconds("step_seconds", f64::MIN_POSITIVE)?,
+            seconds: times.get("step_seconds", ABOVE)?,
             fastest: None,
             phases,
             along,
@@ -258,26 +274,6 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
         true => Err(foreign(path, &"no predictions")),
         false => Ok(Part { scaling: scaling.into(), steps, facts, notes: Vec::new() }),
     }
-}
-
-/// The seconds of every name.
-fn each<const N: usize>(
-    names: [&str; N],
-    seconds: impl Fn(&str) -> Result<f64>,
-) -> Result<[f64; N]> {
-    let mut all = [0.0; N];
-    for (one, name) in all.iter_mut().zip(names) {
-        *one = seconds(name)?;
-    }
-    Ok(all)
-}
-
-/// Those of messages along the axes; none of files of versions that did not tell them apart.
-fn by_axis(
-    is_there: impl Fn(&str) -> bool,
-    seconds: impl Fn(&str) -> Result<f64>,
-) -> Result<Option<[f64; 3]>> {
-    ALONG.into_iter().any(is_there).then(|| each(ALONG, seconds)).transpose()
 }
 
 fn ranks(path: &Path, ranks: usize) -> Result<usize> {

@@ -10,34 +10,18 @@ mod series;
 
 pub use options::PlotScalingOptions;
 
-use std::fmt;
-use std::path::PathBuf;
-
 use crate::error::Result;
-use series::Study;
 
-/// What was drawn. Its [`Display`](fmt::Display) is a table for each kind of scaling, what has to be known to read it, and the
-/// names of the files.
-pub struct Scaling {
-    studies: Vec<Study>,
-    files: Vec<PathBuf>,
-}
-
-/// Read the files of `options`, and write pictures and a CSV.
+/// Read the files of `options`, and write pictures and a CSV. Returns a table for each kind of scaling, what has to be known to read it,
+/// and the names of the files, a line each.
 ///
 /// # Errors
 /// Where a file is not what those commands print, where files cannot be compared, where efficiencies have no base, and where
 /// somebody else's file would be replaced.
-pub fn plot_scaling(options: &PlotScalingOptions) -> Result<Scaling> {
+pub fn plot_scaling(options: &PlotScalingOptions) -> Result<String> {
     let read = file::read(&options.files)?;
     let studies = series::studies(read, options.base)?;
     let files = output::write(&studies, options)?;
-    Ok(Scaling { studies, files })
-}
-
-impl fmt::Display for Scaling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.studies.iter().try_for_each(|study| writeln!(f, "{study}"))?;
-        self.files.iter().try_for_each(|file| writeln!(f, "{}", file.display()))
-    }
+    let tables = studies.iter().map(|study| format!("{study}\n"));
+    Ok(tables.chain(files.iter().map(|file| format!("{}\n", file.display()))).collect())
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use super::file::{ALONG, PHASES, Step};
+use super::file::{ALONG, Basis, PHASES, Step};
 use super::options::PlotScalingOptions;
 use super::series::{MOST_MODELLED, Series, Study, in_words};
 use crate::error::Result;
@@ -103,9 +103,9 @@ impl Study {
     fn efficiencies(&self) -> String {
         let mut modelled = MODELLED.into_iter();
         let curve = |series: &Series| {
-            let line = match series.is_measured {
-                true => Some(Line::Measured(0)),
-                false => modelled.next(),
+            let line = match series.basis {
+                Basis::Measured => Some(Line::Measured(0)),
+                _ => modelled.next(),
             };
             let point =
                 |step: &Step| (step.ranks as f64, 100.0 * series.efficiency(self.scaling, step));
@@ -129,7 +129,7 @@ impl Study {
             let parts = parts(step).map(|seconds| 1e3 * seconds).to_vec();
             Bar {
                 stroke: Some(1e3 * step.seconds),
-                pale: !series.is_measured,
+                pale: series.basis != Basis::Measured,
                 ..Bar::new(label, parts)
             }
         };
@@ -151,13 +151,8 @@ impl Display for Study {
             "none" => format!("{}, threads a rank: {}", self.fact("cpu"), self.fact("threads")),
             device => device.to_string(),
         };
-        writeln!(
-            f,
-            "{}, {}, {}; {threads}",
-            self.title(),
-            self.fact("scheme"),
-            self.fact("precision")
-        )?;
+        let [scheme, precision] = ["scheme", "precision"].map(|name| self.fact(name));
+        writeln!(f, "{}, {scheme}, {precision}; {threads}", self.title())?;
         writeln!(
             f,
             "medians; times of phases are those with nothing else to do meanwhile; efficiency relative to {}",

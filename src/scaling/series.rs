@@ -29,9 +29,7 @@ pub(super) struct Study {
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: String,
-    pub(super) is_measured: bool,
-    /// Whether jobs predicted it beside what they measured.
-    is_beside: bool,
+    pub(super) basis: Basis,
     /// By the number of ranks.
     pub(super) steps: Vec<Step>,
     /// The time of the base for as much work a rank.
@@ -109,7 +107,10 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
             "model one method on one network, as with `kolmo model --method neighbour --network fat-tree --json`",
         ));
     }
-    let mut found: Vec<Series> = Vec::new();
+    // The first group is what was measured, and has a step.
+    let fewest = groups.values().find_map(|steps| steps.keys().next().copied()).unwrap_or(1);
+    let base = base.map_or(fewest, |base| base as usize);
+    let mut series = Vec::new();
     for ((basis, file), steps) in groups {
         let name = match (&basis, file.filter(|_| several)) {
             (Basis::Measured, _) => "measured".into(),
@@ -117,38 +118,26 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
             (Basis::Modelled(name), None) => format!("modelled, {name}"),
             (Basis::Modelled(name), Some(file)) => format!("modelled, {name}, {}", file.display()),
         };
-        let (is_measured, is_beside) = (basis == Basis::Measured, basis == Basis::Predicted);
-        let steps = steps.into_values().collect();
-        found.push(Series { name, is_measured, is_beside, steps, base: f64::NAN });
-    }
-    // The first series is what was measured, and has a step.
-    let fewest = found[0].steps[0].ranks;
-    let base = base.map_or(fewest, |base| base as usize);
-    let mut series = Vec::new();
-    for one in found {
-        match one.steps.iter().find(|step| step.ranks == base).map(|step| cost(scaling, step)) {
-            Some(base) => series.push(Series { base, ..one }),
-            // The job could not predict, and said why.
-            None if one.is_beside => {
-                notes.push(format!(
-                    "note: not drawn: {}, without one on {}",
-                    one.name,
-                    in_words(base)
-                ));
+        match steps.get(&base).map(|step| cost(scaling, step)) {
+            Some(base) => {
+                series.push(Series { name, basis, steps: steps.into_values().collect(), base });
             }
-            None => return Err(baseless(base, &one)),
+            // The job could not predict, and said why.
+            None if basis == Basis::Predicted => {
+                notes.push(format!("note: not drawn: {name}, without one on {}", in_words(base)));
+            }
+            None => return Err(baseless(base, &name, steps.keys())),
         }
     }
     Ok(Study { scaling, base, facts: first.facts.clone(), series, notes })
 }
 
-fn baseless(base: usize, series: &Series) -> Error {
-    let numbers: Vec<_> = series.steps.iter().map(|step| step.ranks.to_string()).collect();
+fn baseless<'a>(base: usize, name: &str, ranks: impl Iterator<Item = &'a usize>) -> Error {
+    let numbers: Vec<_> = ranks.map(usize::to_string).collect();
     refused(
         format!(
-            "efficiencies are relative to {}, and of those {} there is no time",
-            in_words(base),
-            series.name
+            "efficiencies are relative to {}, and of those {name} there is no time",
+            in_words(base)
         ),
         format!("there is one for {}; choose with `--base`, or add {base}", numbers.join(", ")),
     )

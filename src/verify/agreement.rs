@@ -3,7 +3,7 @@
 
 use super::check::{Check, distance, float, largest, worse};
 use super::fields::Run;
-use super::setup::{Forms, Setup};
+use super::setup::{FILTER, Forms, Setup};
 use crate::backend::{ComputeConfig, RightHandSide, Simd};
 use crate::config::Config;
 use crate::engine::distributed::Method;
@@ -28,7 +28,6 @@ const STEPS: usize = 3;
 const METHODS: [Option<Method>; 5] =
     [None, Some(Method::Pcr), Some(Method::Gather), Some(Method::Chain), Some(Method::Transpose)];
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let spread = setup.is_device() || setup.comm.size() > 1;
@@ -39,24 +38,22 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
             if skip || !setup.has(precision) {
                 continue;
             }
-            let mut config = config(setup, &forms, shape, precision)?;
+            let mut config =
+                setup.config("taylor-green", shape, &flow(&forms, precision, FILTER))?;
             if spread {
                 config.compute.distributed =
                     METHODS[at % METHODS.len()].filter(|_| setup.comm.size() > 1);
-                checks.push(place(setup, &config, &forms)?);
+                let (mut here, mut host) = (setup.start(&config)?, setup.reference(&config)?);
+                checks.push(agreed(&config, &forms, "host", &mut here, &mut host)?);
             } else {
                 checks.extend(ways(setup, &config, &forms)?);
             }
         }
     }
     let forms = Forms::default();
-    let mut set = flow(&forms, Precision::F64);
     // A compiler for the host takes minutes over kernels of whole sweeps, but less where no operator solves a system.
-    set.push(match setup.quick {
-        true => "scheme.derivative=explicit4".into(),
-        false => FILTER.into(),
-    });
-    let config = setup.config("taylor-green", SHORT, &set)?;
+    let key = if setup.quick { "scheme.derivative=explicit4" } else { FILTER };
+    let config = setup.config("taylor-green", SHORT, &flow(&forms, Precision::F64, key))?;
     if let Some(mut here) = setup.other_shape(&config)? {
         let mut host = setup.reference(&config)?;
         checks.push(agreed(&config, &forms, "host/other-shape", &mut here, &mut host)?);
@@ -79,24 +76,10 @@ fn cases(setup: &Setup) -> Vec<(Forms, [usize; 3])> {
     }
 }
 
-fn config(setup: &Setup, forms: &Forms, shape: [usize; 3], precision: Precision) -> Result<Config> {
-    let set = [flow(forms, precision), vec![FILTER.into()]].concat();
-    setup.config("taylor-green", shape, &set)
-}
-
-/// Keys of a flow in which every term counts.
-fn flow(forms: &Forms, precision: Precision) -> Vec<String> {
-    let flow = ["case.mach=0.4".into(), "case.reynolds=100".into()];
-    let precision = [format!("compute.precision={}", precision.name())];
-    [forms.keys().as_slice(), &flow, &precision].concat()
-}
-
-const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
-
-/// The asked-for place against the host alone.
-fn place(setup: &Setup, config: &Config, forms: &Forms) -> Result<Check> {
-    let (mut here, mut host) = (setup.start(config)?, setup.reference(config)?);
-    agreed(config, forms, "host", &mut here, &mut host)
+/// Keys of a flow in which every term counts, and one `more`.
+fn flow(forms: &Forms, precision: Precision, more: &str) -> Vec<String> {
+    let precision = format!("compute.precision={}", precision.name());
+    forms.with(&["case.mach=0.4", "case.reynolds=100", &precision, more])
 }
 
 /// Ways to compute it on one host.
@@ -146,11 +129,11 @@ fn agreed(
         config.compute.distributed.map_or(String::new(), |method| format!("/{}", method.name()));
     Ok(Check::at_most(
         format!("{other}/{x}x{y}x{z}/{}/{}{method}", forms.name(), precision.name()),
-        format!("{STEPS} steps and diagnostics against {other}"),
         off,
         precision.epsilon() * ROUNDINGS * float(STEPS),
-        "same formulas in another order: round-off",
-    ))
+    )
+    .shows(format!("{STEPS} steps and diagnostics against {other}"))
+    .source("same formulas in another order: round-off"))
 }
 
 /// Roundings a step in units of the largest value: six stages, each with some ten terms of all axes that add up, times the norm

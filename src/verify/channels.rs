@@ -1,13 +1,12 @@
 //! Channels: the exact profile between two plates, and the mass flux that a pressure gradient holds.
 
-use super::check::{Check, distance, float, order, worse};
+use super::check::{Check, Fall, distance_of_all, float, worse};
 use super::setup::Setup;
 use crate::error::Result;
 
 /// Points from wall to wall: every rank has five.
 const POINTS: usize = 45;
 
-/// The checks of channels.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = held(setup)?;
     checks.push(converges(setup)?);
@@ -18,8 +17,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 /// 2 and 4.
 fn held(setup: &Setup) -> Result<Vec<Check>> {
     const STEPS: usize = 50;
-    let force = ["forcing.kind=pressure-gradient", "forcing.mass_flux=constant"];
-    let set = force.map(String::from);
+    let set = ["forcing.kind=pressure-gradient", "forcing.mass_flux=constant"];
     let mut run = setup.run("poiseuille-flow", [1, POINTS, 1], &set)?;
     let gas = setup.config("poiseuille-flow", [1, POINTS, 1], &set)?.gas;
     let start = run.state()?;
@@ -33,53 +31,41 @@ fn held(setup: &Setup) -> Result<Vec<Check>> {
     }
     let dt = run.simulation.time() / float(STEPS);
     let end = run.state()?;
-    let changed = start.iter().zip(&end).map(|(a, b)| distance(a, b)).fold(0.0, worse);
+    let changed = distance_of_all(&start, &end);
     // ρE, at rest, and what a step adds of its round-off.
     let unit = gas.reference_pressure() / (gas.gamma - 1.0) * f64::EPSILON;
     Ok(vec![
-        Check::at_most(
-            "poiseuille",
-            "Poiseuille flow driven at constant mass flux stays as it is",
-            changed,
-            float(STEPS) * unit,
-            "the closed second derivative is exact on polynomials of fourth degree; round-off",
-        ),
-        Check::at_most(
-            "mass-flux",
-            format!("the mass flux after each of {STEPS} steps"),
-            moved,
-            20.0 * f64::EPSILON,
-            "round-off of a step and of a sum: a deviation decays",
-        ),
-        Check::at_most(
-            "pressure-gradient",
-            "the pressure gradient that holds it is 2/Re",
-            off,
-            20.0 * f64::EPSILON / dt,
-            "the round-off of the mass flux over a step",
-        ),
+        Check::at_most("poiseuille", changed, float(STEPS) * unit)
+            .shows("Poiseuille flow driven at constant mass flux stays as it is")
+            .source(
+                "the closed second derivative is exact on polynomials of fourth degree; round-off",
+            ),
+        Check::at_most("mass-flux", moved, 20.0 * f64::EPSILON)
+            .shows(format!("the mass flux after each of {STEPS} steps"))
+            .source("round-off of a step and of a sum: a deviation decays"),
+        Check::at_most("pressure-gradient", off, 20.0 * f64::EPSILON / dt)
+            .shows("the pressure gradient that holds it is 2/Re")
+            .source("the round-off of the mass flux over a step"),
     ])
 }
 
 /// With nested first derivatives the profile is one of their own.
 fn converges(setup: &Setup) -> Result<Check> {
-    let set = ["scheme.viscous=conservative".to_string(), "case.reynolds=10".into()];
-    let mut errors = Vec::new();
-    for n in [POINTS, 2 * POINTS - 1] {
+    let set = ["scheme.viscous=conservative", "case.reynolds=10"];
+    let fall = Fall::between([POINTS, 2 * POINTS - 1], |n| {
         let mut run = setup.run("poiseuille-flow", [1, n, 1], &set)?;
         run.advance(1.0)?;
-        let error = run.simulation.error()?.map_or(f64::NAN, |[_, most]| most);
-        errors.push((2.0 / float(n - 1), error));
-    }
-    let (found, error) = (order(errors[0], errors[1]), errors[1].1);
+        Ok((2.0 / float(n - 1), run.error()?[1]))
+    })?;
+    let Fall { error, order: found, .. } = fall;
     let (wanted, reach) = super::walls::at_wall("compact6", "conservative");
     Ok(Check::at_most(
         "poiseuille-conservative",
-        format!(
-            "Poiseuille flow converges at order {wanted} with nested derivatives: {found:.2}, {error:.1e} in ρ"
-        ),
         (f64::from(wanted) - found).max(0.0),
         reach / (float(POINTS - 1) * std::f64::consts::LN_2),
-        "rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series",
+    )
+    .shows(format!(
+        "Poiseuille flow converges at order {wanted} with nested derivatives: {found:.2}, {error:.1e} in ρ"
     ))
+    .source("rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series"))
 }

@@ -1,6 +1,6 @@
 //! Derivatives between two ends: exact for polynomials of the degree that the rows have as their order, and of that order.
 
-use super::check::{Check, distance, float, largest, order, worse};
+use super::check::{Check, Fall, distance, float, largest, worse};
 use super::setup::Setup;
 use crate::engine::{LineOperator, LineOperators, Op, closed_min_points};
 use crate::error::Result;
@@ -35,12 +35,8 @@ fn rows(closure: &Closure) -> Check {
     let mut worst = 0.0;
     for (at, row) in closure.rows.iter().enumerate() {
         for m in 0..row.order.cast_signed() + derivative {
-            let slope = |x: f64| match (derivative, m) {
-                (1, 0) | (2, 0 | 1) => 0.0,
-                (1, m) => f64::from(m) * x.powi(m - 1),
-                (_, m) => f64::from(m * (m - 1)) * x.powi(m - 2),
-            };
-            let left = row.lhs.iter().map(|&(d, weight)| weight * slope(offset(d)));
+            let slope = |x: f64| derivative_of_power(derivative, m, x);
+            let left = row.lhs.iter().map(|&(d, weight)| weight * slope(d as f64));
             let right =
                 row.rhs.iter().enumerate().map(|(n, w)| -w * (float(n) - float(at)).powi(m));
             let terms: Vec<f64> = std::iter::once(slope(0.0)).chain(left).chain(right).collect();
@@ -51,18 +47,18 @@ fn rows(closure: &Closure) -> Check {
         }
     }
     let orders: Vec<String> = closure.rows.iter().map(|row| row.order.to_string()).collect();
-    Check::at_most(
-        format!("{}-rows", closure.name),
-        format!("rows of {} have orders {}", closure.name, orders.join(", ")),
-        worst,
-        4.0 * f64::EPSILON,
-        format!("{}; Taylor conditions, round-off of the weights", closure.source),
-    )
+    Check::at_most(format!("{}-rows", closure.name), worst, 4.0 * f64::EPSILON)
+        .shows(format!("rows of {} have orders {}", closure.name, orders.join(", ")))
+        .source(format!("{}; Taylor conditions, round-off of the weights", closure.source))
 }
 
-/// A small whole number as a real one.
-fn offset(d: isize) -> f64 {
-    d as f64
+/// The first or second `derivative` of xᵐ.
+fn derivative_of_power(derivative: i32, m: i32, x: f64) -> f64 {
+    match (derivative, m) {
+        (1, 0) | (2, 0 | 1) => 0.0,
+        (1, m) => f64::from(m) * x.powi(m - 1),
+        (_, m) => f64::from(m * (m - 1)) * x.powi(m - 2),
+    }
 }
 
 /// Order of the operator: that of its worst row.
@@ -77,14 +73,14 @@ fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
     let wanted = if by_parts { scheme.order / 2 } else { scheme.order - 1 }.min(3);
     Check::at_most(
         format!("{}-ends", scheme.name),
-        format!(
-            "rows of {} at the ends of {} have order {wanted} at least",
-            closure.name, scheme.name
-        ),
         f64::from(wanted) - f64::from(lowest(scheme, closure)),
         0.0,
-        "fourth order in all (Gustafsson 1975), or what a diagonal norm leaves (Kreiss and Scherer 1974)",
     )
+    .shows(format!(
+        "rows of {} at the ends of {} have order {wanted} at least",
+        closure.name, scheme.name
+    ))
+    .source("fourth order in all (Gustafsson 1975), or what a diagonal norm leaves (Kreiss and Scherer 1974)")
 }
 
 fn operator(
@@ -124,11 +120,11 @@ fn by_parts(scheme: &Scheme, closure: &Closure) -> Check {
     let all = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
     Check::at_most(
         format!("{}-by-parts", scheme.name),
-        format!("{} at the ends of {} sums by parts", closure.name, scheme.name),
         all.map(|(i, j)| off(i, j)).fold(0.0, worse),
         8.0 * f64::EPSILON * inverse_norm(&operator),
-        format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source),
     )
+    .shows(format!("{} at the ends of {} sums by parts", closure.name, scheme.name))
+    .source(format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source))
 }
 
 /// A first derivative of order p is exact for polynomials of degree p, a second one for those of degree p + 1.
@@ -142,25 +138,19 @@ fn exactness(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> R
     let mut off = 0.0;
     for m in 0..=degree {
         let f: Vec<f64> = x.iter().map(|x| (h * x).powi(m)).collect();
-        let exact = |x: &f64| match (derivative, m) {
-            (1, 0) | (2, 0 | 1) => 0.0,
-            (1, m) => f64::from(m) * (h * x).powi(m - 1),
-            (_, m) => f64::from(m * (m - 1)) * (h * x).powi(m - 2),
-        };
-        let exact: Vec<f64> = x.iter().map(exact).collect();
+        let exact: Vec<f64> = x.iter().map(|x| derivative_of_power(derivative, m, h * x)).collect();
         off = worse(off, distance(&place.apply(&operators, axis, op, &f)?, &exact));
     }
     // Round-off of the right-hand sides, which the solve passes on with the norm of the inverse.
     let rows = closure.rows.iter().map(|row| row.rhs.iter().map(|weight| weight.abs()).sum());
     let size = rows.fold(4.0, f64::max) / h.powi(derivative);
     let bound = 8.0 * f64::EPSILON * size * inverse_norm(operators.get(axis, op));
-    Ok(Check::at_most(
-        format!("{}-exact", scheme.name),
-        format!("{} at the ends of {} is exact for degree {degree}", closure.name, scheme.name),
-        off,
-        bound,
-        format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source),
-    ))
+    Ok(Check::at_most(format!("{}-exact", scheme.name), off, bound)
+        .shows(format!(
+            "{} at the ends of {} is exact for degree {degree}",
+            closure.name, scheme.name
+        ))
+        .source(format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source)))
 }
 
 /// ‖A⁻¹‖, the largest sum of absolute values of a row.
@@ -180,25 +170,23 @@ fn inverse_norm(operator: &LineOperator) -> f64 {
 /// point between them, and exp differs by a factor of exp(w h) there.
 fn slope(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> Result<Check> {
     let formal = f64::from(lowest(scheme, closure));
-    let error = |intervals: usize| -> Result<(f64, f64)> {
+    let coarse = if lowest(scheme, closure) < 5 { 48 } else { 32 };
+    let Fall { h, order, .. } = Fall::between([coarse, 2 * coarse], |intervals| {
         let (n, h) = (intervals + 1, 1.0 / float(intervals));
         let (op, operators) = operator(scheme, closure, axis, n, h);
         let (place, x) = setup.one_line(axis, n)?;
         let exact: Vec<f64> = x.iter().map(|x| (h * x).exp()).collect();
         Ok((h, distance(&place.apply(&operators, axis, op, &exact)?, &exact)))
-    };
-    let coarse = if lowest(scheme, closure) < 5 { 48 } else { 32 };
-    let (coarse, fine) = (error(coarse)?, error(2 * coarse)?);
-    let slope = order(coarse, fine);
+    })?;
     let reach = closure.rows.iter().map(|row| row.rhs.len()).max().unwrap_or(0) - 1;
     Ok(Check::at_most(
         format!("{}-order", scheme.name),
-        format!(
-            "order of {} at the ends of {} is {formal}: found {slope:.3}",
-            closure.name, scheme.name
-        ),
-        (slope - formal).abs(),
-        float(reach) * coarse.0 / std::f64::consts::LN_2,
-        format!("{}; remainder of Taylor's series over the row", closure.source),
+        (order - formal).abs(),
+        float(reach) * h / std::f64::consts::LN_2,
+    )
+    .shows(format!(
+        "order of {} at the ends of {} is {formal}: found {order:.3}",
+        closure.name, scheme.name
     ))
+    .source(format!("{}; remainder of Taylor's series over the row", closure.source)))
 }

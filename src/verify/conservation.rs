@@ -1,7 +1,7 @@
 //! What the discrete equations keep: mass, momentum, total energy; kinetic energy under convection; the budget of it.
 
 use super::check::{Check, float, largest, worse};
-use super::setup::{CONVECTION, Forms, Setup, VISCOUS};
+use super::setup::{CONVECTION, FILTER, Forms, Setup, VISCOUS};
 use crate::error::Result;
 use crate::physics::TermGroup;
 use crate::splitmix::{STEP, mixed, unit};
@@ -9,9 +9,7 @@ use crate::splitmix::{STEP, mixed, unit};
 /// Forms of convection that preserve kinetic energy (Feiereisen et al. 1981; Coppola et al. 2019).
 pub(super) const PRESERVING: [&str; 2] = ["feiereisen", "kennedy-gruber"];
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let few = setup.is_brief();
     let default = Forms::default();
     let mut checks = Vec::new();
     // The split pressure makes total energy of the kinetic energy that convection makes: it conserves with forms that make none.
@@ -20,19 +18,18 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         (forms.law == "constant" || forms.viscous != "laplacian")
             && (forms.energy != "split-pressure" || preserving(forms))
     };
-    let forms = if few { vec![default] } else { Forms::pairs() };
-    for forms in forms.iter().filter(|forms| conservative(forms)) {
+    for forms in setup.pairs().iter().filter(|forms| conservative(forms)) {
         checks.push(conserves(setup, forms)?);
     }
-    for convection in PRESERVING.into_iter().filter(|name| !few || *name == default.convection) {
+    for convection in setup.each(&PRESERVING, default.convection) {
         checks.push(preserves(setup, convection)?);
     }
-    for convection in CONVECTION.into_iter().filter(|name| !few || *name == default.convection) {
-        for viscous in VISCOUS.into_iter().filter(|name| !few || *name == default.viscous) {
+    for convection in setup.each(&CONVECTION, default.convection) {
+        for viscous in setup.each(&VISCOUS, default.viscous) {
             checks.push(budget(setup, &Forms { convection, viscous, ..default })?);
         }
     }
-    if !few {
+    if !setup.is_brief() {
         checks.push(rate(setup)?);
     }
     Ok(checks)
@@ -56,12 +53,8 @@ pub fn totals(state: &[Vec<f64>]) -> Vec<f64> {
 fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
     const STAGES: usize = 3;
     let steps = if setup.quick { 100 } else { 1000 };
-    let set = [
-        forms.keys().as_slice(),
-        &["case.reynolds=100".into(), "case.mach=0.1".into(), "time.integrator=williamson3".into()],
-        &["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into()],
-    ]
-    .concat();
+    let keys = ["case.reynolds=100", "case.mach=0.1", "time.integrator=williamson3", FILTER];
+    let set = forms.with(&keys);
     let mut run = setup.run("taylor-green", [10, 12, 14], &set)?;
     let before = totals(&run.state()?);
     run.steps(steps)?;
@@ -71,16 +64,19 @@ fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
     let drift = [moved(0) / before[0], moved(1), moved(2), moved(3), moved(4) / before[4]];
     Ok(Check::at_most(
         format!("totals/{}", forms.name()),
-        format!("mass, momentum and total energy after {steps} steps, with a filter"),
         drift.into_iter().fold(0.0, worse),
         f64::EPSILON * float(steps * STAGES),
-        "telescoping sums on periodic lines; one rounding a stage",
-    ))
+    )
+    .shows(format!("mass, momentum and total energy after {steps} steps, with a filter"))
+    .source("telescoping sums on periodic lines; one rounding a stage"))
 }
 
-/// Noise in [−1, 1): what quantity number `of` is at a point, the same on every machine and rank.
-pub(super) fn noise(at: usize, of: u64) -> f64 {
-    2.0 * unit(mixed((at as u64 * 5 + of + 1).wrapping_mul(STEP))) - 1.0
+/// (ρ, u, v, w, p) and a scalar of white noise at a point, the same on every machine and rank.
+pub(super) fn white_noise([nx, ny, _]: [usize; 3], [i, j, k]: [usize; 3]) -> [f64; 6] {
+    let at = i + nx * (j + ny * k);
+    let noise = |of: u64| 2.0 * unit(mixed((at as u64 * 5 + of + 1).wrapping_mul(STEP))) - 1.0;
+    let [rho, u, v, w, p, phi] = [0, 1, 2, 3, 4, 1 << 32].map(noise);
+    [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p), phi]
 }
 
 /// |Σ (u·M − ½ u·u C)| / Σ |terms| of the convective terms `rate` of mass, C, and momentum, M, of U.
@@ -101,32 +97,23 @@ pub fn production(state: &[&[f64]], rate: &[Vec<f64>]) -> f64 {
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let forms = Forms { convection, ..Forms::default() };
     let points = [12, 14, 16];
-    let mut run = setup.run("taylor-green", points, &forms.keys())?;
-    run.set(|[i, j, k], _| {
-        let at = i + points[0] * (j + points[1] * k);
-        let [rho, u, v, w, p] = [0, 1, 2, 3, 4].map(|of| noise(at, of));
-        [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p)]
-    })?;
+    let mut run = setup.run("taylor-green", points, &forms.with(&[]))?;
+    run.set(|index, _| white_noise(points, index))?;
     let (state, rate) = (run.state()?, run.terms(TermGroup::Convection)?);
     let state: Vec<&[f64]> = state.iter().map(Vec::as_slice).collect();
     Ok(Check::at_most(
         format!("kinetic-energy/{convection}"),
-        "convection neither makes nor destroys kinetic energy, white noise in every variable",
         production(&state, &rate),
         // Roundings of some ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
-        "Feiereisen et al. 1981; Coppola et al. 2019; round-off",
-    ))
+    )
+    .shows("convection neither makes nor destroys kinetic energy, white noise in every variable")
+    .source("Feiereisen et al. 1981; Coppola et al. 2019; round-off"))
 }
 
 /// The terms of the kinetic-energy budget add up.
 fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
-    let set = [
-        forms.keys().as_slice(),
-        &["case.mach=0.4".into(), "case.reynolds=50".into()],
-        &["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into()],
-    ]
-    .concat();
+    let set = forms.with(&["case.mach=0.4", "case.reynolds=50", FILTER]);
     let mut run = setup.run("taylor-green", [12, 14, 16], &set)?;
     run.steps(12)?;
     let [rate, parts @ ..] = run.quantities([
@@ -139,16 +126,16 @@ fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
     let size = largest(&parts);
     Ok(Check::at_most(
         format!("budget/{}/{}", forms.convection, forms.viscous),
-        "terms of the kinetic-energy budget add up to its rate, relative to the largest",
         (rate - parts.iter().sum::<f64>()).abs() / size,
         1e-14,
-        "linearity of the right-hand side; 50 roundings",
-    ))
+    )
+    .shows("terms of the kinetic-energy budget add up to its rate, relative to the largest")
+    .source("linearity of the right-hand side; 50 roundings"))
 }
 
 /// The kinetic energy changes as its rate says: a fourth-order difference of it in time.
 fn rate(setup: &Setup) -> Result<Check> {
-    let set = ["case.mach=0.4".to_string(), "case.reynolds=50".into(), "time.dt=0.0025".into()];
+    let set = ["case.mach=0.4", "case.reynolds=50", "time.dt=0.0025"];
     let mut run = setup.run("taylor-green", [16; 3], &set)?;
     let h = 0.02;
     let mut energies = [0.0; 5];
@@ -162,11 +149,7 @@ fn rate(setup: &Setup) -> Result<Check> {
     }
     let [before2, before, _, after, after2] = energies;
     let slope = (8.0 * (after - before) - (after2 - before2)) / (12.0 * h);
-    Ok(Check::at_most(
-        "rate",
-        "the kinetic energy changes as its rate says, relative",
-        (rate / slope - 1.0).abs(),
-        2e-6,
-        "h⁴/30 of the fifth derivative, of sound that crosses the box in 2.5",
-    ))
+    Ok(Check::at_most("rate", (rate / slope - 1.0).abs(), 2e-6)
+        .shows("the kinetic energy changes as its rate says, relative")
+        .source("h⁴/30 of the fifth derivative, of sound that crosses the box in 2.5"))
 }

@@ -1,7 +1,7 @@
 //! Curvilinear grids: what holds to round-off whatever the map, and orders.
 
-use super::check::{Check, float, largest, order, worse};
-use super::conservation::{PRESERVING, noise, production};
+use super::check::{Check, Fall, float, largest, worse};
+use super::conservation::{PRESERVING, production, white_noise};
 use super::manufactured::error_of;
 use super::setup::{Setup, spacing};
 use crate::error::Result;
@@ -25,7 +25,6 @@ const FORMS: [[&str; 2]; 5] = [
     ["kennedy-gruber", "split-pressure"],
 ];
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let few = setup.is_brief();
     let mut checks = Vec::new();
@@ -72,8 +71,8 @@ fn stream(
     points: [usize; 3],
     name: &str,
 ) -> Result<Check> {
-    let mut set = keys(form, grid);
-    set.extend(["gas.viscosity=sutherland".into(), "case.mach=0.5".into()]);
+    let more = [grid, &["gas.viscosity=sutherland", "case.mach=0.5"]].concat();
+    let set = keys(form, &more);
     let config = setup.config("taylor-green", points, &set)?;
     let mut run = setup.start(&config)?;
     let p = config.gas.reference_pressure();
@@ -81,36 +80,28 @@ fn stream(
     let off = run.rate()?.iter().map(|rate| largest(rate)).fold(0.0, worse);
     // (ρE + p) |u| / h.
     let unit = f64::EPSILON * 3.5 * p * 0.7 * largest_slope(&config.grid());
-    Ok(Check::at_most(
-        format!("curved-stream-{name}/{}-{}", form[0], form[1]),
-        format!("a uniform stream stays as it is on a {name} grid"),
-        off,
-        16.0 * unit,
-        "metrics by the operators of the flow, which commute (Thomas and Lombard 1979); round-off",
-    ))
+    Ok(Check::at_most(format!("curved-stream-{name}/{}-{}", form[0], form[1]), off, 16.0 * unit)
+        .shows(format!("a uniform stream stays as it is on a {name} grid"))
+        .source("metrics by the operators of the flow, which commute (Thomas and Lombard 1979); round-off"))
 }
 
 /// The right-hand side in a periodic box with wavy lines.
 fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
-    const GRIDS: [[usize; 3]; 2] = [[36, 40, 18], [54, 60, 27]];
-    let mut errors = Vec::new();
-    for points in GRIDS {
-        let more = [WAVY, "case.mach=0.5", "case.reynolds=5.0", "gas.viscosity=sutherland"];
+    let more = [WAVY, "case.mach=0.5", "case.reynolds=5.0", "gas.viscosity=sutherland"];
+    let Fall { h, error, order } = Fall::between([[36, 40, 18], [54, 60, 27]], |points| {
         let config = setup.config("taylor-green", points, &keys(form, &more))?;
-        errors.push((spacing(points[1]), error_of(setup, &config)?));
-    }
-    let found = order(errors[0], errors[1]);
+        Ok((spacing(points[1]), error_of(setup, &config)?))
+    })?;
     Ok(Check::at_most(
         format!("curved-manufactured/{}-{}", form[0], form[1]),
-        format!(
-            "dU/dt in a box with wavy lines converges at order 6: found {found:.2}, error {:.2e}",
-            errors[1].1
-        ),
-        (6.0 - found).max(0.0),
+        (6.0 - order).max(0.0),
         // The sine waves of the lines have the flow's wavenumber, and make it up to 2 (1 + 2π a).
-        1.3 * (2.6 * errors[0].0).powi(2),
-        "order of the formulas; next term of Taylor's series for the largest wavenumber along the lines",
+        1.3 * (2.6 * h).powi(2),
+    )
+    .shows(format!(
+        "dU/dt in a box with wavy lines converges at order 6: found {order:.2}, error {error:.2e}"
     ))
+    .source("order of the formulas; next term of Taylor's series for the largest wavenumber along the lines"))
 }
 
 /// A start of white noise on wavy lines.
@@ -119,11 +110,7 @@ fn noisy(setup: &Setup, set: &[String]) -> Result<(super::fields::Run, Vec<f64>)
     let config = setup.config("taylor-green", points, set)?;
     let grid = config.grid();
     let mut run = setup.start(&config)?;
-    run.set(|[i, j, k], _| {
-        let at = i + points[0] * (j + points[1] * k);
-        let [rho, u, v, w, p] = [0, 1, 2, 3, 4].map(|of| noise(at, of));
-        [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p)]
-    })?;
+    run.set(|index, _| white_noise(points, index))?;
     let weights = (0..grid.len()).map(|at| grid.weight(grid.index(at))).collect();
     Ok((run, weights))
 }
@@ -138,12 +125,12 @@ fn totals(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     });
     Ok(Check::at_most(
         format!("curved-totals/{}-{}", form[0], form[1]),
-        "mass, momentum and total energy stay on wavy lines, white noise in every variable",
         off,
         // Roundings of some ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
-        "Σ J dU/dt telescopes along each line; round-off",
-    ))
+    )
+    .shows("mass, momentum and total energy stay on wavy lines, white noise in every variable")
+    .source("Σ J dU/dt telescopes along each line; round-off"))
 }
 
 /// Kinetic energy under convection.
@@ -156,34 +143,26 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let state: Vec<&[f64]> = state.iter().map(Vec::as_slice).collect();
     Ok(Check::at_most(
         format!("curved-kinetic-energy/{convection}"),
-        "convection neither makes nor destroys kinetic energy on wavy lines, white noise in every variable",
         production(&state, &rate),
         8.0 * f64::EPSILON,
-        "Feiereisen et al. 1981; Coppola et al. 2019, with J u·∇ξ in the place of u; round-off",
-    ))
+    )
+    .shows("convection neither makes nor destroys kinetic energy on wavy lines, white noise in every variable")
+    .source("Feiereisen et al. 1981; Coppola et al. 2019, with J u·∇ξ in the place of u; round-off"))
 }
 
 /// The isentropic vortex carried across wavy lines.
 fn vortex(setup: &Setup) -> Result<Check> {
-    const GRIDS: [usize; 2] = [48, 72];
-    let mut errors = Vec::new();
-    for n in GRIDS {
-        let set = keys(&["kennedy-gruber", "split-pressure"], &[WAVY, "time.cfl=0.4"]);
+    let set = keys(&["kennedy-gruber", "split-pressure"], &[WAVY, "time.cfl=0.4"]);
+    let Fall { error, order, .. } = Fall::between([48, 72], |n| {
         let mut run = setup.run("isentropic-vortex", [n, n, 1], &set)?;
         run.advance(1.0)?;
-        errors.push((1.0 / float(n), run.simulation.error()?.map_or(f64::NAN, |error| error[0])));
-    }
-    let found = order(errors[0], errors[1]);
-    Ok(Check::at_most(
-        "curved-vortex",
-        format!(
-            "an isentropic vortex that crosses wavy lines converges at order 6: found {found:.2}, error {:.1e}",
-            errors[1].1
-        ),
-        (6.0 - found).max(0.0),
-        0.5,
-        "order of the formulas; a vortex of some seven points a radius",
-    ))
+        Ok((1.0 / float(n), run.error()?[0]))
+    })?;
+    Ok(Check::at_most("curved-vortex", (6.0 - order).max(0.0), 0.5)
+        .shows(format!(
+            "an isentropic vortex that crosses wavy lines converges at order 6: found {order:.2}, error {error:.1e}"
+        ))
+        .source("order of the formulas; a vortex of some seven points a radius"))
 }
 
 /// Gas between two cylinders of radius 1 and 2, of which the inner one turns: with u = A r + B/r clockwise and constant viscosity
@@ -192,19 +171,15 @@ fn vortex(setup: &Setup) -> Result<Check> {
 /// T = 1 + a (1 − 1/r²) − (3/4) a ln r / ln 2,  a = B² Pr (γ − 1) Ma²,  d(ln p)/dr = γ Ma² u² / (r T)
 /// ```
 fn couette(setup: &Setup) -> Result<Check> {
-    const GRIDS: [usize; 2] = [25, 37];
     let (a, b) = (-1.0 / 3.0, 4.0 / 3.0);
-    let mut errors = Vec::new();
-    for n in GRIDS {
-        let set = keys(
-            &["kennedy-gruber", "split-pressure"],
-            &[
-                "grid.mapping={ kind = 'ring', inner = 1.0, outer = 2.0 }",
-                "boundary.y={ low = { kind = 'wall', temperature = 1.0, velocity = [1.0, 0.0, 0.0] }, high = { kind = 'wall', temperature = 1.0 } }",
-                "case.mach=0.8",
-                "case.reynolds=10",
-            ],
-        );
+    let more = [
+        "grid.mapping={ kind = 'ring', inner = 1.0, outer = 2.0 }",
+        "boundary.y={ low = { kind = 'wall', temperature = 1.0, velocity = [1.0, 0.0, 0.0] }, high = { kind = 'wall', temperature = 1.0 } }",
+        "case.mach=0.8",
+        "case.reynolds=10",
+    ];
+    let set = keys(&["kennedy-gruber", "split-pressure"], &more);
+    let Fall { error, order, .. } = Fall::between([25, 37], |n| {
         let config = setup.config("taylor-green", [20, n, 1], &set)?;
         let gas = config.gas;
         let heating = b * b * gas.prandtl * (gas.gamma - 1.0) * gas.mach.powi(2);
@@ -233,19 +208,13 @@ fn couette(setup: &Setup) -> Result<Check> {
             off = worse(off, (m0 - u).hypot(m1 - v));
             off = worse(off, (t - gas.temperature(rho, p)).abs());
         }
-        errors.push((1.0 / float(n - 1), off));
-    }
-    let found = order(errors[0], errors[1]);
-    Ok(Check::at_most(
-        "curved-couette",
-        format!(
-            "heated flow between cylinders, of which one turns, converges at order 3: found {found:.2}, error {:.1e}",
-            errors[1].1
-        ),
-        (3.0 - found).max(0.0),
-        0.2,
-        "exact solution of the compressible equations; rows of order 3 at the walls, next term of Taylor's series",
-    ))
+        Ok((1.0 / float(n - 1), off))
+    })?;
+    Ok(Check::at_most("curved-couette", (3.0 - order).max(0.0), 0.2)
+        .shows(format!(
+            "heated flow between cylinders, of which one turns, converges at order 3: found {order:.2}, error {error:.1e}"
+        ))
+        .source("exact solution of the compressible equations; rows of order 3 at the walls, next term of Taylor's series"))
 }
 
 /// ∫ f dr by Simpson's rule.

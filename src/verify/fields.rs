@@ -155,6 +155,23 @@ impl Run {
         Ok(())
     }
 
+    /// (root mean square, maximum) of the error against the exact solution. Collective.
+    pub(super) fn error(&self) -> Result<[f64; 2]> {
+        Ok(self.simulation.error()?.unwrap_or([f64::NAN; 2]))
+    }
+
+    /// What `steps` steps multiply a wave in a field of U by, which has so many periods along each axis. Collective.
+    pub(super) fn gain(
+        &mut self,
+        field: usize,
+        periods: [usize; 3],
+        steps: usize,
+    ) -> Result<Complex<f64>> {
+        let before = projection(self.place.points, periods, &self.state()?[field]);
+        self.steps(steps)?;
+        Ok(projection(self.place.points, periods, &self.state()?[field]) / before)
+    }
+
     /// Columns of the series. Collective.
     pub(super) fn quantities<const N: usize>(&mut self, names: [&str; N]) -> Result<[f64; N]> {
         let row = self.simulation.row()?;
@@ -167,7 +184,7 @@ impl Run {
 }
 
 /// (2/N) Σ f exp(−i Σ nₐ θₐ), θₐ = 2π iₐ / Nₐ: the coefficient of a wave with n periods along each axis; f = sin gives −i.
-pub(super) fn projection(points: [usize; 3], periods: [usize; 3], field: &[f64]) -> Complex<f64> {
+fn projection(points: [usize; 3], periods: [usize; 3], field: &[f64]) -> Complex<f64> {
     let [nx, ny, nz] = points;
     let mut sum = Complex::ZERO;
     for (at, value) in field.iter().enumerate() {

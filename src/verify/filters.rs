@@ -12,7 +12,6 @@ use crate::scheme::{CF90, LELE_CUTOFF, Scheme, filter_closure};
 /// α of the filters.
 const ALPHA: f64 = 0.4;
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let few = setup.is_brief();
     let orders: &[u32] = if few { &[8] } else { &[2, 4, 6, 8, 10] };
@@ -37,11 +36,11 @@ fn transfer(setup: &Setup, scheme: &Scheme, axis: Axis) -> Result<Check> {
     let subject = Subject { scheme: *scheme, ..filter(2, 0.4) };
     Ok(Check::at_most(
         format!("{}-transfer", scheme.name),
-        format!("transfer function of {}, in units of round-off", scheme.name),
         symbol_error(setup, &subject, axis, 37, Precision::F64)?,
         UNITS,
-        format!("T(kh), {}; round-off of a banded solve (Higham 2002, §9)", scheme.source),
-    ))
+    )
+    .shows(format!("transfer function of {}, in units of round-off", scheme.name))
+    .source(format!("T(kh), {}; round-off of a banded solve (Higham 2002, §9)", scheme.source)))
 }
 
 /// Between ends a filter of order p leaves polynomials of degree p − 1 as they are. Of the shortest wave (−1)ⁱ it leaves what the end
@@ -73,19 +72,13 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
     let source = "Gaitonde and Visbal 2000; round-off, condition (1 + 2α)/(1 − 2α)";
     let name = scheme.name;
     Ok([
-        Check::at_most(
-            format!("{name}-ends"),
-            format!("{name} between ends keeps polynomials of degree {}", order - 1),
-            off,
-            bound,
-            source,
-        ),
-        Check::at_most(
-            format!("{name}-ends-shortest"),
-            format!("{name} between ends removes the shortest wave but for what the ends spread"),
-            distance(&found, &spread),
-            bound,
-            source,
-        ),
+        Check::at_most(format!("{name}-ends"), off, bound)
+            .shows(format!("{name} between ends keeps polynomials of degree {}", order - 1))
+            .source(source),
+        Check::at_most(format!("{name}-ends-shortest"), distance(&found, &spread), bound)
+            .shows(format!(
+                "{name} between ends removes the shortest wave but for what the ends spread"
+            ))
+            .source(source),
     ])
 }

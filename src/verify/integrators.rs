@@ -4,13 +4,11 @@
 use num_complex::Complex;
 
 use super::check::{Check, distance, float, order};
-use super::fields::projection;
-use super::setup::{Forms, Setup, spacing};
+use super::setup::{Forms, Setup, compact6, hale64, spacing};
 use crate::error::Result;
 use crate::gas::Viscosity;
-use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, family, tableau};
+use crate::scheme::{TABLEAUX, Tableau};
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for tableau in TABLEAUX {
@@ -21,7 +19,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         checks.push(linear(tableau));
         checks.push(nonlinear(setup, tableau)?);
     }
-    for forms in if setup.is_brief() { vec![Forms::default()] } else { Forms::pairs() } {
+    for forms in setup.pairs() {
         checks.push(step_size(setup, &forms)?);
     }
     Ok(checks)
@@ -31,12 +29,8 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
     const CFL: f64 = 0.6;
     let points = [12, 14, 16];
-    let set = [
-        forms.keys().as_slice(),
-        &["case.mach=0.6".into(), "case.reynolds=7.0".into(), format!("time.cfl={CFL}")],
-        &["time.integrator=hale64".into()],
-    ]
-    .concat();
+    let cfl = format!("time.cfl={CFL}");
+    let set = forms.with(&["case.mach=0.6", "case.reynolds=7.0", &cfl, "time.integrator=hale64"]);
     let config = setup.config("taylor-green", points, &set)?;
     let gas = config.gas;
     let (rho, u, p) = (1.2, [0.9, -0.7, 0.4_f64], 1.1 * gas.reference_pressure());
@@ -46,15 +40,11 @@ fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
     run.steps(1)?;
     let found = run.simulation.step(None)?;
 
-    let symbol = |of: fn(&SchemeFamily) -> Scheme| {
-        family("compact6").map_or(f64::NAN, |f| of(f).max_symbol().0)
-    };
-    let limit = |of: fn(&Tableau) -> f64| tableau("hale64").map_or(f64::NAN, of);
-    let first = symbol(|family| family.first);
+    let first = compact6().first.max_symbol().0;
     // Interpolation to midpoints and derivative back see less than the derivative at the points.
     let kappa = match forms.viscous {
-        "laplacian" => symbol(|family| family.second),
-        "midpoint" => symbol(|family| family.midpoint_derivative).powi(2),
+        "laplacian" => compact6().second.max_symbol().0,
+        "midpoint" => compact6().midpoint_derivative.max_symbol().0.powi(2),
         _ => first * first,
     };
     let temperature = gas.gamma * gas.mach * gas.mach * p / rho;
@@ -70,15 +60,15 @@ fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
     let squares: f64 = h.iter().map(|h| 1.0 / (h * h)).sum();
     let carried: f64 = (0..3).map(|a| u[a].abs() / h[a]).sum();
     let sound = (gas.gamma * p / rho).sqrt() * squares.sqrt();
-    let rate = first * (carried + sound) / limit(Tableau::imaginary_limit)
-        + kappa * nu * squares / limit(Tableau::negative_real_limit);
+    let rate = first * (carried + sound) / hale64().imaginary_limit()
+        + kappa * nu * squares / hale64().negative_real_limit();
     Ok(Check::at_most(
         format!("step-size/{}", forms.name()),
-        "a step of a uniform stream is as long as cfl and the limits of stability say, relative",
         (found * rate / CFL - 1.0).abs(),
         32.0 * f64::EPSILON,
-        "triangle between the limits I and R of the integrator; round-off",
-    ))
+    )
+    .shows("a step of a uniform stream is as long as cfl and the limits of stability say, relative")
+    .source("triangle between the limits I and R of the integrator; round-off"))
 }
 
 /// Published decimals meet the order conditions to this.
@@ -86,29 +76,26 @@ const DECIMALS: f64 = 3e-10;
 
 /// ∂φ/∂t + ∂φ/∂x = 0 over steps of z = −i k' dt: the amplitude is multiplied by R(z) each.
 fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
-    let (points, steps) = ([32, 1, 1], 10);
-    let dt = 0.05;
+    let (steps, dt) = (10, 0.05);
     let set = [
-        "case.shape=sine".to_string(),
-        "case.wavenumber=[3, 0, 0]".into(),
-        format!("time.integrator={}", tableau.name),
-        format!("time.dt={dt}"),
+        "case.shape=sine",
+        "case.wavenumber=[3, 0, 0]",
+        &format!("time.integrator={}", tableau.name),
+        &format!("time.dt={dt}"),
     ];
-    let mut run = setup.run("scalar-advection", points, &set)?;
-    let before = projection(points, [3, 0, 0], &run.state()?[0]);
-    run.steps(steps)?;
-    let found = projection(points, [3, 0, 0], &run.state()?[0]) / before;
+    let mut run = setup.run("scalar-advection", [32, 1, 1], &set)?;
+    let found = run.gain(0, [3, 0, 0], steps)?;
     let h = spacing(32);
-    let symbol = family("compact6").map_or(f64::NAN, |family| family.first.symbol(3.0 * h) / h);
+    let symbol = compact6().first.symbol(3.0 * h) / h;
     let expected = tableau.amplification(Complex::new(0.0, -symbol * dt)).powu(10);
     Ok(Check::at_most(
         format!("{}-step", tableau.name),
-        format!("{steps} steps of {} multiply a wave by R(z)^{steps}", tableau.name),
         (found - expected).norm(),
         // A step rounds once each of the stages, and the operators.
         10.0 * f64::EPSILON * float(steps * tableau.stages()),
-        "R(z) = Σ γₖ zᵏ (Hairer and Wanner 1996, §IV.2); round-off",
-    ))
+    )
+    .shows(format!("{steps} steps of {} multiply a wave by R(z)^{steps}", tableau.name))
+    .source("R(z) = Σ γₖ zᵏ (Hairer and Wanner 1996, §IV.2); round-off"))
 }
 
 /// The γₖ of R(z) up to the order are those of exp(z), 1/k!, as far as the published decimals go; what the next is off by
@@ -118,18 +105,14 @@ fn linear(tableau: &Tableau) -> Check {
     let factorial = |k: u32| (1..=k).map(f64::from).product::<f64>();
     let off = |k: u32| (gamma.get(k as usize).copied().unwrap_or(0.0) - 1.0 / factorial(k)).abs();
     let worst = (0..=tableau.order).map(off).fold(0.0, f64::max);
-    Check::at_most(
-        format!("{}-linear", tableau.name),
-        format!(
+    Check::at_most(format!("{}-linear", tableau.name), worst, DECIMALS)
+        .shows(format!(
             "R(z) of {} is exp z to order {}; error constant found {:.3e}",
             tableau.name,
             tableau.order,
             off(tableau.order + 1)
-        ),
-        worst,
-        DECIMALS,
-        format!("{}; published decimals", tableau.source),
-    )
+        ))
+        .source(format!("{}; published decimals", tableau.source))
 }
 
 /// A Taylor-Green vortex at one time with steps dt, dt/2, dt/4: differences fall at the order q, by 2^q (1 + O(dt)).
@@ -137,10 +120,10 @@ fn nonlinear(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     let at = |steps: usize| -> Result<Vec<f64>> {
         let dt = 0.4 / float(steps);
         let set = [
-            format!("time.integrator={}", tableau.name),
-            format!("time.dt={dt:?}"),
-            "case.mach=0.8".into(),
-            "case.reynolds=20.0".into(),
+            "case.mach=0.8",
+            "case.reynolds=20.0",
+            &format!("time.integrator={}", tableau.name),
+            &format!("time.dt={dt:?}"),
         ];
         let mut run = setup.run("taylor-green", [8, 10, 9], &set)?;
         run.steps(steps)?;
@@ -149,14 +132,10 @@ fn nonlinear(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     let [a, b, c] = [at(16)?, at(32)?, at(64)?];
     let found = order((2.0, distance(&a, &b)), (1.0, distance(&b, &c)));
     let formal = f64::from(tableau.order);
-    Ok(Check::at_most(
-        format!("{}-order", tableau.name),
-        format!(
+    Ok(Check::at_most(format!("{}-order", tableau.name), formal - found, 0.15)
+        .shows(format!(
             "order of {} on the Navier-Stokes equations is {formal} at least: found {found:.3}",
             tableau.name
-        ),
-        formal - found,
-        0.15,
-        format!("{}; next term of the error", tableau.source),
-    ))
+        ))
+        .source(format!("{}; next term of the error", tableau.source)))
 }

@@ -2,21 +2,17 @@
 
 use std::f64::consts::TAU;
 
-use super::check::{Check, distance, float, largest, order, worse};
-use super::fields::Run;
-use super::setup::{Forms, Setup, spacing};
+use super::check::{Check, Fall, distance, float, largest, worse};
+use super::setup::{Forms, Setup, compact6, spacing};
 use crate::error::Result;
-use crate::scheme::family;
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
-    let few = setup.is_brief();
-    for forms in if few { vec![Forms::default()] } else { Forms::pairs() } {
+    for forms in setup.pairs() {
         checks.push(free_stream(setup, &forms)?);
         checks.push(turned_axes(setup, &forms)?);
     }
-    if !few {
+    if !setup.is_brief() {
         checks.push(moving_frame(setup)?);
     }
     checks.push(symmetries(setup)?);
@@ -26,28 +22,32 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 /// A uniform stream stays uniform: dU/dt is the round-off of the fluxes, (ρE + p) |u| k'max/h summed over the axes.
 fn free_stream(setup: &Setup, forms: &Forms) -> Result<Check> {
     let points = [12, 14, 16];
-    let config = setup.config("taylor-green", points, &forms.keys())?;
+    let config = setup.config("taylor-green", points, &forms.with(&[]))?;
     let (u, p) = ([0.9, -0.7, 0.4_f64], config.gas.reference_pressure());
     let mut run = setup.start(&config)?;
     run.set(|_, _| [1.0, u[0], u[1], u[2], p])?;
     let rate = largest(&run.rate()?.concat());
     let enthalpy = config.gas.gamma / (config.gas.gamma - 1.0) * p;
-    let symbol = family("compact6").map_or(f64::NAN, |family| family.first.max_symbol().0);
+    let symbol = compact6().first.max_symbol().0;
     let flux: f64 = (0..3).map(|a| enthalpy * u[a].abs() * symbol / spacing(points[a])).sum();
     Ok(Check::at_most(
         format!("free-stream/{}", forms.name()),
-        "a uniform stream stays as it is: dU/dt",
         rate,
         // Each of the few dozen operators rounds once; staggered ones interpolate before.
         8.0 * f64::EPSILON * flux,
-        "derivatives of constants are zero; round-off of (ρE + p) u k'max/h",
-    ))
+    )
+    .shows("a uniform stream stays as it is: dU/dt")
+    .source("derivatives of constants are zero; round-off of (ρE + p) u k'max/h"))
+}
+
+/// sin(2π k·x + phase).
+fn plane_wave(x: [f64; 3], [a, b, c]: [f64; 3], phase: f64) -> f64 {
+    (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin()
 }
 
 /// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
 pub fn crooked(x: [f64; 3]) -> [f64; 5] {
-    let wave =
-        |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
+    let wave = |a, b, c, phase| plane_wave(x, [a, b, c], phase);
     [
         1.0 + 0.1 * wave(1.0, 0.0, 1.0, 0.3) + 0.05 * wave(0.0, 2.0, -1.0, 1.0),
         0.3 + 0.4 * wave(1.0, 1.0, 0.0, 0.7) + 0.2 * wave(2.0, 0.0, 1.0, 2.0),
@@ -125,13 +125,13 @@ impl Turn {
 
 /// The state after a few steps from [`crooked`] along other axes, read back in the old order.
 fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
-    let set = [
-        forms.keys().as_slice(),
-        &["case.mach=0.5".into(), "case.reynolds=40".into(), "time.dt=0.01".into()],
-        &[format!("grid.length={:?}", turn.lengths())],
-        &["scheme.filter={ order = 6, alpha = 0.4, every = 2 }".into()],
-    ]
-    .concat();
+    let set = forms.with(&[
+        "case.mach=0.5",
+        "case.reynolds=40",
+        "time.dt=0.01",
+        &format!("grid.length={:?}", turn.lengths()),
+        "scheme.filter={ order = 6, alpha = 0.4, every = 2 }",
+    ]);
     let mut run = setup.run("taylor-green", turn.points(), &set)?;
     run.set(|index, _| turn.flow(index))?;
     run.steps(5)?;
@@ -156,12 +156,12 @@ fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
     }
     Ok(Check::at_most(
         format!("axes/{}", forms.name()),
-        "turned and mirrored axes give the turned and mirrored answer",
         off,
         // 30 stages round values up to 10, of which terms are some times as large.
         f64::EPSILON * 30.0 * 10.0 * 8.0,
-        "isotropy of the equations; round-off of 30 stages",
-    ))
+    )
+    .shows("turned and mirrored axes give the turned and mirrored answer")
+    .source("isotropy of the equations; round-off of 30 stages"))
 }
 
 /// Galilean invariance: a flow seen from a frame that moves by whole points meanwhile. Nonlinear terms in split form keep it to
@@ -169,16 +169,12 @@ fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
 fn moving_frame(setup: &Setup) -> Result<Check> {
     let (end, steps) = (0.25, 40);
     let stream = TAU / 8.0 / end;
-    let set = [
-        "case.mach=0.5".to_string(),
-        "case.reynolds=50".into(),
-        format!("time.dt={}", end / float(steps)),
-    ];
+    let dt = format!("time.dt={}", end / float(steps));
+    let set = ["case.mach=0.5", "case.reynolds=50", &dt];
     let grids = if setup.quick { [16, 24] } else { [24, 40] };
-    let mut errors = Vec::new();
-    for n in grids {
+    let Fall { h, error, order } = Fall::between(grids, |n| {
         let after = |u: f64| -> Result<Vec<Vec<f64>>> {
-            let mut run: Run = setup.run("taylor-green", [n; 3], &set)?;
+            let mut run = setup.run("taylor-green", [n; 3], &set)?;
             run.set(|index, _| {
                 let mut flow = crooked_slow(index.map(|i| float(i) / float(n)));
                 flow[1] += u;
@@ -195,25 +191,18 @@ fn moving_frame(setup: &Setup) -> Result<Check> {
                 (0..n * n * n).map(|at| moving[field][at / n * n + (at % n + n / 8) % n]).collect();
             off = worse(off, distance(&back, &rest[field]));
         }
-        errors.push((spacing(n), off));
-    }
-    let found = order(errors[0], errors[1]);
-    Ok(Check::at_most(
-        "moving-frame",
-        format!(
-            "a flow seen from a moving frame converges at order 6 at least: found {found:.2}, {:.1e}",
-            errors[1].1
-        ),
-        6.0 - found,
-        1.3 * (2.0 * errors[0].0).powi(2),
-        "Galilean invariance of the equations; next term of Taylor's series for products of waves",
-    ))
+        Ok((spacing(n), off))
+    })?;
+    Ok(Check::at_most("moving-frame", 6.0 - order, 1.3 * (2.0 * h).powi(2))
+        .shows(format!(
+            "a flow seen from a moving frame converges at order 6 at least: found {order:.2}, {error:.1e}"
+        ))
+        .source("Galilean invariance of the equations; next term of Taylor's series for products of waves"))
 }
 
 /// A smooth flow of long waves.
 fn crooked_slow(x: [f64; 3]) -> [f64; 5] {
-    let wave =
-        |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
+    let wave = |a, b, c, phase| plane_wave(x, [a, b, c], phase);
     [
         1.0 + 0.1 * wave(1.0, 0.0, 0.0, 0.3),
         0.2 * wave(0.0, 1.0, 0.0, 0.7),
@@ -226,8 +215,7 @@ fn crooked_slow(x: [f64; 3]) -> [f64; 5] {
 /// The Taylor-Green vortex keeps its mirror planes: the velocity across each is odd, all else even (Brachet et al. 1983).
 fn symmetries(setup: &Setup) -> Result<Check> {
     let (n, steps) = ([16, 20, 18], 40);
-    let set = ["case.mach=0.5".to_string(), "case.reynolds=100".into()];
-    let mut run = setup.run("taylor-green", n, &set)?;
+    let mut run = setup.run("taylor-green", n, &["case.mach=0.5", "case.reynolds=100"])?;
     run.steps(steps)?;
     let state = run.state()?;
     let mut off = 0.0;
@@ -244,10 +232,10 @@ fn symmetries(setup: &Setup) -> Result<Check> {
     }
     Ok(Check::at_most(
         "mirror-planes",
-        format!("the Taylor-Green vortex keeps its three mirror planes over {steps} steps"),
         off,
         // As for turned axes, ρE up to 8.
         f64::EPSILON * float(6 * steps) * 8.0 * 8.0,
-        "Brachet et al. 1983; round-off of every stage",
-    ))
+    )
+    .shows(format!("the Taylor-Green vortex keeps its three mirror planes over {steps} steps"))
+    .source("Brachet et al. 1983; round-off of every stage"))
 }

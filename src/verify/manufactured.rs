@@ -1,7 +1,7 @@
 //! A manufactured solution: the right-hand side of the equations against the exact divergence of the fluxes of a smooth
 //! field, which automatic differentiation gives (Roache 2002, J. Fluids Eng. 124, 4).
 
-use super::check::{Check, distance, largest, order, worse};
+use super::check::{Check, Fall, distance, largest, worse};
 use super::jet::Jet;
 use super::setup::{Forms, Setup, spacing};
 use crate::config::Config;
@@ -83,36 +83,21 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 
 /// max |dU/dt − exact| relative to the largest exact value, of the worst variable, falls at the order of the scheme.
 fn converges(setup: &Setup, forms: &Forms, derivative: &str, name: &str) -> Result<Check> {
-    let mut errors = Vec::new();
-    for points in GRIDS {
-        errors.push((spacing(points[1]), error(setup, forms, derivative, points)?));
-    }
-    let (coarse, fine) = (errors[0], errors[1]);
+    // Viscous terms weigh as much as the others.
+    let scheme = format!("scheme.derivative={derivative}");
+    let set = forms.with(&["case.mach=0.5", "case.reynolds=5.0", &scheme]);
+    let Fall { h, error, order } = Fall::between(GRIDS, |points| {
+        Ok((spacing(points[1]), error_of(setup, &setup.config("taylor-green", points, &set)?)?))
+    })?;
     let formal = families().iter().find(|family| family.name == derivative);
     let formal = formal.map_or(f64::NAN, |family| f64::from(family.first.order));
-    let found = order(coarse, fine);
-    let next = (WAVENUMBER * coarse.0).powi(2);
-    Ok(Check::at_most(
-        name,
-        format!(
-            "dU/dt converges at order {formal} at least: found {found:.2}, error {:.2e} on 28 x 32 x 36",
-            fine.1
-        ),
-        formal - found,
-        1.3 * next,
-        "order of the formulas; next term of Taylor's series for waves of twice the wavenumber",
-    ))
-}
-
-fn error(setup: &Setup, forms: &Forms, derivative: &str, points: [usize; 3]) -> Result<f64> {
-    let set = [
-        forms.keys().as_slice(),
-        // Viscous terms weigh as much as the others.
-        &["case.mach=0.5".into(), "case.reynolds=5.0".into()],
-        &[format!("scheme.derivative={derivative}")],
-    ]
-    .concat();
-    error_of(setup, &setup.config("taylor-green", points, &set)?)
+    Ok(Check::at_most(name, formal - order, 1.3 * (WAVENUMBER * h).powi(2))
+        .shows(format!(
+            "dU/dt converges at order {formal} at least: found {order:.2}, error {error:.2e} on 28 x 32 x 36"
+        ))
+        .source(
+            "order of the formulas; next term of Taylor's series for waves of twice the wavenumber",
+        ))
 }
 
 /// max |dU/dt − exact| relative to the largest exact value, of the worst variable.

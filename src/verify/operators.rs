@@ -72,15 +72,11 @@ fn checked(setup: &Setup) -> impl Iterator<Item = &'static SchemeFamily> {
     families().iter().filter(move |family| !few || family.name == "compact6")
 }
 
-/// Points along `axis`, and few lines.
-fn lines_of(n: usize, axis: Axis) -> [usize; 3] {
-    let mut points = [3, 2, 2];
-    points[axis.index()] = n;
-    points
-}
-
 /// The wave of one line: k periods of it, and its phase.
 type Wave = fn(usize, usize) -> (usize, f64);
+
+/// One period a line.
+const LONG: Wave = |line, _| (1, 0.7 * float(line));
 
 /// `subject` on waves along `axis` of lines of `n` points with spacing `h`: what it makes of them, and for each point the k h
 /// of its line and what an exact formula makes of the wave but for the factor.
@@ -91,7 +87,9 @@ fn on_waves(
     precision: Precision,
     wave: Wave,
 ) -> Result<(Vec<f64>, Vec<[f64; 2]>)> {
-    let points = lines_of(n, axis);
+    // Few lines.
+    let mut points = [3, 2, 2];
+    points[axis.index()] = n;
     let length = points.map(|n| h * float(n));
     let grid = Grid::periodic(points, &Domain { origin: [0.0; 3], length });
     let [from, to] = subject.shifts();
@@ -137,8 +135,7 @@ pub(super) fn order_and_constant(
     };
     let error = |n: usize| -> Result<(f64, f64)> {
         let h = spacing(n);
-        let wave: Wave = |line, _| (1, 0.7 * float(line));
-        let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, wave)?;
+        let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, LONG)?;
         // The error is a part of the wave: with its sign, which a filter that amplifies has wrong.
         let products =
             found.iter().zip(&exact).map(|(found, [_, wave])| (found - wave) * wave).sum::<f64>();
@@ -150,40 +147,27 @@ pub(super) fn order_and_constant(
     let next = fine.0 * fine.0;
     let name = named(subject);
     Ok(vec![
-        Check::at_most(
-            format!("{name}-order"),
-            format!("order of {} is {}: found {slope:.4}", scheme.name, scheme.order),
-            (slope - formal).abs(),
-            1.3 * next,
-            format!("{}; next term of the Taylor series", scheme.source),
-        ),
-        Check::at_most(
-            format!("{name}-constant"),
-            format!(
+        Check::at_most(format!("{name}-order"), (slope - formal).abs(), 1.3 * next)
+            .shows(format!("order of {} is {}: found {slope:.4}", scheme.name, scheme.order))
+            .source(format!("{}; next term of the Taylor series", scheme.source)),
+        Check::at_most(format!("{name}-constant"), (size - 1.0).abs(), 0.3 * next)
+            .shows(format!(
                 "error of {} is {coefficient:.4e} h^{}: found {size:.5} of it",
                 scheme.name, scheme.order
-            ),
-            (size - 1.0).abs(),
-            0.3 * next,
-            format!("{}; next term of the Taylor series", scheme.source),
-        ),
+            ))
+            .source(format!("{}; next term of the Taylor series", scheme.source)),
     ])
 }
 
 /// A formula of published decimals meets the order conditions to 2e-7 only: what a long wave shows of that, whose own error of
 /// fourth order is 4e-8.
 pub(super) fn published(setup: &Setup, subject: &Subject, axis: Axis) -> Result<Check> {
-    let wave: Wave = |line, _| (1, 0.7 * float(line));
     let (n, h) = (128, spacing(128));
-    let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, wave)?;
+    let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, LONG)?;
     let exact: Vec<f64> = exact.iter().map(|[_, wave]| *wave).collect();
-    Ok(Check::at_most(
-        format!("{}-decimals", subject.scheme.name),
-        format!("{} is consistent: error of a wave of {n} points", subject.scheme.name),
-        distance(&found, &exact),
-        2e-7,
-        format!("{}: seven published decimals", subject.scheme.source),
-    ))
+    Ok(Check::at_most(format!("{}-decimals", subject.scheme.name), distance(&found, &exact), 2e-7)
+        .shows(format!("{} is consistent: error of a wave of {n} points", subject.scheme.name))
+        .source(format!("{}: seven published decimals", subject.scheme.source)))
 }
 
 /// Its name among all checks: a formula that serves two operators has two.
@@ -233,7 +217,6 @@ fn round_off(scheme: &Scheme) -> f64 {
 /// Units of round-off that are left: the operand is rounded before, and its angle.
 pub(super) const UNITS: f64 = 8.0;
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let mut seen = Vec::new();
@@ -267,17 +250,13 @@ fn symbols(setup: &Setup, family: &'static SchemeFamily, precision: Precision) -
             }
         }
     }
-    Ok(Check::at_most(
-        format!("{}-symbols-{}", family.name, precision.name()),
-        format!(
+    Ok(Check::at_most(format!("{}-symbols-{}", family.name, precision.name()), worst, UNITS)
+        .shows(format!(
             "modified wavenumbers of {} in {}, in units of round-off",
             family.name,
             precision.name()
-        ),
-        worst,
-        UNITS,
-        "k'(kh) of Lele 1992, §3; round-off of a banded solve (Higham 2002, §9)",
-    ))
+        ))
+        .source("k'(kh) of Lele 1992, §3; round-off of a banded solve (Higham 2002, §9)"))
 }
 
 /// The filter of a family that is there anyway.

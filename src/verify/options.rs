@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::families::{FAMILIES, Family};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::io::make_directory_of;
 use crate::io::page::check_replaceable;
 
@@ -44,38 +44,26 @@ impl VerifyOptions {
         let unknown = |name: &&String| FAMILIES.iter().all(|family| family.name != **name);
         if let Some(name) = self.names.iter().find(unknown) {
             let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-            return Err(Error::Config(vec![
-                format!("error: `{name}` is no family of checks"),
-                format!("       the families are {}", known.join(", ")),
-            ]));
+            let found = format!("`{name}` is no family of checks");
+            return Err(refused(found, format!("the families are {}", known.join(", "))));
         }
-        let asked = |family: &&Family| match self.names.as_slice() {
-            [] => true,
-            names => names.iter().any(|name| name == family.name),
-        };
+        let is_named = |family: &Family| self.names.iter().any(|name| name == family.name);
+        let asked = |family: &&Family| self.names.is_empty() || is_named(family);
         Ok(FAMILIES.iter().filter(asked).collect())
     }
 
     /// Refuse a page in the place of somebody else's file, or where there can be none, before anything is run.
     pub(super) fn check_page(&self) -> Result<()> {
-        match &self.html {
-            Some(path) if path.is_dir() => Err(Error::Config(vec![
-                format!("error: {} is a directory; a page needs a file", path.display()),
-                "       for example `--html verify.html`".into(),
-            ])),
-            Some(path) => {
-                if !self.overwrite {
-                    check_replaceable(path, "verify")?;
-                }
-                make_directory_of(path).map_err(|why| {
-                    Error::refused(
-                        why.what(),
-                        "give --html a file in a directory that is or can be made",
-                    )
-                })
-            }
-            None => Ok(()),
+        let Some(path) = &self.html else { return Ok(()) };
+        if path.is_dir() {
+            let found = format!("{} is a directory; a page needs a file", path.display());
+            return Err(refused(found, "for example `--html verify.html`"));
         }
+        if !self.overwrite {
+            check_replaceable(path, "verify")?;
+        }
+        let way_out = "give --html a file in a directory that is or can be made";
+        make_directory_of(path).map_err(|why| Error::refused(why.what(), way_out))
     }
 
     /// The families, one line each.

@@ -155,8 +155,7 @@ mod tests {
 
     #[test]
     fn a_check_that_fails_and_one_that_is_no_number_make_the_verdict() {
-        let check =
-            |name: &str, measured: f64, bound: f64| Check::at_most(name, "", measured, bound, "");
+        let check = |name: &str, measured: f64, bound: f64| Check::at_most(name, measured, bound);
         let mut report = Report::new("a machine".into(), false);
         report.add(&FAMILIES[0], vec![check("right", 1.0, 1.0)], 0.0);
         assert_eq!(report.verdict(), "All 1 checks pass on a machine.");

@@ -4,34 +4,30 @@ use std::f64::consts::TAU;
 
 use num_complex::Complex;
 
-use super::check::{Check, distance, float, largest, order, worse};
-use super::conservation::{PRESERVING, noise};
-use super::setup::{Forms, Setup, VISCOUS, spacing};
+use super::check::{Check, Fall, distance, float, largest, worse};
+use super::conservation::{PRESERVING, white_noise};
+use super::setup::{FILTER, Forms, Setup, VISCOUS, compact6, hale64, spacing};
 use super::waves::Symbols;
 use crate::error::Result;
-use crate::scheme::{family, tableau};
 
 /// ρ and ρφ in the state.
 const MASS: usize = 0;
 const SCALAR: usize = 5;
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let few = setup.is_brief();
     let default = Forms::default();
     let mut checks = Vec::new();
-    let forms = if few { vec![default] } else { Forms::pairs() };
+    let forms = setup.pairs();
     for forms in &forms {
         checks.push(constant(setup, forms)?);
     }
-    for convection in PRESERVING.into_iter().filter(|name| !few || *name == default.convection) {
+    for convection in setup.each(&PRESERVING, default.convection) {
         checks.push(preserves(setup, convection)?);
     }
     for forms in &forms {
         checks.push(budget(setup, forms)?);
     }
-    let viscous = VISCOUS.into_iter().filter(|name| !few || *name == default.viscous);
-    for viscous in viscous {
+    for viscous in setup.each(&VISCOUS, default.viscous) {
         checks.extend(decay(setup, viscous)?);
     }
     Ok(checks)
@@ -47,38 +43,34 @@ fn constant(setup: &Setup, forms: &Forms) -> Result<Check> {
     const STEPS: usize = 10;
     const STAGES: usize = 3;
     // Filterings times axes times the norm of the filter's inverse, 1/(1 − 2α).
-    const FILTER: usize = STEPS / 2 * 3 * 10;
-    let set = [
-        forms.keys().as_slice(),
-        &["case.mach=0.4".into(), "case.reynolds=50".into(), dye(0.7, "2.5")],
-        &["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into()],
-        &["time.integrator=williamson3".into()],
-    ]
-    .concat();
+    const FILTERINGS: usize = STEPS / 2 * 3 * 10;
+    let set = forms.with(&[
+        "case.mach=0.4",
+        "case.reynolds=50",
+        &dye(0.7, "2.5"),
+        FILTER,
+        "time.integrator=williamson3",
+    ]);
     let mut run = setup.run("taylor-green", [9, 10, 11], &set)?;
     run.steps(STEPS)?;
     let state = run.state()?;
     let off = state[MASS].iter().zip(&state[SCALAR]).map(|(rho, it)| (it / rho / 2.5 - 1.0).abs());
     Ok(Check::at_most(
         format!("constant/{}", forms.name()),
-        format!("a constant scalar after {STEPS} steps, relative"),
         off.fold(0.0, worse),
-        f64::EPSILON * float(STEPS * STAGES + FILTER),
-        "the equation of mass times a constant; one rounding a stage, and those of the filter",
-    ))
+        f64::EPSILON * float(STEPS * STAGES + FILTERINGS),
+    )
+    .shows(format!("a constant scalar after {STEPS} steps, relative"))
+    .source("the equation of mass times a constant; one rounding a stage, and those of the filter"))
 }
 
 /// Convection of white noise by white noise.
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let points = [12, 13, 15];
-    let keys = Forms { convection, ..Forms::default() }.keys();
-    let set = [keys.as_slice(), &["case.reynolds=inf".into(), dye(1.0, "0")]].concat();
+    let forms = Forms { convection, ..Forms::default() };
+    let set = forms.with(&["case.reynolds=inf", &dye(1.0, "0")]);
     let mut run = setup.run("taylor-green", points, &set)?;
-    run.set(|[i, j, k], _| {
-        let at = i + points[0] * (j + points[1] * k);
-        let [rho, u, v, w, p, phi] = [0, 1, 2, 3, 4, 1 << 32].map(|of| noise(at, of));
-        [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p), phi]
-    })?;
+    run.set(|index, _| white_noise(points, index))?;
     let (state, rate) = (run.state()?, run.rate()?);
     let (mut sum, mut size) = (0.0_f64, 0.0);
     for at in 0..state[MASS].len() {
@@ -89,22 +81,20 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     }
     Ok(Check::at_most(
         format!("variance/{convection}"),
-        "convection neither makes nor destroys variance of a scalar, white noise in every variable",
         sum.abs() / size,
         // Roundings of some ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
-        "Feiereisen et al. 1981 with the scalar in the place of the velocity; round-off",
-    ))
+    )
+    .shows(
+        "convection neither makes nor destroys variance of a scalar, white noise in every variable",
+    )
+    .source("Feiereisen et al. 1981 with the scalar in the place of the velocity; round-off"))
 }
 
 /// The rate of the variance by its terms is that which the right-hand side gives.
 fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
-    let set = [
-        forms.keys().as_slice(),
-        &["case.mach=0.4".into(), "case.reynolds=50".into()],
-        &[dye(0.7, "1 + sin(x)*cos(y) + cos(z)")],
-    ]
-    .concat();
+    let dye = dye(0.7, "1 + sin(x)*cos(y) + cos(z)");
+    let set = forms.with(&["case.mach=0.4", "case.reynolds=50", &dye]);
     let mut run = setup.run("taylor-green", [11, 12, 13], &set)?;
     run.steps(12)?;
     let [mean, rate, convection, diffusion] =
@@ -119,11 +109,11 @@ fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
     let size = largest(&[convection, diffusion]);
     Ok(Check::at_most(
         format!("budget/{}", forms.name()),
-        "terms of the variance's budget add up to what the right-hand side does to it, relative",
         worse((rate - made).abs(), (rate - convection - diffusion).abs()) / size,
         1e-13,
-        "linearity of the right-hand side; 500 roundings",
-    ))
+    )
+    .shows("terms of the variance's budget add up to what the right-hand side does to it, relative")
+    .source("linearity of the right-hand side; 500 roundings"))
 }
 
 /// A sine in a uniform stream: each step multiplies it by R((−i K − B/(Re Sc)) dt).
@@ -143,8 +133,8 @@ fn decay(setup: &Setup, viscous: &'static str) -> Result<Vec<Check>> {
         "time.integrator=hale64".into(),
         dye(SCHMIDT, "sin(x)"),
     ];
-    let (mut errors, mut off): (Vec<(f64, f64)>, f64) = (Vec::new(), 0.0);
-    for n in GRIDS {
+    let mut off = 0.0;
+    let Fall { h, order, .. } = Fall::between(GRIDS, |n| {
         let mut run = setup.run("custom", [n, 1, 1], &set)?;
         run.steps(STEPS as usize)?;
         let state = run.state()?;
@@ -152,32 +142,25 @@ fn decay(setup: &Setup, viscous: &'static str) -> Result<Vec<Check>> {
         let wave = |factor: Complex<f64>| -> Vec<f64> {
             (0..n).map(|i| (factor * Complex::cis(TAU * float(i) / float(n))).im).collect()
         };
-        let symbols = family("compact6").map(|family| Symbols::new(family, 1.0, spacing(n)));
-        let step = symbols.zip(tableau("hale64")).map_or(Complex::ZERO, |(symbols, hale)| {
-            let damping = diffusivity * symbols.diffusion(viscous);
-            hale.amplification(Complex::new(-damping, -symbols.collocated) * dt)
-        });
+        let symbols = Symbols::new(compact6(), 1.0, spacing(n));
+        let damping = diffusivity * symbols.diffusion(viscous);
+        let step = hale64().amplification(Complex::new(-damping, -symbols.collocated) * dt);
         off = worse(off, distance(&found, &wave(step.powu(STEPS))));
         let exact = (-diffusivity * end).exp() * Complex::cis(-end);
-        errors.push((spacing(n), distance(&found, &wave(exact))));
-    }
-    let found = order(errors[0], errors[1]);
+        Ok((spacing(n), distance(&found, &wave(exact))))
+    })?;
     Ok(vec![
         Check::at_most(
             format!("decay-error/{viscous}"),
-            format!(
-                "a sine after {STEPS} steps in a uniform stream is that of the discrete equations"
-            ),
             off,
             10.0 * f64::EPSILON * f64::from(STEPS),
-            "R((−iK − B/(Re Sc)) dt)ⁿ; round-off of each step",
-        ),
-        Check::at_most(
-            format!("decay-order/{viscous}"),
-            format!("exp(−k²t/(Re Sc)) is met at order 6: found {found:.3}"),
-            (found - 6.0).abs(),
-            1.3 * spacing(GRIDS[0]).powi(2),
-            "Lele 1992, eqs. 2.1.7 and 2.2.7; next term of Taylor's series",
-        ),
+        )
+        .shows(format!(
+            "a sine after {STEPS} steps in a uniform stream is that of the discrete equations"
+        ))
+        .source("R((−iK − B/(Re Sc)) dt)ⁿ; round-off of each step"),
+        Check::at_most(format!("decay-order/{viscous}"), (order - 6.0).abs(), 1.3 * h.powi(2))
+            .shows(format!("exp(−k²t/(Re Sc)) is met at order 6: found {order:.3}"))
+            .source("Lele 1992, eqs. 2.1.7 and 2.2.7; next term of Taylor's series"),
     ])
 }

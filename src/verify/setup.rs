@@ -5,14 +5,15 @@ use std::sync::Arc;
 use super::check::float;
 use super::fields::{Place, Run};
 use super::options::VerifyOptions;
-use crate::backend::device::{Device, Fusing, Gpu};
+use crate::backend::device::{Fusing, Gpu};
 use crate::backend::ranks::Ranks;
 use crate::backend::{Backend, BackendChoice, ComputeConfig, Share, on_device, on_host};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, parse};
-use crate::error::{Error, Result};
+use crate::error::{Result, refused};
 use crate::grid::{Axis, Decomposition};
 use crate::real::Precision;
+use crate::scheme::{SchemeFamily, Tableau, family, tableau};
 use crate::time::decomposition;
 
 /// Most ranks: the shortest lines that are cut have as many points.
@@ -23,14 +24,8 @@ pub(super) struct Setup {
     pub(super) comm: Arc<dyn Communicator>,
     /// Whether there is under a minute.
     pub(super) quick: bool,
-    /// `None` is the host.
-    device: Option<Arc<Device>>,
-    compute: ComputeConfig,
-    cores: Option<Vec<usize>>,
+    share: Share,
 }
-
-/// Keys of the input, as `--set` has them.
-pub(super) type Keys<'a> = &'a [String];
 
 impl Setup {
     /// Each rank of a host has its share of the cores, and the next device. Collective.
@@ -41,13 +36,13 @@ impl Setup {
         let config =
             check_ranks(comm.size()).and_then(|()| configured("taylor-green", [8; 3], &set));
         let compute = all_or_error(&**comm, config)?.compute;
-        let Share { device, compute, cores, .. } = Share::find(compute, &**comm)?;
-        Ok(Self { comm: comm.clone(), quick: options.quick, device, compute, cores })
+        let share = Share::find(compute, &**comm)?;
+        Ok(Self { comm: comm.clone(), quick: options.quick, share })
     }
 
     /// Where it is, in words.
     pub(super) fn place(&self) -> String {
-        let device = self.device.as_ref().map(|device| device.info());
+        let device = self.share.device.as_ref().map(|device| device.info());
         let place = match device {
             Some(info) => format!("{} ({})", info.name, info.api.name()),
             None => "the cpu".into(),
@@ -60,7 +55,7 @@ impl Setup {
 
     /// True where fields live on a device.
     pub(super) fn is_device(&self) -> bool {
-        self.device.is_some()
+        self.share.device.is_some()
     }
 
     /// Whether there is a minute and each kernel takes a compiler a part of a second: one form, one scheme, one axis will do.
@@ -71,13 +66,18 @@ impl Setup {
     /// Whether the device computes in that precision; the host does in both.
     pub(super) fn has(&self, precision: Precision) -> bool {
         precision == Precision::F32
-            || self.device.as_ref().is_none_or(|device| device.info().has_f64)
+            || self.share.device.as_ref().is_none_or(|device| device.info().has_f64)
     }
 
-    /// The input of `case` on `points` points with `set`, on this backend, without an end.
-    pub(super) fn config(&self, case: &str, points: [usize; 3], set: Keys<'_>) -> Result<Config> {
+    /// The input of `case` on `points` points with `set`, keys as `--set` has them, on this backend, without an end.
+    pub(super) fn config(
+        &self,
+        case: &str,
+        points: [usize; 3],
+        set: &[impl AsRef<str>],
+    ) -> Result<Config> {
         let mut config = configured(case, points, set)?;
-        let ComputeConfig { backend, device, threads, .. } = self.compute;
+        let ComputeConfig { backend, device, threads, .. } = self.share.compute;
         config.compute = ComputeConfig { backend, device, threads, ..config.compute };
         Ok(config)
     }
@@ -90,9 +90,9 @@ impl Setup {
         cut: Decomposition,
     ) -> Result<Place> {
         let len = cut.block(self.comm.rank(), points).len();
-        let own = match &self.device {
+        let own = match &self.share.device {
             Some(device) => on_device(device.clone(), len, compute),
-            None => on_host(compute, self.cores.as_deref()),
+            None => on_host(compute, self.share.cores.as_deref()),
         };
         let own = all_or_error(&*self.comm, own)?;
         let backend: Arc<dyn Backend> = match self.comm.size() {
@@ -112,10 +112,8 @@ impl Setup {
         points: [usize; 3],
         precision: Precision,
     ) -> Result<Place> {
-        let mut ranks = [1; 3];
-        ranks[axis.index()] = self.comm.size();
-        let compute = ComputeConfig { precision, ..self.compute.clone() };
-        self.cut(points, &compute, Decomposition { ranks })
+        let compute = ComputeConfig { precision, ..self.share.compute.clone() };
+        self.cut(points, &compute, Decomposition::along(axis, self.comm.size()))
     }
 
     /// A line of `n` points along `axis`, with their numbers.
@@ -135,7 +133,7 @@ impl Setup {
     /// The run of `config` at its start on the device alone, in the other shape of sweeps than the usual one: a kernel for each, or
     /// operator by operator. `None` on the host and on several ranks.
     pub(super) fn other_shape(&self, config: &Config) -> Result<Option<Run>> {
-        let Some(device) = self.device.as_ref().filter(|_| self.comm.size() == 1) else {
+        let Some(device) = self.share.device.as_ref().filter(|_| self.comm.size() == 1) else {
             return Ok(None);
         };
         let points = config.grid.points;
@@ -146,7 +144,12 @@ impl Setup {
     }
 
     /// The run of `case` on `points` points with `set` at its start.
-    pub(super) fn run(&self, case: &str, points: [usize; 3], set: Keys<'_>) -> Result<Run> {
+    pub(super) fn run(
+        &self,
+        case: &str,
+        points: [usize; 3],
+        set: &[impl AsRef<str>],
+    ) -> Result<Run> {
         self.start(&self.config(case, points, set)?)
     }
 
@@ -163,22 +166,34 @@ fn check_ranks(size: usize) -> Result<()> {
     if size <= MOST_RANKS {
         return Ok(());
     }
-    Err(Error::Config(vec![
-        format!("error: verify runs on small grids, which {size} ranks cannot share"),
-        format!("       use {MOST_RANKS} ranks at most"),
-    ]))
+    let found = format!("verify runs on small grids, which {size} ranks cannot share");
+    Err(refused(found, format!("use {MOST_RANKS} ranks at most")))
 }
 
 /// The input of `case`, with an end that is never reached.
-fn configured(case: &str, points: [usize; 3], set: Keys<'_>) -> Result<Config> {
+fn configured(case: &str, points: [usize; 3], set: &[impl AsRef<str>]) -> Result<Config> {
     let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n");
-    parse(&text, case, set)
+    let set: Vec<String> = set.iter().map(|key| key.as_ref().into()).collect();
+    parse(&text, case, &set)
 }
 
 /// Spacing of n points on a period of length 2π.
 pub(super) fn spacing(n: usize) -> f64 {
     std::f64::consts::TAU / float(n)
 }
+
+/// The family of formulas that is taken where none is asked for.
+pub(super) fn compact6() -> &'static SchemeFamily {
+    family("compact6").unwrap_or_else(|| unreachable!("a family of the table"))
+}
+
+/// The integrator that is taken where none is asked for.
+pub(super) fn hale64() -> &'static Tableau {
+    tableau("hale64").unwrap_or_else(|| unreachable!("a method of the table"))
+}
+
+/// A filter every other step.
+pub(super) const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
 
 /// Forms of the terms, as an input names them.
 #[derive(Clone, Copy)]
@@ -229,15 +244,17 @@ impl Forms {
         all
     }
 
-    /// The keys that choose them.
-    pub(super) fn keys(&self) -> Vec<String> {
+    /// The keys that choose them, and `more`.
+    pub(super) fn with(&self, more: &[&str]) -> Vec<String> {
         let Self { convection, energy, viscous, law } = self;
-        vec![
+        let mut keys = vec![
             format!("scheme.convection={convection}"),
             format!("scheme.energy={energy}"),
             format!("scheme.viscous={viscous}"),
             format!("gas.viscosity={law}"),
-        ]
+        ];
+        keys.extend(more.iter().map(ToString::to_string));
+        keys
     }
 
     /// A word that names them.
@@ -255,5 +272,15 @@ impl Setup {
             (false, false) => Forms::all(),
             _ => Forms::pairs(),
         }
+    }
+
+    /// Every two of them together, or the default where there is a minute alone.
+    pub(super) fn pairs(&self) -> Vec<Forms> {
+        if self.is_brief() { vec![Forms::default()] } else { Forms::pairs() }
+    }
+
+    /// All forms of a term, or the `usual` one where there is a minute alone.
+    pub(super) fn each(&self, all: &[&'static str], usual: &'static str) -> Vec<&'static str> {
+        if self.is_brief() { vec![usual] } else { all.to_vec() }
     }
 }

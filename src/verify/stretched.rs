@@ -1,6 +1,6 @@
 //! Stretched grids: what holds to round-off whatever the map, and orders.
 
-use super::check::{Check, float, largest, order, worse};
+use super::check::{Check, Fall, float, largest, worse};
 use super::exact::odd_error;
 use super::manufactured::error_of;
 use super::setup::Setup;
@@ -12,7 +12,6 @@ const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
 /// Largest dξ/dx of these maps, that of tanh: sinh(2 · 1.5) / (2 · 1.5).
 const LARGEST_METRIC: f64 = 3.4;
 
-/// The checks of stretched grids.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for viscous in ["laplacian", "conservative"] {
@@ -25,7 +24,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 
 /// A uniform stream along y with velocity linear in y: du/dy = 1, and nothing moves the gas.
 fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
-    let set = [MAPS.into(), WALLS.into(), format!("scheme.viscous={viscous}")];
+    let set = [MAPS, WALLS, &format!("scheme.viscous={viscous}")];
     let config = setup.config("taylor-green", [17, 33, 17], &set)?;
     let mut run = setup.start(&config)?;
     let p = config.gas.reference_pressure();
@@ -35,68 +34,52 @@ fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
     let off = rate[..4].iter().map(|rate| largest(rate)).fold(0.0, worse);
     // Differences of p over the smallest spacing.
     let unit = p * f64::EPSILON * LARGEST_METRIC * 33.0 / length;
-    Ok(Check::at_most(
-        format!("stretched-shear-{viscous}"),
-        format!("on a stretched grid a stream with constant shear stays as it is, {viscous}"),
-        off,
-        16.0 * unit,
-        "operators are exact on constants and on x itself; round-off",
-    ))
+    Ok(Check::at_most(format!("stretched-shear-{viscous}"), off, 16.0 * unit)
+        .shows(format!(
+            "on a stretched grid a stream with constant shear stays as it is, {viscous}"
+        ))
+        .source("operators are exact on constants and on x itself; round-off"))
 }
 
 /// The right-hand side with walls on all faces and stretching along every axis, to the walls and a little away from them.
 fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
-    const GRIDS: [usize; 2] = [32, 48];
-    let wall = "{ low = 'wall', high = 'wall' }";
-    let mut errors = Vec::new();
-    for n in GRIDS {
-        let set = [
-            "grid.stretching={ x = { map = 'sinh', factor = 1.0, at = 2.0 }, y = { map = 'tanh', factor = 1.0 }, z = 's + 0.2*s^2' }".into(),
-            "grid.length=[3.0, 3.0, 3.0]".into(),
-            format!("boundary.x={wall}"),
-            format!("boundary.y={wall}"),
-            format!("boundary.z={wall}"),
-            format!("scheme.viscous={viscous}"),
-            "case.mach=0.5".into(),
-            "case.reynolds=5.0".into(),
-        ];
+    let set = [
+        "grid.stretching={ x = { map = 'sinh', factor = 1.0, at = 2.0 }, y = { map = 'tanh', factor = 1.0 }, z = 's + 0.2*s^2' }",
+        "grid.length=[3.0, 3.0, 3.0]",
+        "boundary.x={ low = 'wall', high = 'wall' }",
+        WALLS,
+        "boundary.z={ low = 'wall', high = 'wall' }",
+        &format!("scheme.viscous={viscous}"),
+        "case.mach=0.5",
+        "case.reynolds=5.0",
+    ];
+    let Fall { error, order, .. } = Fall::between([32, 48], |n| {
         let config = setup.config("taylor-green", [n, n + 1, n + 2], &set)?;
-        errors.push((1.0 / float(n - 1), error_of(setup, &config)?));
-    }
-    let found = order(errors[0], errors[1]);
-    Ok(Check::at_most(
-        format!("stretched-manufactured-{viscous}"),
-        format!(
-            "dU/dt between walls on all faces of a stretched box converges at order 2 or more ({viscous}): {found:.2}, {:.1e}",
-            errors[1].1
-        ),
-        (2.0 - found).max(0.0),
-        0.1,
-        "rows of order 3 at the walls, a second derivative one order less; next term of Taylor's series",
-    ))
+        Ok((1.0 / float(n - 1), error_of(setup, &config)?))
+    })?;
+    Ok(Check::at_most(format!("stretched-manufactured-{viscous}"), (2.0 - order).max(0.0), 0.1)
+        .shows(format!(
+            "dU/dt between walls on all faces of a stretched box converges at order 2 or more ({viscous}): {order:.2}, {error:.1e}"
+        ))
+        .source("rows of order 3 at the walls, a second derivative one order less; next term of Taylor's series"))
 }
 
 /// The oscillating plate with points close to it.
 fn stokes(setup: &Setup, viscous: &str) -> Result<Check> {
     let set = [
-        "case.amplitude=1e-5".to_string(),
-        "time.dt=0.0005".into(),
-        format!("scheme.viscous={viscous}"),
-        "grid.stretching={ y = { map = 'tanh', factor = 1.0, ends = 'low' } }".into(),
+        "case.amplitude=1e-5",
+        "time.dt=0.0005",
+        &format!("scheme.viscous={viscous}"),
+        "grid.stretching={ y = { map = 'tanh', factor = 1.0, ends = 'low' } }",
     ];
-    let mut errors = Vec::new();
-    for n in [31, 45] {
+    let fall = Fall::between([31, 45], |n| {
         let config = setup.config("stokes-layer", [1, n, 1], &set)?;
-        errors.push((1.0 / float(n - 1), odd_error(setup, &config, 0.1)?));
-    }
-    let (found, error) = (order(errors[0], errors[1]), errors[1].1 / 1e-5);
-    Ok(Check::at_most(
-        format!("stretched-stokes-layer-{viscous}"),
-        format!(
+        Ok((1.0 / float(n - 1), odd_error(setup, &config, 0.1)?))
+    })?;
+    let (found, error) = (fall.order, fall.error / 1e-5);
+    Ok(Check::at_most(format!("stretched-stokes-layer-{viscous}"), (4.0 - found).max(0.0), 0.1)
+        .shows(format!(
             "a Stokes layer on a stretched grid converges at order 4 or more ({viscous}): {found:.2}, {error:.1e} of A"
-        ),
-        (4.0 - found).max(0.0),
-        0.1,
-        "rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series",
-    ))
+        ))
+        .source("rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series"))
 }

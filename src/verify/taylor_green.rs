@@ -16,7 +16,6 @@ const QUANTITIES: [&str; 5] = [
     "dissipation_dilatational",
 ];
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = short_time(setup)?;
     if !setup.quick {
@@ -44,15 +43,15 @@ fn short_time(setup: &Setup) -> Result<Vec<Check>> {
         let found = order((h, coarse[at]), (finer, fine[at]));
         Check::at_most(
             format!("short-time/{}", QUANTITIES[at]),
-            format!(
-                "deviation from the series falls at order 6 at least: found {found:.2}, {:.1e}",
-                fine[at]
-            ),
             6.0 - found,
             // Pressure has waves of twice the wavenumber.
             1.3 * (2.0 * h).powi(2),
-            "Taylor series of the compressible equations, exact arithmetic; next term of the scheme's",
         )
+        .shows(format!(
+            "deviation from the series falls at order 6 at least: found {found:.2}, {:.1e}",
+            fine[at]
+        ))
+        .source("Taylor series of the compressible equations, exact arithmetic; next term of the scheme's")
     };
     Ok((0..QUANTITIES.len()).map(check).collect())
 }
@@ -86,7 +85,7 @@ const INSTANTS: u32 = 20;
 
 /// Kinetic energy and solenoidal dissipation of a flow at Ma = 0.1 up to t = 10 on n³ points.
 fn history(setup: &Setup, reynolds: u32, n: usize) -> Result<Vec<[f64; 2]>> {
-    let set = ["case.mach=0.1".to_string(), format!("case.reynolds={reynolds}")];
+    let set = ["case.mach=0.1", &format!("case.reynolds={reynolds}")];
     let mut run = setup.run("taylor-green", [n; 3], &set)?;
     let at = |instant: u32| {
         run.advance(time(instant))?;
@@ -109,7 +108,7 @@ fn apart(one: &[[f64; 2]], other: &[[f64; 2]], peak: f64) -> [f64; 2] {
 
 /// The reference curve at the instants, and the peak of its dissipation.
 fn reference(setup: &Setup, reynolds: u32) -> Result<(Vec<[f64; 2]>, f64)> {
-    let set = ["case.mach=0.1".to_string(), format!("case.reynolds={reynolds}")];
+    let set = ["case.mach=0.1", &format!("case.reynolds={reynolds}")];
     let config = setup.config("taylor-green", [64; 3], &set)?;
     let curve = config.case.reference(&config.gas, &config.grid.domain, [true; 3]);
     let at = |instant: u32| {
@@ -145,13 +144,9 @@ fn unresolved_curve(setup: &Setup, reynolds: u32) -> Result<Vec<Check>> {
 
 fn on_curve(reynolds: u32, off: [f64; 2], bounds: &[f64], source: &str) -> Vec<Check> {
     let check = |((name, off), bound): ((&&str, f64), &f64)| {
-        Check::at_most(
-            format!("re{reynolds}/{}", name.replace(' ', "-")),
-            format!("{name} at Re {reynolds} to t = 10 on 64³ points"),
-            off,
-            *bound,
-            source,
-        )
+        Check::at_most(format!("re{reynolds}/{}", name.replace(' ', "-")), off, *bound)
+            .shows(format!("{name} at Re {reynolds} to t = 10 on 64³ points"))
+            .source(source)
     };
     ["kinetic energy", "dissipation"].iter().zip(off).zip(bounds).map(check).collect()
 }

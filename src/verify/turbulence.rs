@@ -1,6 +1,6 @@
 //! The start of isotropic turbulence: its spectrum, and the pressure that balances its convection.
 
-use super::check::{Check, float, order, worse};
+use super::check::{Check, Fall, float, worse};
 use super::setup::{Setup, spacing};
 use crate::comm::Solo;
 use crate::error::Result;
@@ -13,7 +13,6 @@ const FEW: &str = "case.spectrum='max(0, 2.5 - k)'";
 /// Largest wavenumber of their products.
 const LARGEST: f64 = 4.0;
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = spectra(setup)?;
     checks.push(balance(setup)?);
@@ -48,11 +47,8 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
     let mut off = [0.0, 0.0];
     for share in [0.0, 0.3] {
         // At Ma = 0.1 the pressure of the sound, √(2 χ E)/Ma, is small against p₀ = 1/(γ Ma²).
-        let set = [
-            "case.mach=0.1".to_owned(),
-            "case.spectrum='1/(1 + k^2)'".to_owned(),
-            format!("case.dilatational={share}"),
-        ];
+        let share_key = format!("case.dilatational={share}");
+        let set = ["case.mach=0.1", "case.spectrum='1/(1 + k^2)'", &share_key];
         let mut run = setup.run("isotropic-turbulence", points, &set)?;
         let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.state()?).unwrap_or_default();
         let [energy, dilatational] = energies(run.simulation.grid(), [x, y, z]);
@@ -69,7 +65,9 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
         }
     }
     let check = |at: usize, name, what| {
-        Check::at_most(name, what, off[at], 1e-13, "round-off of the transforms, of ½⟨u·u⟩ = 3/2")
+        Check::at_most(name, off[at], 1e-13)
+            .shows(what)
+            .source("round-off of the transforms, of ½⟨u·u⟩ = 3/2")
     };
     Ok(vec![
         check(0, "spectrum", "the start has the energy of the prescribed spectrum in every shell"),
@@ -83,23 +81,17 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
 
 /// The pressure takes the divergence out of d(ρu)/dt, as far as the scheme's derivatives allow.
 fn balance(setup: &Setup) -> Result<Check> {
-    let rest = |n: usize| -> Result<f64> {
-        let mut run = setup.run("isotropic-turbulence", [n; 3], &[FEW.to_owned()])?;
+    let grids = if setup.quick { [24, 32] } else { [32, 48] };
+    let Fall { h, error, order } = Fall::between(grids, |n| {
+        let mut run = setup.run("isotropic-turbulence", [n; 3], &[FEW])?;
         let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.rate()?).unwrap_or_default();
         let sums =
             energies(run.simulation.grid(), [x, y, z]).map(|shells| shells.iter().sum::<f64>());
-        Ok((sums[1] / sums[0]).sqrt())
-    };
-    let grids = if setup.quick { [24, 32] } else { [32, 48] };
-    let (coarse, fine) = (rest(grids[0])?, rest(grids[1])?);
-    let found = order((spacing(grids[0]), coarse), (spacing(grids[1]), fine));
-    Ok(Check::at_most(
-        "pressure",
-        format!(
-            "what div d(ρu)/dt has left beside the pressure falls at order 6: found {found:.2}, {fine:.1e}"
-        ),
-        (found - 6.0).abs(),
-        (LARGEST * spacing(grids[0])).powi(2),
-        "Lele 1992, eq. 2.1.7; next term of the scheme's error, of waves of four periods",
-    ))
+        Ok((spacing(n), (sums[1] / sums[0]).sqrt()))
+    })?;
+    Ok(Check::at_most("pressure", (order - 6.0).abs(), (LARGEST * h).powi(2))
+        .shows(format!(
+            "what div d(ρu)/dt has left beside the pressure falls at order 6: found {order:.2}, {error:.1e}"
+        ))
+        .source("Lele 1992, eq. 2.1.7; next term of the scheme's error, of waves of four periods"))
 }

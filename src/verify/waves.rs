@@ -6,11 +6,10 @@ use std::f64::consts::TAU;
 use num_complex::Complex;
 
 use super::check::{Check, float, worse};
-use super::fields::projection;
-use super::setup::{Forms, Setup, VISCOUS, spacing};
+use super::setup::{CONVECTION, Forms, Setup, VISCOUS, compact6, hale64, spacing};
 use crate::error::Result;
 use crate::gas::{Gas, Viscosity};
-use crate::scheme::{SchemeFamily, family, tableau};
+use crate::scheme::SchemeFamily;
 
 const I: Complex<f64> = Complex::I;
 
@@ -95,7 +94,6 @@ const DT: f64 = 0.02;
 /// A² over A, and what the wave makes of its own square in the energy; the steps multiply it.
 const SECOND_ORDER: f64 = 1e-9;
 
-/// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let gas =
         Gas { gamma: 1.4, prandtl: 0.9, mach: 0.5, reynolds: 30.0, viscosity: Viscosity::Constant };
@@ -107,13 +105,15 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
                 off = worse(off, mode(setup, &gas, &forms, axis, guess)?);
             }
         }
-        checks.push(Check::at_most(
-            forms.name(),
-            "sound and heat along x, y, z grow and turn as their discrete eigenvalues say",
-            off,
-            SECOND_ORDER,
-            "Kirchhoff 1868 with modified wavenumbers; R(s dt)ⁿ; square of the amplitude",
-        ));
+        checks.push(
+            Check::at_most(forms.name(), off, SECOND_ORDER)
+                .shows(
+                    "sound and heat along x, y, z grow and turn as their discrete eigenvalues say",
+                )
+                .source(
+                    "Kirchhoff 1868 with modified wavenumbers; R(s dt)ⁿ; square of the amplitude",
+                ),
+        );
     }
     checks.extend(shear(setup)?);
     Ok(checks)
@@ -121,22 +121,19 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 
 /// The input of a line of points along one axis, in a box of length 2π.
 fn line(gas: &Gas, forms: &Forms) -> Vec<String> {
-    let mut set = forms.keys();
-    set.extend([
-        format!("case.mach={}", gas.mach),
-        format!("case.reynolds={}", gas.reynolds),
-        format!("gas.prandtl={}", gas.prandtl),
-        format!("time.dt={DT}"),
-        "time.integrator=hale64".into(),
-        format!("grid.length={:?}", [TAU; 3]),
-    ]);
-    set
+    forms.with(&[
+        &format!("case.mach={}", gas.mach),
+        &format!("case.reynolds={}", gas.reynolds),
+        &format!("gas.prandtl={}", gas.prandtl),
+        &format!("time.dt={DT}"),
+        "time.integrator=hale64",
+        &format!("grid.length={:?}", [TAU; 3]),
+    ])
 }
 
 /// |ratio of amplitudes / R(s dt)ⁿ − 1|.
 fn off(ratio: Complex<f64>, s: Complex<f64>) -> f64 {
-    let step = tableau("hale64").map_or(Complex::ZERO, |hale| hale.amplification(s * DT));
-    (ratio / step.powu(STEPS) - 1.0).norm()
+    (ratio / hale64().amplification(s * DT).powu(STEPS) - 1.0).norm()
 }
 
 fn along(axis: usize) -> ([usize; 3], [usize; 3]) {
@@ -145,13 +142,13 @@ fn along(axis: usize) -> ([usize; 3], [usize; 3]) {
     (points, periods)
 }
 
-fn symbols() -> Option<Symbols> {
-    family("compact6").map(|family| Symbols::new(family, float(PERIODS), spacing(POINTS)))
+fn symbols() -> Symbols {
+    Symbols::new(compact6(), float(PERIODS), spacing(POINTS))
 }
 
 /// The eigenmode next to `guess`.
 fn mode(setup: &Setup, gas: &Gas, forms: &Forms, axis: usize, guess: Complex<f64>) -> Result<f64> {
-    let Some(symbols) = symbols() else { return Ok(f64::NAN) };
+    let symbols = symbols();
     let s = symbols.eigenvalue(gas, [forms.convection, forms.energy, forms.viscous], guess);
     let k = symbols.convection(forms.convection);
     let nu = symbols.longitudinal(forms.viscous) / gas.reynolds;
@@ -166,31 +163,20 @@ fn mode(setup: &Setup, gas: &Gas, forms: &Forms, axis: usize, guess: Complex<f64
         flow[4] = gas.reference_pressure() + part(pressure);
         flow
     })?;
-    let before = projection(points, periods, &run.state()?[0]);
-    run.steps(STEPS as usize)?;
-    Ok(off(projection(points, periods, &run.state()?[0]) / before, s))
+    Ok(off(run.gain(0, periods, STEPS as usize)?, s))
 }
 
 /// Shear in a stream decays and is carried: s = − B/Re − i U K.
 fn shear(setup: &Setup) -> Result<Vec<Check>> {
     const STREAM: f64 = 0.7;
-    let gas = Gas {
-        gamma: 1.4,
-        prandtl: 0.71,
-        mach: 0.2,
-        reynolds: 40.0,
-        viscosity: Viscosity::Constant,
-    };
-    let Some(symbols) = symbols() else { return Ok(Vec::new()) };
-    let few = setup.is_brief();
-    let convection: &[&'static str] =
-        if few { &["kennedy-gruber"] } else { &super::setup::CONVECTION };
-    let viscous: &[&'static str] = if few { &["laplacian"] } else { &VISCOUS };
+    let (viscosity, default) = (Viscosity::Constant, Forms::default());
+    let gas = Gas { gamma: 1.4, prandtl: 0.71, mach: 0.2, reynolds: 40.0, viscosity };
+    let symbols = symbols();
+    let convection = setup.each(&CONVECTION, default.convection).into_iter();
+    let viscous = setup.each(&VISCOUS, default.viscous);
     let mut checks = Vec::new();
-    for (&convection, &viscous) in
-        convection.iter().flat_map(|c| viscous.iter().map(move |v| (c, v)))
-    {
-        let forms = Forms { convection, viscous, ..Forms::default() };
+    for (convection, &viscous) in convection.flat_map(|c| viscous.iter().map(move |v| (c, v))) {
+        let forms = Forms { convection, viscous, ..default };
         let s = -symbols.diffusion(viscous) / gas.reynolds
             - I * STREAM * symbols.convection(convection);
         let mut worst = 0.0;
@@ -205,18 +191,13 @@ fn shear(setup: &Setup) -> Result<Vec<Check>> {
                     AMPLITUDE * (TAU * float(PERIODS * index[axis]) / float(POINTS)).sin();
                 flow
             })?;
-            let before = projection(points, periods, &run.state()?[1 + across]);
-            run.steps(STEPS as usize)?;
-            let ratio = projection(points, periods, &run.state()?[1 + across]) / before;
-            worst = worse(worst, off(ratio, s));
+            worst = worse(worst, off(run.gain(1 + across, periods, STEPS as usize)?, s));
         }
-        checks.push(Check::at_most(
-            format!("shear/{convection}/{viscous}"),
-            "shear in a stream decays and is carried as −B/Re − i U K says, along all pairs of axes",
-            worst,
-            SECOND_ORDER,
-            "Stokes 1851 with modified wavenumbers; R(s dt)ⁿ; square of the amplitude",
-        ));
+        checks.push(
+            Check::at_most(format!("shear/{convection}/{viscous}"), worst, SECOND_ORDER)
+                .shows("shear in a stream decays and is carried as −B/Re − i U K says, along all pairs of axes")
+                .source("Stokes 1851 with modified wavenumbers; R(s dt)ⁿ; square of the amplitude"),
+        );
     }
     Ok(checks)
 }

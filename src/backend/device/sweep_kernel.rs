@@ -1,7 +1,7 @@
 //! What became of a sweep that is one kernel.
 
 /// The blocks of a sweep that is one kernel, and what its compiler made of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SweepKernel {
     /// Registers of a thread, where the driver tells.
     pub registers: Option<usize>,

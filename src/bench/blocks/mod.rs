@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::arguments::BlocksOptions;
-use super::measure::{interleaved, repeated, rotating};
+use super::measure::{interleaved, prepared, rotating};
 use super::output::{CopyReport, Report, shape};
 use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool, noise};
@@ -19,7 +19,6 @@ use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern};
 use crate::error::{Result, no_room, refused};
 use crate::real::{Precision, Real};
 use crate::splitmix::{STEP, mixed};
-use crate::time::available_memory;
 use check::Samples;
 pub(super) use report::{BlockRow, MeshRow};
 use solver::Solver;
@@ -105,18 +104,13 @@ impl Job<'_> {
         let negation = place.ready(Work::Negation, [COPIED, 1, 1])?;
         let copy = rotating(place, &pool, &negation);
         let repeats = self.options.common.repeats;
-        let sweeps = repeated(place.clock(), || solver.sweep());
+        let sweeps = prepared(place, u32::MAX, || (), || solver.sweep());
         let (copy, times) = interleaved(repeats, copy, vec![sweeps])?;
         let copy = CopyReport::new(&copy, COPIED, size_of::<f64>());
         report.copy = copy;
         let row =
             BlockRow::new(self.points, (&matrix, self.solver()), (&times[0], copy), error, repeats);
-        if error > TOLERANCE {
-            report.failures.push(format!(
-                "blocks of {} rows on {}: {error:.1e} from the reference, at most {TOLERANCE:.0e} is right",
-                self.nb, shape(self.points)
-            ));
-        }
+        report.check(&format!("blocks of {} rows", self.nb), self.points, error, TOLERANCE);
         report.blocks.push(row);
         Ok(())
     }
@@ -130,10 +124,10 @@ impl Job<'_> {
 
     /// The name of what solves the rows.
     fn solver(&self) -> &'static str {
-        match (&self.setup.device, self.kernels()) {
-            (None, _) => "host",
-            (Some(_), BlockKernels::Fused) => "fused",
-            (Some(_), BlockKernels::Split) => "split",
+        match self.kernels() {
+            _ if self.setup.device.is_none() => "host",
+            BlockKernels::Fused => "fused",
+            BlockKernels::Split => "split",
         }
     }
 
@@ -142,14 +136,8 @@ impl Job<'_> {
         let blocks = (self.pattern.blocks() * S::PRECISION.bytes() * self.nb * self.nb) as f64;
         let needed = blocks + (8 * self.pattern.rows() * self.nb * self.nb) as f64;
         let on_place = 1.1 * needed + (64 * COPIED) as f64;
-        let on_host = match &self.setup.device {
-            None => on_place,
-            Some(_) => 1.1 * needed + if self.setup.shares_memory() { on_place } else { 0.0 },
-        };
-        let host = available_memory(1).filter(|&free| on_host > free);
-        let device = self.setup.device_memory().filter(|&free| on_place > free);
-        let largest = self.setup.largest_buffer().filter(|&largest| blocks > largest);
-        let free = host.or(device).or(largest)?;
+        let on_host = if self.setup.device.is_some() { 1.1 * needed } else { 0.0 };
+        let (_, [_, free]) = self.setup.lack(on_host, on_place, blocks)?;
         let what = format!("blocks of {} rows on {}", self.nb, shape(self.points));
         Some(no_room(what, [needed, free], "of memory", "are free"))
     }

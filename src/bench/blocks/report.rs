@@ -29,8 +29,8 @@ impl MeshRow {
 
     /// For people.
     pub(in crate::bench) fn table(meshes: &[MeshRow]) -> Table {
-        let columns = ["mesh", "rows", "blocks", "colours", "most rows of a colour", "fewest"];
-        let mut table = Table::new("tetrahedral meshes of boxes", &columns);
+        let columns = "mesh|rows|blocks|colours|most rows of a colour|fewest";
+        let mut table = Table::new("tetrahedral meshes of boxes", columns);
         for MeshRow { points, rows, blocks, colours } in meshes {
             let most = colours.iter().max().unwrap_or(&0);
             let fewest = colours.iter().min().unwrap_or(&0);
@@ -91,22 +91,10 @@ impl BlockRow {
 
     /// For people.
     pub(in crate::bench) fn table(rows: &[BlockRow]) -> Table {
-        let columns = [
-            "sweeps",
-            "rows",
-            "nb",
-            "blocks in",
-            "solver",
-            "bytes/row",
-            "ms",
-            "median",
-            "GB/s",
-            "copy GB/s",
-            "of copy",
-            "error",
-        ];
+        let columns =
+            "sweeps|rows|nb|blocks in|solver|bytes/row|ms|median|GB/s|copy GB/s|of copy|error";
         let heading = "one sweep over all colours; GB/s of the bytes stated, from the minimum";
-        let mut table = Table::new(heading, &columns);
+        let mut table = Table::new(heading, columns);
         for row in rows {
             table.row([
                 &shape(row.points),

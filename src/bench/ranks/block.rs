@@ -138,16 +138,8 @@ impl Block {
                 }
             }
         }
-        let mut ranks = [1; 3];
-        ranks[axis.index()] = blocks;
-        let whole = cut.whole(points, axis);
-        let counted = Sweeping::new(
-            (axis, &sweep.1),
-            Decomposition { ranks },
-            whole,
-            operators,
-            Some(method),
-        );
+        let (ranks, whole) = (Decomposition::along(axis, blocks), cut.whole(points, axis));
+        let counted = Sweeping::new((axis, &sweep.1), ranks, whole, operators, Some(method));
         if let Ok(Sweeping { lines: Lines::Blocks { plans, plan_of, .. }, .. }) = counted {
             for task in &plans[plan_of[position]] {
                 match task {

@@ -1,69 +1,60 @@
 //! The parts of sweeps along cut axes, one after another as in a step.
 
-use std::ops::{Index, IndexMut};
-
 use super::block::{Block, Cut, Step};
 use super::messages::address;
-use super::rates::{Arrays, Problem};
+use super::rates::{Problem, arrays};
 use super::{Probe, WARM_UPS};
 use crate::backend::ranks::{self, Round, Route};
 use crate::backend::{Backend, Field, Weights};
 use crate::bench::measure::Times;
+use crate::bench::place::Place;
 use crate::engine::Sweep;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 
-/// What is timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Pack,
-    /// Messages to all neighbours.
-    Exchange,
-    /// The same once more.
-    Again,
-    /// The last of them from every other rank to the next.
-    OneWay,
-    /// Sums of planes.
-    Combine,
-    /// Sweeps with interface values added.
-    Complete,
-    /// The same sweeps over lines as long that are whole.
-    Whole,
-    /// Sweeps along axes that are not cut.
-    Uncut,
-}
+/// Seconds of every part that is timed, by its number.
+pub(super) type Seconds = [f64; 8];
 
-const PARTS: usize = 8;
-
-/// Seconds of every [`Part`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seconds([f64; PARTS]);
-
-impl Index<Part> for Seconds {
-    type Output = f64;
-
-    fn index(&self, part: Part) -> &f64 {
-        &self.0[part as usize]
-    }
-}
-
-impl IndexMut<Part> for Seconds {
-    fn index_mut(&mut self, part: Part) -> &mut f64 {
-        &mut self.0[part as usize]
-    }
-}
+pub(super) const PACK: usize = 0;
+/// Messages to all neighbours.
+pub(super) const EXCHANGE: usize = 1;
+/// The same once more.
+pub(super) const AGAIN: usize = 2;
+/// The last of them from every other rank to the next.
+pub(super) const ONE_WAY: usize = 3;
+/// Sums of planes.
+pub(super) const COMBINE: usize = 4;
+/// Sweeps with interface values added.
+pub(super) const COMPLETE: usize = 5;
+/// The same sweeps over lines as long that are whole.
+pub(super) const WHOLE: usize = 6;
+/// Sweeps along axes that are not cut.
+pub(super) const UNCUT: usize = 7;
 
 /// What repeats are for, in turn, by the parts that count in them: whole lines, a step whose messages are exchanged twice, one
 /// whose messages are exchanged and then sent one way, and a step, which comes behind what is like one.
-const KINDS: [&[Part]; 4] = [
-    &[Part::Whole, Part::Uncut],
-    &[Part::Again],
-    &[Part::OneWay],
-    &[Part::Pack, Part::Exchange, Part::Combine, Part::Complete],
-];
+const KINDS: [&[usize]; 4] =
+    [&[WHOLE, UNCUT], &[AGAIN], &[ONE_WAY], &[PACK, EXCHANGE, COMBINE, COMPLETE]];
 
 impl Probe<'_> {
-    /// The blocks of all sweeps along `axes`, and the median times of every [`Part`] of all sweeps together: one after another,
+    /// The blocks of all sweeps along `axes`, of `points` points; none where they are too short for any method but `transpose`.
+    pub(super) fn cut(
+        &self,
+        place: &dyn Place,
+        problem: &Problem<'_>,
+        axes: &[Axis],
+        points: [usize; 3],
+    ) -> Result<Vec<Block>> {
+        let cut = Cut::of(self.comm);
+        let along = problem.sweeps.iter().filter(|(axis, _)| axes.contains(axis));
+        let blocks = along.map(|sweep| {
+            let joined = problem.operators(cut.whole(points, sweep.0), place.precision());
+            Block::new(place, cut, sweep, points, &joined)
+        });
+        Ok(blocks.collect::<Result<Option<Vec<_>>>>()?.unwrap_or_default())
+    }
+
+    /// The blocks of all sweeps along `axes`, and the median times of every part of all sweeps together: one after another,
     /// so that each finds in the caches what it finds there in a step; what is no part of a step in repeats of its own. No
     /// blocks where they are too short for any method but `transpose`. Collective.
     pub(super) fn blocks(
@@ -74,29 +65,25 @@ impl Probe<'_> {
     ) -> Result<(Vec<Block>, Seconds)> {
         let Self { place, points, comm, .. } = *self;
         let (backend, precision): (&dyn Backend, _) = (place, place.precision());
-        let (whole, cut) = (problem.operators(points, precision), Cut::of(comm));
-        let mut blocks = Vec::new();
-        for sweep in problem.sweeps.iter().filter(|(axis, _)| axes.contains(axis)) {
-            let joined = problem.operators(cut.whole(points, sweep.0), precision);
-            blocks.push(Block::new(place, cut, sweep, points, &joined)?);
-        }
-        let joined = blocks.iter().all(Option::is_some);
-        let mut blocks: Vec<Block> = blocks.into_iter().flatten().filter(|_| joined).collect();
+        let whole = problem.operators(points, precision);
+        let mut blocks = self.cut(place, problem, axes, points)?;
+        let is_cut = !blocks.is_empty();
         let program = |(axis, sweep): &(Axis, Sweep)| {
-            let part = if joined && axes.contains(axis) { Part::Whole } else { Part::Uncut };
+            let part = if is_cut && axes.contains(axis) { WHOLE } else { UNCUT };
             Ok((part, place.program(sweep, *axis, points, &whole)?))
         };
         let programs = problem.sweeps.iter().map(program).collect::<Result<Vec<_>>>()?;
         let all: Vec<&Sweep> = problem.sweeps.iter().map(|(_, sweep)| sweep).collect();
-        let mut arrays = Arrays::new(place, points.iter().product(), &all)?;
-        let (read, mut write) = arrays.fields();
+        let [read, write] = &mut arrays(place, points.iter().product(), &all)?;
+        let read: Vec<&Field> = read.iter().collect();
+        let mut write: Vec<&mut Field> = write.iter_mut().collect();
         let weights = || Weights::times(problem.beta);
-        let mut times = [const { Vec::new() }; PARTS];
+        let mut times = [const { Vec::new() }; 8];
         let rounds = (0..WARM_UPS + self.repeats).flat_map(|round| KINDS.map(|kind| (round, kind)));
         for (round, counted) in rounds {
             let spent = backend.within(|| {
-                let mut spent = Seconds::default();
-                if counted.contains(&Part::Whole) {
+                let mut spent: Seconds = [0.0; 8];
+                if counted.contains(&WHOLE) {
                     for (part, program) in &programs {
                         comm.barrier();
                         let run = || place.run(program, &read, &mut write, weights());
@@ -106,7 +93,7 @@ impl Probe<'_> {
                 }
                 for Block { program, planes, steps, .. } in &mut blocks {
                     comm.barrier();
-                    spent[Part::Pack] += self.seconds(|| {
+                    spent[PACK] += self.seconds(|| {
                         (0..planes.len()).for_each(|stage| {
                             place.pack(program, stage, &read, &mut write, planes);
                         });
@@ -116,35 +103,35 @@ impl Probe<'_> {
                         match step {
                             Step::Combine(sums) => {
                                 let combine = || place.combine(sums, planes);
-                                spent[Part::Combine] += self.seconds(combine)?;
+                                spent[COMBINE] += self.seconds(combine)?;
                             }
                             Step::Exchange(_) if comm.size() == 1 => {}
                             Step::Exchange(round) => {
                                 let mut exchange =
                                     |one_way| self.exchange(round, one_way, planes, route);
-                                spent[Part::Exchange] += exchange(false)?;
-                                if counted.contains(&Part::Again) {
-                                    spent[Part::Again] += exchange(false)?;
+                                spent[EXCHANGE] += exchange(false)?;
+                                if counted.contains(&AGAIN) {
+                                    spent[AGAIN] += exchange(false)?;
                                 }
-                                if counted.contains(&Part::OneWay) {
-                                    spent[Part::OneWay] += exchange(true)?;
+                                if counted.contains(&ONE_WAY) {
+                                    spent[ONE_WAY] += exchange(true)?;
                                 }
                             }
                         }
                     }
-                    spent[Part::Complete] += self.seconds(|| {
+                    spent[COMPLETE] += self.seconds(|| {
                         place.complete(program, &read, &mut write, planes, weights());
                     })?;
                 }
                 Ok::<_, Error>(spent)
             });
             let mut spent = spent?;
-            comm.max(&mut spent.0);
+            comm.max(&mut spent);
             if round >= WARM_UPS {
-                counted.iter().for_each(|&part| times[part as usize].push(spent[part]));
+                counted.iter().for_each(|&part| times[part].push(spent[part]));
             }
         }
-        Ok((blocks, Seconds(times.map(|times| Times::new(times).median()))))
+        Ok((blocks, times.map(|times| Times::new(times).median())))
     }
 
     /// Seconds of a round of messages between `planes`: of all ranks at once, or `one_way`, its last message from every other

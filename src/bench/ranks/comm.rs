@@ -91,8 +91,7 @@ impl Size<'_> {
             points: *points,
             repeats: self.options.common.repeats,
         };
-        let along = Decomposition { ranks: [1, 1, comm.size()] };
-        let other = setup.place(len, None)?;
+        let (along, other) = (Decomposition::along(Axis::Z, comm.size()), setup.place(len, None)?);
         let other = Ranks::new(other, (*comm).clone(), along, &self.compute(None))?;
         report.note(other.route_choice().note());
         let route = other.route();
@@ -158,11 +157,8 @@ impl Size<'_> {
         report: &mut Report,
     ) -> Result<Option<Row>> {
         let Self { options, setup, comm, .. } = self;
-        let (sweep, a) = (self.sweep(), axis.index());
-        let mut ranks = [1; 3];
-        ranks[a] = comm.size();
-        let decomposition = Decomposition { ranks };
-        let points: [usize; 3] = std::array::from_fn(|b| self.points[b] * ranks[b]);
+        let (sweep, decomposition) = (self.sweep(), Decomposition::along(axis, comm.size()));
+        let points = std::array::from_fn(|a| self.points[a] * decomposition.ranks[a]);
         let grid = Grid::periodic(points, &self.config.grid.domain);
         let precision = setup.compute.precision;
         let operators = LineOperators::new(options.scheme, None, &grid, precision);
@@ -216,7 +212,7 @@ impl Size<'_> {
         };
         let calls = calls_for(times[0].min(), 1);
         ranks.wait_for_phases(true);
-        let (phases, _) = by_phase(&***comm, probe.repeats, || {
+        let phases = by_phase(&***comm, probe.repeats, || {
             let before = ranks.phases();
             backend.within(|| {
                 (0..calls).for_each(|_| ranks.run(&program, &read, &mut write, Weights::SET));
@@ -224,7 +220,7 @@ impl Size<'_> {
             ranks.finish()?;
             let mut spent = ranks.phases().since(&before);
             spent.0.iter_mut().for_each(|seconds| *seconds /= f64::from(calls));
-            Ok((spent.0, 0.0))
+            Ok(spent.0)
         })?;
         let mut spread = Spreading::new(decomposition.ranks, &times[0], &phases, sent);
         spread.operands = Some(operands);

@@ -4,8 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::Probe;
-use super::rates::Traffic;
+use super::blocks::{AGAIN, EXCHANGE, ONE_WAY, Seconds};
 use super::report::MessageRow;
+use super::transfers::Transfers;
 use crate::backend::Field;
 use crate::backend::ranks::{Blocks, Memory, Route, Staging};
 use crate::bench::measure::{Times, interleaved, together};
@@ -24,6 +25,14 @@ const SHORT: usize = 8;
 const UNKNOWN: usize = 256 << 10;
 /// Times of a round that a rank computes while messages travel.
 const MEANWHILE: f64 = 2.0;
+
+/// Rounds of messages with both neighbours, bytes that leave in them, their seconds, and all-to-alls.
+pub(super) struct Traffic {
+    pub(super) rounds: usize,
+    pub(super) leaving: usize,
+    pub(super) seconds: Seconds,
+    pub(super) transfers: Transfers,
+}
 
 /// Memory that messages leave and come to: each has one half.
 pub(super) struct Ends {
@@ -118,7 +127,8 @@ impl Probe<'_> {
         rates: &mut Rates,
     ) -> Result<()> {
         let Self { place, comm, .. } = *self;
-        let Traffic { rounds, leaving, transfers, travelling, .. } = *traffic;
+        let Traffic { rounds, leaving, seconds, transfers } = traffic;
+        let (rounds, leaving) = (*rounds, *leaving);
         let size = comm.size();
         if size == 1 {
             return Ok(());
@@ -148,12 +158,12 @@ impl Probe<'_> {
             rates.bandwidth = rate(2 * message, alone, 2 * neighbours, 1);
             (rates.again, rates.one_way) = (rates.bandwidth, rates.bandwidth);
         } else {
-            rates.bandwidth = rate(leaving, traffic.exchange, calls, rounds);
-            rates.again = rate(leaving, traffic.again, calls, rounds);
-            rates.one_way = rate(leaving / neighbours, traffic.one_way, rounds, rounds);
+            rates.bandwidth = rate(leaving, seconds[EXCHANGE], calls, rounds);
+            rates.again = rate(leaving, seconds[AGAIN], calls, rounds);
+            rates.one_way = rate(leaving / neighbours, seconds[ONE_WAY], rounds, rounds);
         }
-        let calls = 2 * (size - 1) * transfers;
-        rates.all_to_all = rate(travelling, traffic.all_to_all, calls, transfers);
+        let Transfers { count, leaving, seconds, .. } = *transfers;
+        rates.all_to_all = rate(leaving, seconds, 2 * (size - 1) * count, count);
         (rates.latency, rates.overhead) = (latency, overhead);
         rates.reduction = reduction / (size as f64).log2();
         rates.progress = self.progress(message, at, alone)?;

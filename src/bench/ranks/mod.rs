@@ -70,27 +70,22 @@ fn note_left_out(what: &str, why: &Error, report: &mut Report) {
     report.note(format!("left out: {what}: {why}"));
 }
 
-/// Seconds of each phase on the rank that is slowest in it, and of all of it. `work` does it once and says what its phases
-/// took. Collective.
+/// Seconds of each phase on the rank that is slowest in it. `work` does all once and says what each took. Collective.
 fn by_phase<const N: usize>(
     comm: &dyn Communicator,
     repeats: u32,
-    mut work: impl FnMut() -> Result<([f64; N], f64)>,
-) -> Result<([Times; N], Times)> {
+    mut work: impl FnMut() -> Result<[f64; N]>,
+) -> Result<[Times; N]> {
     let mut phases = [const { Vec::new() }; N];
-    let mut whole = Vec::new();
     for round in 0..WARM_UPS + repeats {
         comm.barrier();
-        let (mut seconds, all) = work()?;
-        let mut all = [all];
+        let mut seconds = work()?;
         comm.max(&mut seconds);
-        comm.max(&mut all);
         if round >= WARM_UPS {
             phases.iter_mut().zip(seconds).for_each(|(times, seconds)| times.push(seconds));
-            whole.extend(all);
         }
     }
-    Ok((phases.map(Times::new), Times::new(whole)))
+    Ok(phases.map(Times::new))
 }
 
 /// A copy on all ranks at once, over fields in turn.

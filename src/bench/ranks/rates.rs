@@ -1,8 +1,9 @@
 //! The rates that a model predicts with, measured where it is to predict: what ranks typically take that wait for each other.
 
 use super::Probe;
-use super::block::{Block, Cut, Step};
-use super::blocks::Part;
+use super::block::{Block, Step};
+use super::blocks::{COMBINE, COMPLETE, PACK, UNCUT, WHOLE};
+use super::messages::Traffic;
 use super::transfers::Transfers;
 use crate::backend::ranks::Route;
 use crate::backend::{Backend, Field};
@@ -18,22 +19,6 @@ use crate::model::Rates;
 use crate::physics::StepParts;
 use crate::real::Precision;
 use crate::scheme::SchemeFamily;
-
-/// Rounds of messages with both neighbours, and all-to-alls.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Traffic {
-    /// Rounds, and bytes that leave in them.
-    pub(super) rounds: usize,
-    pub(super) leaving: usize,
-    /// Seconds of the rounds, of the same once more, and of their last messages where every other rank sends and the next receives.
-    pub(super) exchange: f64,
-    pub(super) again: f64,
-    pub(super) one_way: f64,
-    /// All-to-alls, bytes that leave in them, and their seconds.
-    pub(super) transfers: usize,
-    pub(super) travelling: usize,
-    pub(super) all_to_all: f64,
-}
 
 /// The sweeps that are measured.
 pub(super) struct Problem<'a> {
@@ -68,25 +53,17 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// The arrays that sweeps read and write.
-pub(super) struct Arrays {
-    read: Vec<Field>,
-    write: Vec<Field>,
-}
-
-impl Arrays {
-    pub(super) fn new(place: &dyn Backend, len: usize, sweeps: &[&Sweep]) -> Result<Self> {
-        let most =
-            |of: fn(&Sweep) -> usize| sweeps.iter().map(|sweep| of(sweep)).max().unwrap_or(0);
-        let field = |seed| place.field(&noise(place.precision(), len, seed));
-        let read = (0..most(Sweep::fields_read)).map(field);
-        let write = (0..most(Sweep::fields_written)).map(|_| place.zeros(len));
-        Ok(Self { read: read.collect::<Result<_>>()?, write: write.collect::<Result<_>>()? })
-    }
-
-    pub(super) fn fields(&mut self) -> (Vec<&Field>, Vec<&mut Field>) {
-        (self.read.iter().collect(), self.write.iter_mut().collect())
-    }
+/// Arrays that sweeps read, and such as they write.
+pub(super) fn arrays(
+    place: &dyn Backend,
+    len: usize,
+    sweeps: &[&Sweep],
+) -> Result<[Vec<Field>; 2]> {
+    let most = |of: fn(&Sweep) -> usize| sweeps.iter().map(|sweep| of(sweep)).max().unwrap_or(0);
+    let field = |seed| place.field(&noise(place.precision(), len, seed));
+    let read = (0..most(Sweep::fields_read)).map(field);
+    let write = (0..most(Sweep::fields_written)).map(|_| place.zeros(len));
+    Ok([read.collect::<Result<_>>()?, write.collect::<Result<_>>()?])
 }
 
 impl Probe<'_> {
@@ -100,9 +77,10 @@ impl Probe<'_> {
     ) -> Result<Rates> {
         let (size, len) = (self.place.precision().bytes(), self.points.iter().product::<usize>());
         let launch = self.launch(problem, axes)?;
-        let Transfers { deal, copy, travelling, all_to_all } = self.transfers(axes, route)?;
+        let transfers = self.transfers(axes, route)?;
+        let Transfers { deal, copy, .. } = transfers;
         let (blocks, seconds) = self.blocks(problem, axes, route)?;
-        let whole = seconds[Part::Whole];
+        let whole = seconds[WHOLE];
         let operands: usize = problem.sweeps.iter().map(|(_, sweep)| sweep.solves()).sum();
         let mut rates = Rates {
             source: self.source(),
@@ -114,7 +92,7 @@ impl Probe<'_> {
             all_to_all: copy,
             staging: None,
             copy,
-            sweep: (whole + seconds[Part::Uncut]) / (operands * len) as f64,
+            sweep: (whole + seconds[UNCUT]) / (operands * len) as f64,
             correct: 2.0 * size as f64 / copy,
             pack: copy,
             combine: copy,
@@ -123,15 +101,7 @@ impl Probe<'_> {
             reduction: 0.0,
             progress: 0.0,
         };
-        let mut traffic = Traffic {
-            exchange: seconds[Part::Exchange],
-            again: seconds[Part::Again],
-            one_way: seconds[Part::OneWay],
-            transfers: axes.len(),
-            travelling,
-            all_to_all,
-            ..Traffic::default()
-        };
+        let mut traffic = Traffic { rounds: 0, leaving: 0, seconds, transfers };
         if !blocks.is_empty() {
             let sum = |of: fn(&Block) -> usize| blocks.iter().map(of).sum::<usize>();
             let rate = |values: usize, seconds: f64, launches: usize| {
@@ -141,11 +111,11 @@ impl Probe<'_> {
             };
             let is_sums = |(_, step): &&(usize, Step)| matches!(step, Step::Combine(_));
             let sums = blocks.iter().flat_map(|block| &block.steps).filter(is_sums).count();
-            let added = (seconds[Part::Complete] - whole).max(0.0);
+            let added = (seconds[COMPLETE] - whole).max(0.0);
             rates.correct = added / sum(|block| block.corrected) as f64;
             let operands = sum(|block| block.operands);
-            rates.pack = rate(sum(|block| block.packed), seconds[Part::Pack], operands);
-            rates.combine = rate(sum(|block| block.combined), seconds[Part::Combine], sums);
+            rates.pack = rate(sum(|block| block.packed), seconds[PACK], operands);
+            rates.combine = rate(sum(|block| block.combined), seconds[COMBINE], sums);
             traffic.leaving = size * sum(|block| block.leaving);
             traffic.rounds = sum(|block| block.steps.len()) - sums;
         } else if self.comm.size() > 1 {
@@ -171,19 +141,16 @@ impl Probe<'_> {
         let mut points = [1; 3];
         points[axis.index()] = self.points[axis.index()];
         let place = &*self.setup.place(points[axis.index()], None)?;
-        let cut = Cut::of(self.comm);
-        let operators = problem.operators(cut.whole(points, axis), place.precision());
-        let (mut blocks, mut all) = (Vec::new(), Vec::new());
-        for sweep in problem.sweeps.iter().filter(|(along, _)| *along == axis) {
-            let Some(block) = Block::new(place, cut, sweep, points, &operators)? else {
-                return Ok(0.0);
-            };
-            blocks.push(block);
-            all.push(&sweep.1);
+        let mut blocks = self.cut(place, problem, &[axis], points)?;
+        if blocks.is_empty() {
+            return Ok(0.0);
         }
+        let all = problem.sweeps.iter().filter(|(along, _)| *along == axis);
+        let all: Vec<&Sweep> = all.map(|(_, sweep)| sweep).collect();
         let operands: usize = blocks.iter().map(|block| block.operands).sum();
-        let mut arrays = Arrays::new(place, points.iter().product(), &all)?;
-        let (read, mut write) = arrays.fields();
+        let [read, write] = &mut arrays(place, points.iter().product(), &all)?;
+        let read: Vec<&Field> = read.iter().collect();
+        let mut write: Vec<&mut Field> = write.iter_mut().collect();
         let tiny = || {
             for Block { program, planes, .. } in &mut blocks {
                 for stage in 0..planes.len() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::backend::ranks::{ALONG, Phase};
 use crate::bench::measure::Times;
 use crate::bench::output::{Row, Spread, shape};
-use crate::bench::table::{Table, figure};
+use crate::bench::table::{Table, figure, or_none};
 use crate::comm::Sent;
 use crate::model::{Prediction, Rates};
 
@@ -80,11 +80,6 @@ impl Spreading {
         }
     }
 
-    /// Seconds of messages along x, y and z.
-    pub(super) fn set_messages(&mut self, along: &[Times; 3]) {
-        self.phase_seconds.extend(ALONG.into_iter().zip(along.iter().map(Spread::seconds)));
-    }
-
     pub(super) fn predict(&mut self, prediction: &Prediction) {
         let of = |phase: Phase| (phase.name(), prediction.slowest.of(phase));
         self.predicted_seconds = Phase::ALL.map(of).into();
@@ -104,14 +99,10 @@ fn spread(rows: &[Row]) -> impl Iterator<Item = (&Row, &Spreading)> {
     rows.iter().filter_map(|row| Some((row, row.spread.as_ref()?)))
 }
 
-fn or_none(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "-".to_string(), text)
-}
-
 /// Times by phase, smallest and median, predicted ones and how far these are from the medians.
 pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
-    let columns = ["", "ranks", "phase", "us", "median", "predicted", "off"];
-    let mut table = Table::new(heading, &columns);
+    let columns = "|ranks|phase|us|median|predicted|off";
+    let mut table = Table::new(heading, columns);
     for (row, spread) in spread(rows) {
         let names = Phase::ALL.map(Phase::name).into_iter().chain(ALONG);
         let phases = names.filter_map(|name| Some((name, *spread.phase_seconds.get(name)?)));
@@ -141,7 +132,7 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
 /// What was sent.
 pub(super) fn sent(rows: &[Row], each: &str) -> Table {
     let heading = format!("Sent by the rank that sends most, {each}");
-    let mut table = Table::new(heading, &["", "ranks", "cut", "messages", "bytes"]);
+    let mut table = Table::new(heading, "|ranks|cut|messages|bytes");
     for (row, Spreading { ranks, decomposition, messages, bytes, .. }) in spread(rows) {
         table.row([&row.part_and_method(), ranks, &shape(*decomposition), messages, bytes]);
     }
@@ -150,18 +141,9 @@ pub(super) fn sent(rows: &[Row], each: &str) -> Table {
 
 /// Whole steps on more and more ranks.
 pub(super) fn scaling(heading: &str, rows: &[Row]) -> Table {
-    let columns = [
-        "ranks",
-        "cut",
-        "points",
-        "ms/step",
-        "median",
-        "ns/point/stage",
-        "copy GB/s",
-        "efficiency",
-        "from all axes",
-    ];
-    let mut table = Table::new(heading, &columns);
+    let columns =
+        "ranks|cut|points|ms/step|median|ns/point/stage|copy GB/s|efficiency|from all axes";
+    let mut table = Table::new(heading, columns);
     for (row, spread) in spread(rows) {
         let Some(stage) = row.ns_per_point_stage else { continue };
         let percent = |part| or_none(part, |part| format!("{:.1} %", 100.0 * part));
@@ -182,7 +164,7 @@ pub(super) fn scaling(heading: &str, rows: &[Row]) -> Table {
 
 /// Messages of all sizes.
 pub(super) fn messages(rows: &[MessageRow]) -> Table {
-    let mut table = Table::new("Messages", &["", "bytes", "us", "median", "GB/s"]);
+    let mut table = Table::new("Messages", "|bytes|us|median|GB/s");
     for MessageRow { name, bytes, seconds, gb_per_s } in rows {
         let [min, median] = [seconds.min, seconds.median].map(|seconds| figure(1e6 * seconds));
         table.row([name, bytes, &min, &median, &figure(*gb_per_s)]);
@@ -192,7 +174,7 @@ pub(super) fn messages(rows: &[MessageRow]) -> Table {
 
 /// Rates, by the names of their file.
 pub(super) fn rates(rates: &Rates) -> Table {
-    let mut table = Table::new(format!("Rates: {}", rates.source), &["", "s, or 1/s"]);
+    let mut table = Table::new(format!("Rates: {}", rates.source), "|s, or 1/s");
     let mut staging = rates.staging;
     let mut rates = rates.clone();
     let staging = staging.as_mut().map(|staging| ("staging", staging));

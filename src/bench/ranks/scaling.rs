@@ -8,10 +8,10 @@ use super::messages::rest;
 use super::rates::Problem;
 use super::report::{self, Spreading};
 use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
-use crate::backend::ranks::{PhaseTimes, Ranks, Route};
+use crate::backend::ranks::{ALONG, PhaseTimes, Ranks, Route};
 use crate::bench::arguments::{Group, StepOptions};
 use crate::bench::measure::Times;
-use crate::bench::output::{CopyReport, Report, Row, shape};
+use crate::bench::output::{CopyReport, Report, Row, Spread, shape};
 use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::{config, right_hand_sides, row};
@@ -61,9 +61,7 @@ fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
     let powers = std::iter::successors(Some(1), |ranks| Some(2 * ranks));
     let mut groups: Vec<usize> = match asked {
         [] => powers.take_while(|&ranks| ranks < most).chain([most]).collect(),
-        _ => {
-            asked.iter().map(|group| if let Group::First(n) = group { *n } else { most }).collect()
-        }
+        _ => asked.iter().map(|group| group.unwrap_or(most)).collect(),
     };
     groups.sort_unstable();
     groups.dedup();
@@ -127,15 +125,13 @@ impl Together<'_> {
     /// What these ranks do, which they have room for.
     fn prepared(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
         let (weak, ranks) = (self.options.weak, self.comm.size());
-        let (config, decomposition) = if weak {
-            let decomposition = most_cubic(ranks, [2; 3]);
-            let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
-            (config(points, &self.options.common, &self.options.set)?, decomposition)
-        } else {
-            let config = config(points, &self.options.common, &self.options.set)?;
-            let device = self.setup.device.is_some();
-            let (decomposition, _) = decomposition(&config, &**self.comm, device)?;
-            (config, decomposition)
+        let cubic = most_cubic(ranks, [2; 3]);
+        let times = if weak { cubic.ranks } else { [1; 3] };
+        let points = std::array::from_fn(|a| points[a] * times[a]);
+        let config = config(points, &self.options.common, &self.options.set)?;
+        let decomposition = match weak {
+            true => cubic,
+            false => decomposition(&config, &**self.comm, self.setup.device.is_some())?.0,
         };
         let block = decomposition.block(self.comm.rank(), config.grid.points);
         self.setup.check_room(&config, decomposition, &block, self.comm.local().1)?;
@@ -177,12 +173,12 @@ impl Together<'_> {
                 let PhaseTimes([a, b, c, d]) = backend.phases().since(&spent);
                 let after = backend.message_seconds();
                 let [x, y, z] = std::array::from_fn(|axis| after[axis] - along[axis]);
-                Ok(([a, b, c, d, x, y, z], seconds))
+                Ok([a, b, c, d, x, y, z, seconds])
             })
         };
-        let (_, whole) = steps(&mut simulation)?;
+        let [.., whole] = steps(&mut simulation)?;
         backend.wait_for_phases(true);
-        let ([a, b, c, d, along @ ..], _) = steps(&mut simulation)?;
+        let [a, b, c, d, along @ .., _] = steps(&mut simulation)?;
         drop(copy);
         let each = right_hand_sides(config, &simulation);
         let sent = busiest(&***comm, before, sent.unwrap_or(before));
@@ -191,7 +187,8 @@ impl Together<'_> {
         let copy = CopyReport::new(&copy, len, size);
 
         let mut result = Spreading::new(decomposition.ranks, &whole, &[a, b, c, d], sent);
-        result.set_messages(&along);
+        let messages = ALONG.into_iter().zip(along.iter().map(Spread::seconds));
+        result.phase_seconds.extend(messages);
         result.scaling = Some(if options.weak { "weak" } else { "strong" });
         result.grid = Some(config.grid.points);
         result.set.clone_from(&options.set);
@@ -242,7 +239,7 @@ mod tests {
 
     #[test]
     fn ranks_that_are_asked_for_are_alone_and_in_order() {
-        let [all, one, eight] = [Group::All, Group::First(1), Group::First(8)];
+        let [all, one, eight] = [None, Some(1), Some(8)];
         assert_eq!(groups(&[all], 12).unwrap(), [12]);
         assert_eq!(groups(&[all, eight, one, all], 8).unwrap(), [1, 8]);
         let refused = groups(&[one, eight], 7).unwrap_err().report();

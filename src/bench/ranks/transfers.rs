@@ -1,10 +1,9 @@
 //! What it takes to make lines whole that are cut, and to copy fields.
 
 use super::messages::address;
-use super::{Probe, WARM_UPS};
+use super::{Probe, by_phase};
 use crate::backend::Weights;
 use crate::backend::ranks::{Route, TransposeLayout};
-use crate::bench::measure::Times;
 use crate::bench::pool::noise;
 use crate::engine::{LineOperators, SweepBuilder};
 use crate::error::Result;
@@ -13,13 +12,14 @@ use crate::grid::Axis;
 /// Fields that travel and are copied together: as many as the flow has.
 const FIELDS: usize = 5;
 
-/// Bytes a second of lines dealt out and collected, and of fields copied; bytes that leave a rank in all-to-alls, and seconds
-/// of these.
+/// Bytes a second of lines dealt out and collected, and of fields copied; all-to-alls, bytes that leave a rank in them, and their
+/// seconds.
 pub(super) struct Transfers {
     pub(super) deal: f64,
     pub(super) copy: f64,
-    pub(super) travelling: usize,
-    pub(super) all_to_all: f64,
+    pub(super) count: usize,
+    pub(super) leaving: usize,
+    pub(super) seconds: f64,
 }
 
 impl Probe<'_> {
@@ -50,8 +50,7 @@ impl Probe<'_> {
         let staged = |array: usize| if route == Route::Staged { array } else { 0 };
         let mut staging = [FIELDS * len, most.unwrap_or(1)].map(|len| place.staging(staged(len)));
         let mut leaving = 0;
-        let mut times = [const { Vec::new() }; 3];
-        for round in 0..WARM_UPS + self.repeats {
+        let times = by_phase(comm, self.repeats, || {
             let mut spent = [0.0; 3];
             leaving = 0;
             for deal in &deals {
@@ -81,12 +80,9 @@ impl Probe<'_> {
             let mut write: Vec<_> = copies.iter_mut().collect();
             comm.barrier();
             spent[2] += self.seconds(|| place.run(&program, &read, &mut write, Weights::SET))?;
-            comm.max(&mut spent);
-            if round >= WARM_UPS {
-                times.iter_mut().zip(spent).for_each(|(times, seconds)| times.push(seconds));
-            }
-        }
-        let [dealt, sent, copied] = times.map(|times| Times::new(times).median());
+            Ok(spent)
+        })?;
+        let [dealt, sent, copied] = times.map(|times| times.median());
         let copy = (copy.words(1) * len * size) as f64 / copied;
         Ok(Transfers {
             deal: match deals.len() {
@@ -94,8 +90,9 @@ impl Probe<'_> {
                 count => (4 * FIELDS * len * count * size) as f64 / dealt,
             },
             copy,
-            travelling: leaving,
-            all_to_all: sent,
+            count: deals.len(),
+            leaving,
+            seconds: sent,
         })
     }
 

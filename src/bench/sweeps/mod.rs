@@ -52,7 +52,8 @@ fn size(
     let negation = place.ready(Work::Negation, points)?;
     let backend: Box<dyn Backend> = setup.place(len, None)?;
     let mut simulation = Simulation::on(backend.into(), config)?;
-    let sweeps = described(place, &simulation)?;
+    let kernel = |(sweep, program)| Ok((sweep, place.kernel(program)?));
+    let sweeps = simulation.sweeps().into_iter().map(kernel).collect::<Result<Vec<_>>>()?;
     if sweeps.is_empty() {
         return Err(refused(
             "a stage has no sweeps of its own",
@@ -89,15 +90,6 @@ fn size(
     Ok(())
 }
 
-/// The sweeps of a stage, and their kernels where they are.
-fn described(
-    place: &dyn Place,
-    simulation: &Simulation,
-) -> Result<Vec<(StageSweep, Option<SweepKernel>)>> {
-    let kernel = |(sweep, program)| Ok((sweep, place.kernel(program)?));
-    simulation.sweeps().into_iter().map(kernel).collect()
-}
-
 /// Sweep number `at`, after the passes that make gradients, which are not timed.
 fn alone<'a>(
     place: &'a dyn Place,
@@ -109,7 +101,7 @@ fn alone<'a>(
         let passes = sweeps.iter().enumerate().filter(|(_, (sweep, _))| sweep.part.is_pass());
         passes.for_each(|(pass, _)| simulation.borrow_mut().run_sweep(pass));
     };
-    prepared(place.clock(), MOST_CALLS, passes, move || simulation.borrow_mut().run_sweep(at))
+    prepared(place, MOST_CALLS, passes, move || simulation.borrow_mut().run_sweep(at))
 }
 
 /// What a stage in the middle of a step takes if its sweeps do not overlap.

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::backend::device::SweepKernel;
 use crate::bench::output::Row;
-use crate::bench::table::{Table, figure};
+use crate::bench::table::{Table, figure, or_none};
 use crate::physics::{StagePart, StageSweep};
 
 /// What a result has beside where it is that of one sweep.
@@ -19,19 +19,7 @@ pub(in crate::bench) struct SweepRow {
     /// Values read and written at a point.
     pub(super) words: usize,
     /// Where it is one on a device.
-    kernel: Option<KernelRow>,
-}
-
-/// The blocks of a kernel.
-#[derive(Clone, Copy, Debug, Serialize)]
-struct KernelRow {
-    registers: Option<usize>,
-    on_chip: usize,
-    threads: usize,
-    points: usize,
-    lines: usize,
-    resident: usize,
-    blocks: usize,
+    kernel: Option<SweepKernel>,
 }
 
 fn name<S: Serializer>(part: &StagePart, output: S) -> Result<S::Ok, S::Error> {
@@ -40,11 +28,6 @@ fn name<S: Serializer>(part: &StagePart, output: S) -> Result<S::Ok, S::Error> {
 
 impl SweepRow {
     pub(super) fn new(sweep: &StageSweep, kernel: Option<SweepKernel>) -> Self {
-        let kernel = kernel.map(
-            |SweepKernel { registers, on_chip, threads, points, lines, resident, blocks }| {
-                KernelRow { registers, on_chip, threads, points, lines, resident, blocks }
-            },
-        );
         Self {
             part: sweep.part,
             stages: sweep.part.stages(),
@@ -56,25 +39,8 @@ impl SweepRow {
 
     /// For people.
     pub(super) fn table(heading: &str, rows: &[Row]) -> Table {
-        let columns = [
-            "sweep",
-            "stages",
-            "kernel",
-            "words",
-            "ns/point",
-            "median",
-            "GB/s",
-            "of copy",
-            "registers",
-            "bytes on chip",
-            "threads",
-            "points",
-            "lines",
-            "resident",
-            "blocks",
-            "error",
-        ];
-        let mut table = Table::new(heading, &columns);
+        let columns = "sweep|stages|kernel|words|ns/point|median|GB/s|of copy|registers|bytes on chip|threads|points|lines|resident|blocks|error";
+        let mut table = Table::new(heading, columns);
         for row in rows {
             if let Some(sweep) = &row.sweep {
                 table.rows.push(sweep.cells(row));
@@ -84,7 +50,6 @@ impl SweepRow {
     }
 
     fn cells(&self, row: &Row) -> Vec<String> {
-        let none = || "-".to_string();
         let rate = row.gb_per_s.unwrap_or_default();
         let mut cells = vec![
             format!("{}: {}", row.axis.unwrap_or_default(), self.part.name()),
@@ -97,14 +62,14 @@ impl SweepRow {
             format!("{:.1} %", 100.0 * rate / row.copy_gb_per_s),
         ];
         cells.extend(match self.kernel {
-            None => vec![none(); 7],
-            Some(KernelRow { registers, on_chip, threads, points, lines, resident, blocks }) => {
-                let registers = registers.map_or_else(none, |registers| registers.to_string());
+            None => vec!["-".to_string(); 7],
+            Some(SweepKernel { registers, on_chip, threads, points, lines, resident, blocks }) => {
+                let registers = or_none(registers, |registers| registers.to_string());
                 let counts = [on_chip, threads, points, lines, resident, blocks];
                 std::iter::once(registers).chain(counts.map(|n| n.to_string())).collect()
             }
         });
-        cells.push(row.error.map_or_else(none, |error| format!("{error:.1e}")));
+        cells.push(or_none(row.error, |error| format!("{error:.1e}")));
         cells
     }
 }
