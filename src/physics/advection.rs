@@ -5,19 +5,20 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::Variable;
-use super::collective::{Broken, lowest, norms};
+use super::collective::{Broken, diverged, norms};
 use super::discretisation::Discretisation;
 use super::drawn::Drawn;
 use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::stability::Limits;
 use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::volume::field_of;
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::all_or_error;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
 use crate::real::Values;
 use crate::statistics::Sample;
@@ -75,23 +76,21 @@ impl Advection {
         case: ScalarAdvection,
         backend: Arc<dyn Backend>,
     ) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, &*backend)?;
-        let grid = discretisation.grid.clone();
+        let on = Discretisation::new(problem, &*backend)?;
         let fused = problem.right_hand_side == RightHandSide::Fused;
-        let last = grid.active_axes().last();
-        let advancing =
-            |axis| discretisation.program(&*backend, axis, &rhs_sweep(axis, &case, true));
+        let last = on.grid.active_axes().last();
+        let advancing = |axis| on.program(axis, &rhs_sweep(axis, &case, true));
         Ok(Self {
-            limits: Limits::scalar(&problem.scheme, problem.integrator, &grid),
-            sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case, false))?,
+            limits: Limits::scalar(&problem.scheme, problem.integrator, &on.grid),
+            sweeps: on.programs(|axis| rhs_sweep(axis, &case, false))?,
             advancing: last.filter(|_| fused).map(advancing).transpose()?,
             add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
-            filter_sweeps: discretisation.filter_programs(&*backend, 1)?,
+            filter_sweeps: on.filter_programs(1)?,
             moments: backend.prepare(PointFormula::sum(Moments))?,
             extrema: backend.prepare(PointFormula::max(Extrema))?,
-            block: backend.block(grid.points),
+            block: on.block,
+            grid: on.grid,
             backend,
-            grid,
             domain: problem.domain,
             case,
         })
@@ -126,13 +125,12 @@ impl System for Advection {
     }
 
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>> {
-        let mut phi = Values::zeros(self.backend.precision(), self.block.len());
-        for at in 0..phi.len() {
+        let phi = |at: usize| {
             let mut value = [0.0];
             values(at, &mut value);
-            phi.set(at, value[0]);
-        }
-        Ok(vec![self.backend.field(&phi)?])
+            value[0]
+        };
+        Ok(vec![field_of(&*self.backend, self.block.len(), phi)?])
     }
 
     fn variables(&self) -> Vec<Variable> {
@@ -173,9 +171,7 @@ impl System for Advection {
             (!value.is_finite()).then(|| Broken { field: "scalar".into(), value, index })
         };
         let found = values.iter().enumerate().find_map(broken);
-        let unknown = Broken { field: "scalar".into(), value: f64::INFINITY, index: [0; 3] };
-        let Broken { field, value, index } = lowest(self.backend.comm(), found).unwrap_or(unknown);
-        Err(Error::Diverged { step: at.step, time: at.time, field, value, index })
+        Err(diverged(self.backend.comm(), found, "scalar", at))
     }
 
     fn filter(&mut self, u: &mut [Field]) {

@@ -2,16 +2,15 @@
 
 use super::Gas;
 use super::base_state::BaseState;
+use super::collective::host_values;
 use super::formulas::Primitives;
 use super::problem::Problem;
-use super::slots::conserved;
+use super::slots::{conserved, flow};
 use crate::backend::{Backend, Field};
 use crate::boundary::{Known, Stream};
-use crate::comm::all_or_error;
 use crate::engine::Formula as _;
 use crate::error::Result;
 use crate::grid::{Block, Grid};
-use crate::real::Values;
 
 /// A wall at the low end of η that lines along ξ go round.
 pub(super) struct Body {
@@ -53,7 +52,7 @@ impl Body {
         if !self.far_is_start {
             return Ok(());
         }
-        let fields = values(backend, start.iter().take(conserved::COUNT))?;
+        let fields = host_values(backend, flow(start))?;
         let mut sums = [0.0; 4];
         let last = |at: &usize| block.index(*at)[1] + 1 == grid.points[1];
         for at in (0..block.len()).filter(last) {
@@ -126,8 +125,8 @@ impl Body {
         u: &[Field],
         gradients: &[&mut Field; 9],
     ) -> Result<Vec<f64>> {
-        let fields = u.iter().take(conserved::COUNT).chain(gradients.iter().map(|field| &**field));
-        let fields = values(backend, fields)?;
+        let gradients = gradients.iter().map(|field| &**field);
+        let fields = host_values(backend, flow(u).into_iter().chain(gradients))?;
         let mut all = vec![0.0; 4 * grid.points[0]];
         for at in 0..block.len() {
             let index = block.index(at);
@@ -160,13 +159,4 @@ impl Body {
             shear * a_x + mu * (2.0 * g[4] + bulk) * a_y,
         ]
     }
-}
-
-/// The values of fields on the host. Collective.
-fn values<'a>(
-    backend: &dyn Backend,
-    fields: impl Iterator<Item = &'a Field>,
-) -> Result<Vec<Values<'a>>> {
-    let fields = fields.map(|field| backend.values(field)).collect::<Result<Vec<_>>>();
-    all_or_error(backend.comm(), fields)
 }

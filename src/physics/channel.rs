@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::base_state::BaseState;
+use super::collective::host_values;
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, ViscosityLaw};
 use super::metric::Metric;
 use super::problem::Problem;
-use super::slots::{conserved, exactly};
+use super::slots::{conserved, exactly, flow};
 use super::{Gas, Viscosity};
 use crate::backend::{Backend, Field, Program, Weights};
-use crate::comm::all_or_error;
 use crate::engine::{Expr, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
@@ -28,16 +28,12 @@ pub(super) struct Channel {
 
 impl Channel {
     /// That of `problem`; `None` where walls are across no axis, or more.
-    pub(super) fn new(
-        problem: &Problem,
-        backend: &dyn Backend,
-        discretisation: &Discretisation,
-        base: BaseState,
-    ) -> Result<Option<Self>> {
+    pub(super) fn new(on: &Discretisation<'_>) -> Result<Option<Self>> {
+        let Discretisation { problem, base, .. } = *on;
         let Some(axis) = problem.axis_between_walls() else { return Ok(None) };
-        let fluxes = discretisation.program(backend, axis, &sweep(problem, base))?;
+        let fluxes = on.program(axis, &sweep(problem, base))?;
         let half = 0.5 * problem.domain.length[axis.index()];
-        let metric = discretisation.metric.clone();
+        let metric = on.metric.clone();
         Ok(Some(Self { axis, fluxes, metric, gas: problem.gas, base, half }))
     }
 
@@ -49,8 +45,7 @@ impl Channel {
         scratch: &'a mut [Field],
     ) -> [&'a mut Field; 3] {
         let mut to: [_; 3] = exactly(scratch.iter_mut().take(3));
-        let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
-        backend.run(&self.fluxes, &self.metric.behind(&state), &mut to, Weights::SET);
+        backend.run(&self.fluxes, &self.metric.behind(&flow(u)), &mut to, Weights::SET);
         to
     }
 
@@ -64,9 +59,7 @@ impl Channel {
     ) -> Result<[f64; 5]> {
         let a = self.axis.index();
         let [stress, heat, t] = self.fluxes(backend, u, scratch).map(|field| &*field);
-        let fields = [stress, heat, t, &u[conserved::MASS]].map(|field| backend.values(field));
-        let fields = fields.into_iter().collect::<Result<Vec<_>>>();
-        let fields = all_or_error(backend.comm(), fields)?;
+        let fields = host_values(backend, [stress, heat, t, &u[conserved::MASS]])?;
         // Of each wall, its weight and four sums.
         let mut sums = [0.0; 10];
         for at in 0..block.len() {

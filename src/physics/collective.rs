@@ -1,6 +1,10 @@
 //! What the points of all ranks say together. All ranks must call these.
 
-use crate::comm::Communicator;
+use super::system::TimeLevel;
+use crate::backend::{Backend, Field};
+use crate::comm::{Communicator, all_or_error};
+use crate::error::{Error, Result};
+use crate::real::Values;
 
 /// A point with an unphysical state.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,30 +17,39 @@ pub(super) struct Broken {
     pub(super) index: [usize; 3],
 }
 
-impl Broken {
-    fn to_bytes(&self) -> Vec<u8> {
-        let index = self.index.map(|at| (at as u64).to_le_bytes());
-        [index.as_flattened(), &self.value.to_le_bytes(), self.field.as_bytes()].concat()
-    }
-
-    /// `None` for no bytes.
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (words, field) = bytes.split_first_chunk::<32>()?;
-        let words: [[u8; 8]; 4] = words.as_chunks().0.try_into().ok()?;
-        let [i, j, k, value] = words;
-        let [i, j, k] = [i, j, k].map(|at| usize::try_from(u64::from_le_bytes(at)).ok());
-        let index = [i?, j?, k?];
-        let field = String::from_utf8_lossy(field).into_owned();
-        Some(Self { field, value: f64::from_le_bytes(value), index })
-    }
-}
-
 /// The broken point of the lowest rank that has one, on all ranks.
-pub(super) fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
-    let mine = found.as_ref().map(Broken::to_bytes).unwrap_or_default();
+fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
+    // Bits, for JSON has no numbers that are not finite.
+    let words = |it: &Broken| serde_json::to_vec(&(&it.field, it.value.to_bits(), it.index));
+    let mine = found.as_ref().and_then(|it| words(it).ok()).unwrap_or_default();
     let told = comm.gather(&mine).unwrap_or_default();
     let first = told.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default();
-    Broken::from_bytes(&comm.broadcast(0, first))
+    let (field, value, index) = serde_json::from_slice(&comm.broadcast(0, first)).ok()?;
+    Some(Broken { field, value: f64::from_bits(value), index })
+}
+
+/// That a run diverged: at the broken point of the lowest rank that has one, else by this quantity, `unknown` where.
+pub(super) fn diverged(
+    comm: &dyn Communicator,
+    found: Option<Broken>,
+    unknown: &str,
+    TimeLevel { step, time }: TimeLevel,
+) -> Error {
+    let unknown = Broken { field: unknown.into(), value: f64::INFINITY, index: [0; 3] };
+    let Broken { field, value, index } = lowest(comm, found).unwrap_or(unknown);
+    Error::Diverged { step, time, field, value, index }
+}
+
+/// The values of fields on the host.
+///
+/// # Errors
+/// What the device says: on all ranks where it says it on one.
+pub(super) fn host_values<'a>(
+    backend: &dyn Backend,
+    fields: impl IntoIterator<Item = &'a Field>,
+) -> Result<Vec<Values<'a>>> {
+    let fields = fields.into_iter().map(|field| backend.values(field));
+    all_or_error(backend.comm(), fields.collect::<Result<Vec<_>>>())
 }
 
 /// (root mean square, maximum) of the errors at the points of all ranks, each with its weight; `scale` is one over the sum of all

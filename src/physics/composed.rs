@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::base_state::BaseState;
-use super::context::{Origin, SweepContext};
+use super::context::{CrossGradients, SweepContext};
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, ViscosityLaw};
 use super::metric::Metric;
 use super::problem::Problem;
 use super::rhs::add_terms;
-use super::slots::{conserved, exactly, read};
+use super::slots::{conserved, exactly, flow, read};
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::engine::{PointFormula, Sweep, SweepBuilder};
@@ -33,20 +33,11 @@ pub(super) struct Composed {
 
 impl Composed {
     /// With `primitives` fields for the primitive variables.
-    pub(super) fn new(
-        backend: &dyn Backend,
-        discretisation: &Discretisation,
-        problem: &Problem,
-        base: BaseState,
-        primitives: usize,
-    ) -> Result<Self> {
-        let gas = problem.gas;
-        let len = backend.block(discretisation.grid.points).len();
-        let axes: Vec<Axis> = discretisation.grid.active_axes().collect();
-        let sweeps = |group| {
-            let sweep = |axis| rhs_sweep(axis, group, problem, &axes, base);
-            discretisation.programs(backend, sweep)
-        };
+    pub(super) fn new(on: &Discretisation<'_>, primitives: usize) -> Result<Self> {
+        let Discretisation { problem, backend, base, .. } = *on;
+        let (gas, len) = (problem.gas, on.block.len());
+        let axes: Vec<Axis> = on.grid.active_axes().collect();
+        let sweeps = |group| on.programs(|axis| rhs_sweep(axis, group, problem, &axes, base));
         let [all, convection, pressure, viscous] = TermGroup::ALL.map(sweeps);
         Ok(Self {
             to_primitives: backend.prepare(PointFormula::map(Primitives { gas, base }))?,
@@ -54,10 +45,10 @@ impl Composed {
             primitives: (0..primitives).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
             gradients: match gas.is_inviscid() {
                 true => Vec::new(),
-                false => discretisation.programs(backend, gradient_sweep)?,
+                false => on.programs(gradient_sweep)?,
             },
             sweeps: [all?, convection?, pressure?, viscous?],
-            metric: discretisation.metric.clone(),
+            metric: on.metric.clone(),
         })
     }
 
@@ -92,8 +83,7 @@ impl Composed {
     fn update_primitives(&mut self, backend: &dyn Backend, u: &[Field]) {
         let (first, rest) = self.primitives.split_at_mut(5);
         let mut to: [&mut Field; 5] = exactly(first.iter_mut());
-        let u: [&Field; conserved::COUNT] = exactly(u.iter());
-        backend.map(&self.to_primitives, &u, &mut to, &[]);
+        backend.map(&self.to_primitives, &flow(u), &mut to, &[]);
         if let [mu, dmu_dt] = rest {
             backend.map(&self.viscosity, &[&first[4]], &mut [mu, dmu_dt], &[]);
         }
@@ -109,9 +99,9 @@ fn rhs_sweep(
     base: BaseState,
 ) -> Sweep {
     let (s, gas) = (SweepBuilder::new(), &problem.gas);
-    let origin = Origin::Fields { gradients: !gas.is_inviscid() };
-    let (j, curved) = (axis.index(), false);
-    let q = SweepContext { s: &s, j, axes, gas, origin, base, curved };
+    let gradients = if gas.is_inviscid() { CrossGradients::NONE } else { CrossGradients::Read };
+    let (j, quantities, curved) = (axis.index(), [None; read::GRADIENT], false);
+    let q = SweepContext { s: &s, j, axes, gas, quantities, gradients, base, curved };
     add_terms(&q, group, &problem.scheme);
     s.build()
 }

@@ -16,32 +16,21 @@ pub(super) struct SweepContext<'a> {
     /// The axes with more than one point: nothing varies along the others.
     pub(super) axes: &'a [Axis],
     pub(super) gas: &'a Gas,
-    /// Where the quantities come from.
-    pub(super) origin: Origin,
+    /// Quantities that are formed on chip, by the slots of [`read`]; the others are read where they are needed.
+    pub(super) quantities: [Option<Value>; read::GRADIENT],
+    pub(super) gradients: CrossGradients,
     /// What the fields are stored relative to.
     pub(super) base: BaseState,
     /// Whether the grid is curvilinear in the plane of x and y. Gradients then are stored.
     pub(super) curved: bool,
 }
 
-/// Where a sweep finds the flow.
-pub(super) enum Origin {
-    /// In the fields that it reads; the velocity gradients too, where there are any.
-    Fields { gradients: bool },
-    /// Among values of its own.
-    OnChip(Box<OnChip>),
-}
-
-/// The flow, formed on chip.
-pub(super) struct OnChip {
-    /// By the slots of [`read`]; those that nobody needs are missing.
-    pub(super) quantities: [Option<Value>; read::GRADIENT],
-    pub(super) gradients: CrossGradients,
-}
-
-/// Velocity gradients beside what is formed on chip.
+/// Velocity gradients across the lines.
+#[derive(Clone, Copy)]
 pub(super) enum CrossGradients {
-    /// All nine, in fields from [`fused::GRADIENT`] on.
+    /// All nine, in fields that are read, from [`read::GRADIENT`] on.
+    Read,
+    /// All nine, in fields that are written, from [`fused::GRADIENT`] on.
     Stored,
     /// Those that other sweeps stored for this one.
     Loaded {
@@ -50,6 +39,11 @@ pub(super) enum CrossGradients {
         /// Σ ∂uᵢ/∂xᵢ over these axes; none where there are none.
         rest: Option<Value>,
     },
+}
+
+impl CrossGradients {
+    /// Where nothing needs them.
+    pub(super) const NONE: Self = Self::Loaded { across: [None; 3], rest: None };
 }
 
 /// Rates, and operators along the axis.
@@ -97,12 +91,10 @@ impl SweepContext<'_> {
 impl SweepContext<'_> {
     /// The quantity at `slot` of those before the gradients.
     fn quantity(&self, slot: usize) -> Value {
-        match &self.origin {
-            Origin::Fields { .. } if slot == read::U + self.j => self.s.odd(self.s.read(slot)),
-            Origin::Fields { .. } => self.s.read(slot),
-            Origin::OnChip(on_chip) => on_chip.quantities[slot]
-                .unwrap_or_else(|| unreachable!("quantity {slot} is formed")),
-        }
+        self.quantities[slot].unwrap_or_else(|| match self.s.read(slot) {
+            across if slot == read::U + self.j => self.s.odd(across),
+            field => field,
+        })
     }
 
     /// A quantity from its deviation from the base state.
@@ -245,13 +237,11 @@ impl SweepContext<'_> {
 impl SweepContext<'_> {
     /// ∂uᵢ/∂xⱼ for any i, j, where a field has it and it is not zero.
     fn stored(&self, i: usize, j: usize) -> Option<Value> {
-        let gradient = match &self.origin {
+        let gradient = match self.gradients {
             _ if self.axes.iter().all(|axis| axis.index() != j) => None,
-            Origin::Fields { gradients: true } => Some(self.s.read(read::GRADIENT + 3 * i + j)),
-            Origin::OnChip(on_chip) if matches!(on_chip.gradients, CrossGradients::Stored) => {
-                Some(self.s.previous(fused::GRADIENT + 3 * i + j))
-            }
-            _ => None,
+            CrossGradients::Read => Some(self.s.read(read::GRADIENT + 3 * i + j)),
+            CrossGradients::Stored => Some(self.s.previous(fused::GRADIENT + 3 * i + j)),
+            CrossGradients::Loaded { .. } => None,
         };
         match (i == self.j) != (j == self.j) {
             true => gradient.map(|it| self.s.odd(it)),
@@ -264,22 +254,11 @@ impl SweepContext<'_> {
         self.stored(i, self.j).unwrap_or_else(|| self.s.d1(self.u(i)))
     }
 
-    /// What other sweeps stored of the gradients: those across, and the divergence across.
-    fn loaded(&self) -> Option<(&[Option<Value>; 3], Option<Value>)> {
-        match &self.origin {
-            Origin::OnChip(on_chip) => match &on_chip.gradients {
-                CrossGradients::Loaded { across, rest } => Some((across, *rest)),
-                CrossGradients::Stored => None,
-            },
-            Origin::Fields { .. } => None,
-        }
-    }
-
     /// ∂ᵢuⱼ for another axis i.
     fn d_across(&self, i: usize) -> Expr {
-        let value = match self.loaded() {
-            Some((across, _)) => across[i],
-            None => self.stored(self.j, i),
+        let value = match self.gradients {
+            CrossGradients::Loaded { across, .. } => across[i],
+            _ => self.stored(self.j, i),
         };
         value.map_or_else(Expr::zero, Expr::from)
     }
@@ -291,7 +270,7 @@ impl SweepContext<'_> {
 
     /// Σ ∂ᵢuᵢ over the other axes.
     fn divergence_across(&self) -> Expr {
-        if let Some((_, rest)) = self.loaded() {
+        if let CrossGradients::Loaded { rest, .. } = self.gradients {
             return rest.map_or_else(Expr::zero, Expr::from);
         }
         let others = (0..3).filter(|i| *i != self.j);

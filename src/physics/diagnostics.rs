@@ -2,14 +2,14 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::collective::{Broken, lowest, norms};
+use super::collective::{Broken, diverged, norms};
 use super::drawn::{Drawn, mach_number};
 use super::filter_rate::FilterRate;
 use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
-use super::navier_stokes::NavierStokes;
-use super::quantities::{on_host, state};
-use super::slots::{conserved, exactly};
+use super::navier_stokes::{NavierStokes, Sweeps};
+use super::quantities::on_host;
+use super::slots::{self, conserved, exactly};
 use super::stage_sweep::StageSweep;
 use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
@@ -79,7 +79,7 @@ impl System for NavierStokes {
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
         let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
         if let Some(passive) = &self.scalars {
-            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], Weights::SET);
+            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], Weights::SET, false);
         }
         let weights = self.add_force(flow, of_flow, Weights::SET);
         self.add_terms(TermGroup::All, flow, of_flow, weights);
@@ -95,10 +95,13 @@ impl System for NavierStokes {
         let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
         // In the flow as it is before the stage.
         if let Some(passive) = &self.scalars {
-            passive.advance(&*self.backend, flow, [scalars, of_scalars], weights);
+            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], weights, true);
         }
         let forced = self.add_force(flow, of_flow, weights);
-        if !self.run_stage(flow, of_flow, forced, stage) {
+        if let Some(stages) = self.sweeps.stages() {
+            let fields = [of_flow, &mut self.gradients.fields, flow];
+            stages.run(&*self.backend, fields, forced, stage);
+        } else {
             self.add_terms(TermGroup::All, flow, of_flow, forced);
             add_scaled(&*self.backend, &self.formulas.add_scaled, flow, forced.advance, of_flow);
         }
@@ -110,23 +113,35 @@ impl System for NavierStokes {
     fn impose(&mut self, u: &mut [Field], time: f64) {
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
         self.open.give_start(&*self.backend, flow, scalars);
-        self.impose_on([flow, scalars], time);
+        self.hold(u, time);
     }
 
     fn hold(&mut self, u: &mut [Field], time: f64) {
-        self.impose_on(u.split_at_mut(conserved::COUNT).into(), time);
+        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
+        self.open.impose(&*self.backend, flow, scalars);
+        self.walls.impose(&*self.backend, flow, time);
+        if let Some(passive) = &self.scalars {
+            passive.impose(&*self.backend, flow, scalars);
+        }
     }
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
-        self.begin_stage(&mut u[..conserved::COUNT], &mut rate[..conserved::COUNT])
+        // The strength of a force is not known before the step is.
+        let Some(stages) = self.sweeps.stages().filter(|_| self.forcing.is_none()) else {
+            return false;
+        };
+        let [u, rate] = [u, rate].map(|fields| &mut fields[..conserved::COUNT]);
+        stages.begin(&*self.backend, [rate, &mut self.gradients.fields, u])
     }
 
     fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
-        self.sweeps_of_stage()
+        self.sweeps.stages().map_or_else(Vec::new, |stages| stages.each().collect())
     }
 
     fn run_sweep(&mut self, at: usize, u: &mut [Field], rate: &mut [Field]) {
-        self.run_sweep_of_stage(at, &mut u[..conserved::COUNT], &mut rate[..conserved::COUNT]);
+        let Some(stages) = self.sweeps.stages() else { return };
+        let [u, rate] = [u, rate].map(|fields| &mut fields[..conserved::COUNT]);
+        stages.run_alone(&*self.backend, at, [rate, &mut self.gradients.fields, u]);
     }
 
     fn is_forced(&self) -> bool {
@@ -170,7 +185,7 @@ impl System for NavierStokes {
 
     fn begin_check(&self, u: &[Field]) -> Result<Seen> {
         let fields: SmallVec<[&Field; 10]> =
-            state(u).into_iter().chain(self.metric.of_curves()).collect();
+            slots::flow(u).into_iter().chain(self.metric.of_curves()).collect();
         let flow = self.backend.reduce(&self.formulas.step_rate, &fields, &[])?;
         let mut seen: Seen = smallvec![flow];
         self.scalars.as_ref().map_or(Ok(()), |it| it.begin_check(&*self.backend, u, &mut seen))?;
@@ -187,7 +202,14 @@ impl System for NavierStokes {
     }
 
     fn filter(&mut self, u: &mut [Field]) {
-        self.filter_state(u);
+        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
+        if let Some(passive) = &self.scalars {
+            passive.filter(&*self.backend, scalars);
+        }
+        let mut u: [&mut Field; conserved::COUNT] = exactly(flow.iter_mut());
+        for sweep in &self.filter_sweeps {
+            self.backend.run(sweep, &[], &mut u, Weights::ADD);
+        }
     }
 
     fn set_filter_time(&mut self, time: f64) -> Result<()> {
@@ -200,7 +222,7 @@ impl System for NavierStokes {
     }
 
     fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()> {
-        let fields = &state(u)[..4];
+        let fields = &slots::flow(u)[..4];
         [to[0]] = self.volume.of(&*self.backend, &self.formulas.kinetic_energy, fields, &[])?;
         self.scalars
             .as_ref()
@@ -213,15 +235,14 @@ impl System for NavierStokes {
         scratch: &mut [Field],
         filter_rates: &[f64],
     ) -> Result<Vec<f64>> {
-        self.compile_for_rows();
+        if let Sweeps::Fused(schedule) = &self.sweeps {
+            // What rows run, and steps may not.
+            let programs = schedule.programs().chain(&self.gradients.sweeps);
+            self.backend.compile(&programs.collect::<Vec<_>>());
+        }
         self.update_force(u, scratch, None)?;
         let mut rates = [0.0; 4];
-        for (rate, group) in rates.iter_mut().zip([
-            TermGroup::All,
-            TermGroup::Convection,
-            TermGroup::Pressure,
-            TermGroup::Viscous,
-        ]) {
+        for (rate, group) in rates.iter_mut().zip(TermGroup::ALL) {
             *rate = self.energy_rate(group, u, scratch)?;
         }
         let forcing = self.forcing_row(u, scratch)?;
@@ -314,7 +335,7 @@ impl System for NavierStokes {
         if of == Drawn::MachNumber {
             return mach_number(&*backend, (&self.gas, self.base), u);
         }
-        let [magnitude, ..] = self.invariants(u, scratch);
+        let [magnitude, ..] = self.of_gradients(|it| &it.invariants, u, scratch);
         Ok(backend.values(magnitude)?.into())
     }
 
@@ -415,7 +436,7 @@ impl NavierStokes {
     /// Largest local Mach number, smallest density and temperature.
     fn extrema(&self, u: &[Field]) -> Result<[f64; 3]> {
         let [mach_squared, density, temperature] =
-            self.backend.reduce(&self.formulas.extrema, &state(u), &[])?.wait()?;
+            self.backend.reduce(&self.formulas.extrema, &slots::flow(u), &[])?.wait()?;
         Ok([mach_squared.sqrt(), -density, -temperature])
     }
 
@@ -442,9 +463,7 @@ impl NavierStokes {
             Some(Broken { field: field.into(), value, index: self.block.index(point) })
         };
         let found = (0..self.block.len()).find_map(broken);
-        let unknown = Broken { field: "time step".into(), value: f64::INFINITY, index: [0; 3] };
-        let Broken { field, value, index } = lowest(self.backend.comm(), found).unwrap_or(unknown);
-        Ok(Error::Diverged { step: at.step, time: at.time, field, value, index })
+        Ok(diverged(self.backend.comm(), found, "time step", at))
     }
 }
 

@@ -1,98 +1,116 @@
-//! The sweeps of a set of equations, ready to run on the grid of a configuration.
+//! A problem on its grid, and what makes its sweeps and formulas ready to run there.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::SchemeConfig;
+use super::base_state::BaseState;
 use super::metric::{Metric, stretched};
 use super::problem::Problem;
 use super::slots::conserved;
-use crate::backend::{Backend, Program};
-use crate::engine::{LineOperators, Op, Sweep, SweepBuilder, Value};
+use super::volume::field_of;
+use crate::backend::{Backend, Field, Prepared, Program};
+use crate::engine::{LineOperators, Op, PointFormula, Sweep, SweepBuilder, Value};
 use crate::error::Result;
-use crate::grid::{Axis, Grid};
+use crate::grid::{Axis, Block, Grid};
 use crate::real::Precision;
 use crate::scheme::compact_filter;
 
-/// The grid of a configuration with the operators of its scheme.
-pub(super) struct Discretisation {
+/// A problem on its grid, with the operators of its scheme.
+pub(super) struct Discretisation<'a> {
+    pub(super) problem: &'a Problem,
+    pub(super) backend: &'a dyn Backend,
     pub(super) grid: Grid,
+    /// The points of the grid that the fields of this rank hold.
+    pub(super) block: Block,
+    /// What the fields are stored relative to.
+    pub(super) base: BaseState,
     pub(super) metric: Arc<Metric>,
     operators: LineOperators,
-    filtered: bool,
 }
 
-impl Discretisation {
-    /// That of `problem`.
-    pub(super) fn new(problem: &Problem, backend: &dyn Backend) -> Result<Self> {
-        let grid = problem.grid();
-        let operators = operators(&problem.scheme, &grid, backend.precision());
+impl<'a> Discretisation<'a> {
+    pub(super) fn new(problem: &'a Problem, backend: &'a dyn Backend) -> Result<Self> {
+        let (grid, precision) = (problem.grid(), backend.precision());
+        let operators = operators(&problem.scheme, &grid, precision);
         let metric = Arc::new(Metric::new(backend, &grid, &problem.scheme)?);
-        Ok(Self { grid, metric, operators, filtered: problem.scheme.filter.is_some() })
+        let (block, base) = (backend.block(grid.points), BaseState::of(&problem.gas, precision));
+        Ok(Self { problem, backend, grid, block, base, metric, operators })
     }
 
     /// One program for every active axis.
-    pub(super) fn programs(
-        &self,
-        backend: &dyn Backend,
-        sweep_along: impl Fn(Axis) -> Sweep,
-    ) -> Result<Vec<Program>> {
+    pub(super) fn programs(&self, sweep_along: impl Fn(Axis) -> Sweep) -> Result<Vec<Program>> {
         let sweeps: Vec<_> =
             self.grid.active_axes().map(|axis| (axis, sweep_along(axis))).collect();
-        backend.all_of(&sweeps, |(axis, sweep)| self.program(backend, *axis, sweep))
+        self.backend.all_of(&sweeps, |(axis, sweep)| self.program(*axis, sweep))
     }
 
     /// One program for every active axis, compiled when they are needed.
     pub(super) fn programs_later(
         &self,
-        backend: &dyn Backend,
         sweep_along: impl Fn(Axis) -> Sweep,
     ) -> Result<Vec<Program>> {
-        let program = |axis| self.program_later(backend, axis, &sweep_along(axis));
+        let program = |axis| self.program_later(axis, &sweep_along(axis));
         self.grid.active_axes().map(program).collect()
     }
 
     /// One program, compiled when it is needed.
-    pub(super) fn program_later(
-        &self,
-        backend: &dyn Backend,
-        axis: Axis,
-        sweep: &Sweep,
-    ) -> Result<Program> {
+    pub(super) fn program_later(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        backend.program_later(&sweep, axis, self.grid.points, &self.operators)
+        self.backend.program_later(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// One program.
-    pub(super) fn program(
-        &self,
-        backend: &dyn Backend,
-        axis: Axis,
-        sweep: &Sweep,
-    ) -> Result<Program> {
+    pub(super) fn program(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        backend.program(&sweep, axis, self.grid.points, &self.operators)
+        self.backend.program(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
-    pub(super) fn program_of_advanced(
-        &self,
-        backend: &dyn Backend,
-        axis: Axis,
-        sweep: &Sweep,
-    ) -> Result<Option<Program>> {
+    pub(super) fn program_of_advanced(&self, axis: Axis, sweep: &Sweep) -> Result<Option<Program>> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
+        self.backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
-    pub(super) fn filter_programs(
+    pub(super) fn filter_programs(&self, fields: usize) -> Result<Vec<Program>> {
+        match self.problem.scheme.filter {
+            Some(_) => self.programs(|axis| filter_sweep(axis, fields)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The points `part` of the block.
+    pub(super) fn part(&self, part: Block) -> Part<'_> {
+        Part { on: self, points: part }
+    }
+}
+
+/// A part of the block of this rank: a face, or the zone of a sponge.
+pub(super) struct Part<'a> {
+    pub(super) on: &'a Discretisation<'a>,
+    /// Counted from the first of the block.
+    points: Block,
+}
+
+impl Part<'_> {
+    /// See [`Backend::prepare_part`].
+    pub(super) fn prepare(
         &self,
-        backend: &dyn Backend,
-        fields: usize,
-    ) -> Result<Vec<Program>> {
-        let sweep = |axis| filter_sweep(axis, fields);
-        if self.filtered { self.programs(backend, sweep) } else { Ok(Vec::new()) }
+        formula: PointFormula,
+        reads: &[(usize, isize)],
+        own: usize,
+    ) -> Result<Prepared> {
+        self.on.backend.prepare_part(formula, self.on.block.points, self.points, reads, own)
+    }
+
+    /// A field of its points alone, by (i, j, k) in the whole grid.
+    pub(super) fn field(&self, value: impl Fn([usize; 3]) -> f64) -> Result<Field> {
+        let first = self.on.block.start;
+        field_of(self.on.backend, self.points.len(), |item| {
+            let inside = self.points.index(item);
+            value([0, 1, 2].map(|a| first[a] + inside[a]))
+        })
     }
 }
 

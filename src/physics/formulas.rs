@@ -14,7 +14,6 @@ pub(super) fn dot<N: Number>([a, b, c]: [N; 3], [x, y, z]: [N; 3]) -> N {
 }
 
 /// (u, v, w, p', T') from U.
-#[derive(Clone, Copy)]
 pub(super) struct Primitives {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -37,7 +36,6 @@ impl Formula<5, 5> for Primitives {
 }
 
 /// 1/ρ from ρ'.
-#[derive(Clone, Copy)]
 pub(super) struct Volume {
     pub(super) base: BaseState,
 }
@@ -50,7 +48,6 @@ impl Formula<1, 1> for Volume {
 }
 
 /// (μ, dμ/dT) from T'.
-#[derive(Clone, Copy)]
 pub(super) struct ViscosityLaw {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -65,7 +62,6 @@ impl Formula<1, 2> for ViscosityLaw {
 }
 
 /// U + s K for the parameter s.
-#[derive(Clone, Copy)]
 pub(crate) struct AddScaled;
 
 impl Formula<1, 1, 1> for AddScaled {
@@ -76,7 +72,6 @@ impl Formula<1, 1, 1> for AddScaled {
 }
 
 /// (1/dt at the limit of stability, −ρ, −p) from U, to be maximised.
-#[derive(Clone, Copy)]
 pub(super) struct StepRate {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -121,7 +116,6 @@ impl Formula<5, 3> for StepRate {
 }
 
 /// The same on a curvilinear grid. Behind U stand the areas of faces and 1/J.
-#[derive(Clone, Copy)]
 pub(super) struct OnCurves(pub(super) StepRate);
 
 impl Formula<10, 3> for OnCurves {
@@ -134,7 +128,6 @@ impl Formula<10, 3> for OnCurves {
 }
 
 /// ∂uᵢ/∂xⱼ from the gradients along the lines of a curvilinear grid, the areas of its faces and 1/J.
-#[derive(Clone, Copy)]
 pub(super) struct ChainRule;
 
 impl Formula<5, 9> for ChainRule {
@@ -151,7 +144,6 @@ impl Formula<5, 9> for ChainRule {
 }
 
 /// ½ ρ u·u from (ρ', ρu, ρv, ρw).
-#[derive(Clone, Copy)]
 pub(super) struct KineticEnergy {
     pub(super) base: BaseState,
 }
@@ -165,7 +157,6 @@ impl Formula<4, 1> for KineticEnergy {
 }
 
 /// u·d(ρu)/dt − ½ u·u dρ/dt from (ρ', ρu, ρv, ρw) and their rates.
-#[derive(Clone, Copy)]
 pub(super) struct EnergyRate {
     pub(super) base: BaseState,
 }
@@ -181,7 +172,6 @@ impl Formula<8, 1> for EnergyRate {
 }
 
 /// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, (p − p₀) div u, ρ, ρu, ρv, ρw, ρE from U and ∂uᵢ/∂xⱼ.
-#[derive(Clone, Copy)]
 pub(super) struct Averages {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -224,7 +214,6 @@ impl Formula<14, 11> for Averages {
 }
 
 /// (square of the local Mach number, −ρ, −T) from U, to be maximised.
-#[derive(Clone, Copy)]
 pub(super) struct Extrema {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -243,7 +232,6 @@ impl Formula<5, 3> for Extrema {
 }
 
 /// A quantity from its deviation.
-#[derive(Clone, Copy)]
 pub(super) struct Whole(pub(super) f64);
 
 impl Formula<1, 1> for Whole {
@@ -254,7 +242,6 @@ impl Formula<1, 1> for Whole {
 }
 
 /// ω = curl u from ∂uᵢ/∂xⱼ, in the place of ∂u/∂xⱼ.
-#[derive(Clone, Copy)]
 pub(super) struct Vorticity;
 
 impl Formula<6, 3> for Vorticity {
@@ -265,7 +252,6 @@ impl Formula<6, 3> for Vorticity {
 }
 
 /// |ω|, Q and div u from ∂uᵢ/∂xⱼ, in the place of ∂u/∂xⱼ, with Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988, for any div u the part without it).
-#[derive(Clone, Copy)]
 pub(super) struct Invariants;
 
 impl Formula<6, 3> for Invariants {

@@ -18,24 +18,25 @@
 //! gradients first, and no operator of a sweep depends on another: two exchanges a stage. So they do on curvilinear grids, where each
 //! sweep along ξ or η needs the gradients along both, those of T as well.
 
-use super::SchemeConfig;
+use super::Viscosity;
 use super::base_state::BaseState;
-use super::context::{CrossGradients, OnChip, Origin, SweepContext};
+use super::context::{CrossGradients, SweepContext};
 use super::discretisation::with_parity;
 use super::formulas::{Primitives, ViscosityLaw, Volume};
+use super::problem::Problem;
 use super::rhs::add_terms;
 use super::slots::fused::Gradients;
 use super::slots::{conserved, fused, read};
 use super::term_group::TermGroup;
-use super::{Gas, Viscosity};
 use crate::engine::{Sweep, SweepBuilder, Value};
 use crate::grid::Axis;
+use crate::real::Precision;
 
 /// The equations that are swept, along which axes.
+#[derive(Clone)]
 pub(super) struct Fused<'a> {
+    pub(super) problem: &'a Problem,
     pub(super) axes: Vec<Axis>,
-    pub(super) scheme: &'a SchemeConfig,
-    pub(super) gas: &'a Gas,
     pub(super) base: BaseState,
     /// What passes and sweeps store.
     pub(super) stored: Gradients,
@@ -45,7 +46,28 @@ pub(super) struct Fused<'a> {
     pub(super) advances: bool,
 }
 
-impl Fused<'_> {
+impl<'a> Fused<'a> {
+    /// All terms of stages that advance the state, along `axes`, of fields in f64; `whole`: whether lines along an axis are.
+    pub(super) fn new(problem: &'a Problem, axes: &[Axis], whole: impl Fn(Axis) -> bool) -> Self {
+        let stored = match axes.iter().all(|&axis| whole(axis)) {
+            _ if problem.mapping.is_some() => Gradients::AlongCurves,
+            true => Gradients::InTurn,
+            false => Gradients::OfVelocity,
+        };
+        let base = BaseState::of(&problem.gas, Precision::F64);
+        Self { problem, axes: axes.to_vec(), base, stored, group: TermGroup::All, advances: true }
+    }
+
+    /// The terms `group` of the rates alone.
+    pub(super) fn rates(&self, group: TermGroup) -> Self {
+        Self { group, advances: false, ..self.clone() }
+    }
+
+    /// One sweep along each axis, the last as [`Fused::sweep`] has it.
+    pub(super) fn sweeps(&self, chained: bool) -> impl Iterator<Item = (Axis, Sweep)> {
+        self.axes.iter().enumerate().map(move |(at, &axis)| (axis, self.sweep(at, chained)))
+    }
+
     /// All terms along axis number `at`. The last sweep that advances the state leaves the gradient of the new velocity along its
     /// axis where it is `chained` to a stage that follows.
     pub(super) fn sweep(&self, at: usize, chained: bool) -> Sweep {
@@ -59,19 +81,19 @@ impl Fused<'_> {
         let gradients = match (viscous, self.stored.are_stored()) {
             (true, true) => CrossGradients::Stored,
             (true, false) => self.load_cross_gradients(&s, at),
-            (false, _) => CrossGradients::Loaded { across: [None; 3], rest: None },
+            (false, _) => CrossGradients::NONE,
         };
-        let on_chip = OnChip { quantities: self.quantities(&s, state), gradients };
         let q = SweepContext {
             s: &s,
             j: self.axes[at].index(),
             axes: &self.axes,
-            gas: self.gas,
-            origin: Origin::OnChip(Box::new(on_chip)),
+            gas: &self.problem.gas,
+            quantities: self.quantities(&s, state),
+            gradients,
             base: self.base,
             curved: self.stored == Gradients::AlongCurves,
         };
-        add_terms(&q, self.group, self.scheme);
+        add_terms(&q, self.group, &self.problem.scheme);
         if viscous && !last && !self.stored.are_stored() {
             self.store_cross_gradients(&q, at);
         }
@@ -86,7 +108,7 @@ impl Fused<'_> {
             }
         }
         // What a pentadiagonal operator keeps leaves the threads of a GPU no registers for operands that are sums.
-        match self.scheme.derivative.first.half_band() {
+        match self.problem.scheme.derivative.first.half_band() {
             2 => s.build(),
             _ => s.build().merged(),
         }
@@ -110,7 +132,7 @@ impl Fused<'_> {
     }
 
     fn is_viscous(&self) -> bool {
-        self.group.is_viscous(self.gas)
+        self.group.is_viscous(&self.problem.gas)
     }
 
     /// Conserved variable `k` before the sweep along axis number `at`.
@@ -125,7 +147,7 @@ impl Fused<'_> {
         s: &SweepBuilder,
         state: [Value; conserved::COUNT],
     ) -> [Option<Value>; read::GRADIENT] {
-        let (gas, base) = (*self.gas, self.base);
+        let (gas, base) = (self.problem.gas, self.base);
         let [u, v, w, p, t] = s.map(Primitives { gas, base }, state);
         let mut quantities = [None; read::GRADIENT];
         quantities[read::RHO] = Some(state[conserved::MASS]);
@@ -145,36 +167,29 @@ impl Fused<'_> {
 
     /// ∂uⱼ/∂xᵢ for the other axes i, and Σ ∂uᵢ/∂xᵢ over them, as earlier passes left them for sweep `at`.
     fn load_cross_gradients(&self, s: &SweepBuilder, at: usize) -> CrossGradients {
-        let stored = |slot| Some(s.previous(slot));
-        let mut across = [None; 3];
-        let mut along = |axis: Axis, slot| across[axis.index()] = stored(slot).map(|it| s.odd(it));
-        let rest = match (&self.axes[..], at) {
-            (&[_], _) => None,
-            (&[a, _], 1) => {
-                along(a, fused::FIRST_AND_LAST);
-                stored(fused::OF_LAST)
-            }
-            (&[_, c], _) => {
-                along(c, fused::FIRST_AND_LAST);
-                stored(fused::OF_LAST)
-            }
-            (&[_, b, c], 0) => {
-                along(b, fused::FIRST_AND_MIDDLE);
-                along(c, fused::FIRST_AND_LAST);
-                stored(fused::OF_MIDDLE)
-            }
-            (&[a, _, c], 1) => {
-                along(a, fused::FIRST_AND_MIDDLE);
-                along(c, fused::MIDDLE_AND_LAST);
-                stored(fused::OF_MIDDLE)
-            }
-            (&[a, b, _], _) => {
-                along(a, fused::FIRST_AND_LAST);
-                along(b, fused::MIDDLE_AND_LAST);
-                stored(fused::OF_LAST)
-            }
+        // The other axes with the slots of ∂uⱼ/∂xᵢ, and the slot of the sum.
+        let (others, rest) = match (&self.axes[..], at) {
+            (&[_], _) => (vec![], None),
+            (&[a, c], _) => (vec![([c, a][at], fused::FIRST_AND_LAST)], Some(fused::OF_LAST)),
+            (&[_, b, c], 0) => (
+                vec![(b, fused::FIRST_AND_MIDDLE), (c, fused::FIRST_AND_LAST)],
+                Some(fused::OF_MIDDLE),
+            ),
+            (&[a, _, c], 1) => (
+                vec![(a, fused::FIRST_AND_MIDDLE), (c, fused::MIDDLE_AND_LAST)],
+                Some(fused::OF_MIDDLE),
+            ),
+            (&[a, b, _], _) => (
+                vec![(a, fused::FIRST_AND_LAST), (b, fused::MIDDLE_AND_LAST)],
+                Some(fused::OF_LAST),
+            ),
             _ => unreachable!("one to three axes"),
         };
+        let mut across = [None; 3];
+        for (axis, slot) in others {
+            across[axis.index()] = Some(s.odd(s.previous(slot)));
+        }
+        let rest = rest.map(|slot| s.previous(slot));
         CrossGradients::Loaded { across, rest }
     }
 
@@ -210,7 +225,7 @@ impl Fused<'_> {
             }
             if self.stored == Gradients::AlongCurves && j < 2 {
                 let all = std::array::from_fn(&state);
-                let [.., t] = s.map(Primitives { gas: *self.gas, base: self.base }, all);
+                let [.., t] = s.map(Primitives { gas: self.problem.gas, base: self.base }, all);
                 s.store(fused::OF_TEMPERATURE + j, s.d1(t));
             }
             return;

@@ -9,7 +9,7 @@ use super::discretisation::{Discretisation, with_parity};
 use super::formulas::ChainRule;
 use super::fused::slope;
 use super::metric::Metric;
-use super::slots::{conserved, exactly};
+use super::slots::{exactly, flow};
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::engine::{PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
@@ -29,27 +29,14 @@ pub(super) struct VelocityGradients {
 
 impl VelocityGradients {
     /// With `count` fields.
-    pub(super) fn new(
-        backend: &dyn Backend,
-        discretisation: &Discretisation,
-        base: BaseState,
-        count: usize,
-    ) -> Result<Self> {
-        let grid = &discretisation.grid;
-        let len = backend.block(grid.points).len();
+    pub(super) fn new(on: &Discretisation<'_>, count: usize) -> Result<Self> {
+        let Discretisation { backend, grid, block, base, .. } = on;
+        let chain_rule = || PointFormula::map(ChainRule).with_planes(0, block.points_of_plane());
         Ok(Self {
-            fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
-            sweeps: discretisation.programs_later(backend, |axis| sweep(axis, base))?,
-            metric: discretisation.metric.clone(),
-            chain_rule: grid
-                .plane
-                .as_ref()
-                .map(|_| {
-                    let formula = PointFormula::map(ChainRule)
-                        .with_planes(0, backend.block(grid.points).points_of_plane());
-                    backend.prepare(formula)
-                })
-                .transpose()?,
+            fields: (0..count).map(|_| backend.zeros(block.len())).collect::<Result<_>>()?,
+            sweeps: on.programs_later(|axis| sweep(axis, *base))?,
+            metric: on.metric.clone(),
+            chain_rule: grid.plane.as_ref().map(|_| backend.prepare(chain_rule())).transpose()?,
             active: grid.active(),
         })
     }
@@ -64,8 +51,7 @@ impl VelocityGradients {
         let mut fields: [_; 9] = exactly(self.fields.iter_mut().chain(scratch).take(9));
         let across = |at: &usize| !self.active[at % 3];
         (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
-        let u: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
-        let read = self.metric.behind(&u);
+        let read = self.metric.behind(&flow(u));
         backend.run_all(&mut self.sweeps.iter(), &read, &mut fields, Weights::SET);
         if let Some(chain_rule) = &self.chain_rule {
             let curves: SmallVec<[&Field; 5]> = self.metric.of_curves().collect();

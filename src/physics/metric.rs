@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 
 use super::problem::Problem;
 use super::slots::read;
+use super::volume::field_of;
 use super::{SchemeConfig, ViscousForm};
 use crate::backend::{Backend, Field};
 use crate::engine::{Expr, Op, Operation, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::real::Values;
 
 /// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x. On a curvilinear
 /// grid in the place of those of x and y, for one plane of points, the areas of faces and 1/J.
@@ -41,9 +41,7 @@ impl Metric {
     pub(super) fn new(backend: &dyn Backend, grid: &Grid, scheme: &SchemeConfig) -> Result<Self> {
         let block = backend.block(grid.points);
         let field = |a: usize, of: &dyn Fn(usize) -> f64| {
-            let mut values = Values::zeros(backend.precision(), block.len());
-            (0..block.len()).for_each(|at| values.set(at, of(block.index(at)[a])));
-            backend.field(&values).map(Some)
+            field_of(backend, block.len(), |at| of(block.index(at)[a])).map(Some)
         };
         let mut fields = [const { None }; 6];
         for (a, line) in grid.lines.iter().enumerate() {
@@ -56,11 +54,8 @@ impl Metric {
         }
         if let Some(plane) = &grid.plane {
             let field = |of: &dyn Fn(usize) -> f64| {
-                let points = block.points_of_plane();
-                let mut values = Values::zeros(backend.precision(), points);
                 let at = |point| grid.in_plane(block.index(point));
-                (0..points).for_each(|point| values.set(point, of(at(point))));
-                backend.field(&values).map(Some)
+                field_of(backend, block.points_of_plane(), |point| of(at(point))).map(Some)
             };
             for (area, slot) in read::AREAS.into_iter().flatten().enumerate() {
                 fields[slot - read::METRIC] = field(&|at| plane.areas(at)[area])?;
@@ -98,31 +93,25 @@ pub(super) fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
     for operation in &sweep.operations {
         let of = |value: &Value| values[value];
         let expr = |expr: &Expr| expr.renamed(|value| of(&value));
-        let (results, made): (&[Value], Vec<Value>) = match operation {
-            Operation::Read { slot, plane, .. } => {
-                (operation.results(), vec![s.read_as(*slot, *plane)])
-            }
-            Operation::Previous { slot, .. } => (operation.results(), vec![s.previous(*slot)]),
-            Operation::Apply { op, operand, .. } => {
-                (operation.results(), vec![applied(&s, axis, *op, expr(operand))])
-            }
-            Operation::Let { expr: of, .. } => (operation.results(), vec![s.define(expr(of))]),
+        let made = match operation {
+            Operation::Read { slot, plane, .. } => vec![s.read_as(*slot, *plane)],
+            Operation::Previous { slot, .. } => vec![s.previous(*slot)],
+            Operation::Apply { op, operand, .. } => vec![applied(&s, axis, *op, expr(operand))],
+            Operation::Let { expr: of, .. } => vec![s.define(expr(of))],
             Operation::Map { map, operands, .. } => {
-                (operation.results(), s.map_again(map, operands.iter().map(of).collect()))
+                s.map_again(map, operands.iter().map(of).collect())
             }
-            Operation::Advance { value, slot, .. } => {
-                (operation.results(), vec![s.advanced(of(value), *slot)])
-            }
+            Operation::Advance { value, slot, .. } => vec![s.advanced(of(value), *slot)],
             Operation::Add { slot, expr: of } => {
                 s.add(*slot, expr(of));
-                continue;
+                Vec::new()
             }
             Operation::Store { slot, expr: of } => {
                 s.store(*slot, expr(of));
-                continue;
+                Vec::new()
             }
         };
-        values.extend(results.iter().copied().zip(made));
+        values.extend(operation.results().iter().copied().zip(made));
     }
     s.build()
 }

@@ -26,12 +26,10 @@ use super::metric::Metric;
 use super::open::OpenFaces;
 use super::passive::PassiveScalars;
 use super::problem::Problem;
-use super::schedule::Schedule;
-use super::slots::{conserved, exactly};
+use super::schedule::{Schedule, Stages};
+use super::slots::conserved;
 use super::stability::Limits;
-use super::stage_sweep::StageSweep;
 use super::step::FieldCounts;
-use super::system::Stage;
 use super::term_group::TermGroup;
 use super::volume::VolumeAverage;
 use super::walls::Walls;
@@ -70,16 +68,26 @@ pub struct NavierStokes {
     pub(super) scalars: Option<PassiveScalars>,
     /// Their names.
     pub(super) scalar_names: Vec<String>,
-    sweeps: Sweeps,
+    pub(super) sweeps: Sweeps,
     pub(super) filter_sweeps: Vec<Program>,
     /// None where the filter acts on the state between steps, or where there is none.
     pub(super) filter_rate: Option<FilterRate>,
 }
 
 /// A right-hand side, in one of its forms.
-enum Sweeps {
+pub(super) enum Sweeps {
     Fused(Schedule),
     Composed(Composed),
+}
+
+impl Sweeps {
+    /// Those of stages that advance the state themselves.
+    pub(super) fn stages(&self) -> Option<&Stages> {
+        match self {
+            Sweeps::Fused(schedule) => schedule.stages.as_ref(),
+            Sweeps::Composed(_) => None,
+        }
+    }
 }
 
 /// What is computed point by point, ready to run.
@@ -103,42 +111,31 @@ impl NavierStokes {
     /// # Errors
     /// Where there is no memory left for the fields, or a compiler refuses.
     pub fn new(problem: &Problem, backend: Arc<dyn Backend>) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, &*backend)?;
-        let grid = discretisation.grid.clone();
-        let block = backend.block(grid.points);
-        let gas = problem.gas;
-        let base = BaseState::of(&gas, backend.precision());
-        let held = FieldCounts::of(problem, &block);
+        let on = Discretisation::new(problem, &*backend)?;
+        let (gas, base) = (problem.gas, on.base);
+        let held = FieldCounts::of(problem, &on.block);
         let new_sweeps = || match problem.right_hand_side {
-            RightHandSide::Fused => {
-                Schedule::new(&*backend, &discretisation, problem, base).map(Sweeps::Fused)
-            }
-            RightHandSide::Composed => {
-                let primitives = held.primitives;
-                Composed::new(&*backend, &discretisation, problem, base, primitives)
-                    .map(Sweeps::Composed)
-            }
+            RightHandSide::Fused => Schedule::new(&on).map(Sweeps::Fused),
+            RightHandSide::Composed => Composed::new(&on, held.primitives).map(Sweeps::Composed),
         };
         let whole = |of| backend.prepare(PointFormula::map(Whole(of)));
         let step_rate = StepRate {
             gas,
             base,
-            limits: Limits::flow(&problem.scheme, problem.integrator, &grid)
+            limits: Limits::flow(&problem.scheme, problem.integrator, &on.grid)
                 .damped(problem.damping(), problem.integrator),
             scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
         };
-        let volume = VolumeAverage::new(&*backend, &grid)?;
+        let volume = VolumeAverage::new(&*backend, &on.grid)?;
         let average = |sum| volume.prepare(&*backend, sum);
         Ok(Self {
             formulas: Formulas {
                 primitives: backend.prepare(PointFormula::map(Primitives { gas, base }))?,
                 add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
-                step_rate: backend.prepare(match grid.plane {
+                step_rate: backend.prepare(match on.grid.plane {
                     None => PointFormula::max(step_rate),
-                    Some(_) => PointFormula::max(OnCurves(step_rate)).with_planes(
-                        conserved::COUNT,
-                        backend.block(grid.points).points_of_plane(),
-                    ),
+                    Some(_) => PointFormula::max(OnCurves(step_rate))
+                        .with_planes(conserved::COUNT, on.block.points_of_plane()),
                 })?,
                 kinetic_energy: average(PointFormula::sum(KineticEnergy { base }))?,
                 energy_rate: average(PointFormula::sum(EnergyRate { base }))?,
@@ -148,36 +145,28 @@ impl NavierStokes {
                 invariants: backend.prepare(PointFormula::map(Invariants))?,
                 wholes: [whole(base.density)?, whole(base.pressure)?, whole(base.temperature)?],
             },
-            gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
-            walls: Walls::new(problem, &*backend, &grid, base)?,
-            open: OpenFaces::new(problem, &*backend, &grid, base)?,
-            channel: Channel::new(problem, &*backend, &discretisation, base)?,
-            forcing: Forcing::new(problem, &*backend, &grid, &volume, base)?,
-            scalars: PassiveScalars::new(&*backend, &discretisation, problem, &volume, base)?,
+            gradients: VelocityGradients::new(&on, held.gradients)?,
+            walls: Walls::new(&on)?,
+            open: OpenFaces::new(&on)?,
+            channel: Channel::new(&on)?,
+            forcing: Forcing::new(&on, &volume)?,
+            scalars: PassiveScalars::new(&on, &volume)?,
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
-            filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
+            filter_sweeps: on.filter_programs(conserved::COUNT)?,
             filter_rate: None,
             is_of_case: problem.is_of_case(),
             volume,
             body: Body::of(problem, base),
-            metric: discretisation.metric,
+            metric: on.metric,
+            block: on.block,
+            grid: on.grid,
             backend,
-            grid,
-            block,
             gas,
             base,
             case: problem.case.clone(),
             domain: problem.domain,
         })
-    }
-
-    /// Have what rows run, and steps may not, compiled at once.
-    pub(super) fn compile_for_rows(&self) {
-        if let Sweeps::Fused(schedule) = &self.sweeps {
-            let programs = schedule.programs().chain(&self.gradients.sweeps);
-            self.backend.compile(&programs.collect::<Vec<_>>());
-        }
     }
 
     /// `rate` = the terms `group` of dU/dt of the flow.
@@ -212,67 +201,5 @@ impl NavierStokes {
         let Some(forcing) = &self.forcing else { return weights };
         forcing.add(&*self.backend, u, rate, weights.beta);
         Weights { beta: 1.0, ..weights }
-    }
-
-    /// See [`System::begin`](super::System::begin). The strength of a force is not known before the step is.
-    pub(super) fn begin_stage(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
-        match &self.sweeps {
-            Sweeps::Fused(Schedule { stages: Some(stages), .. }) if self.forcing.is_none() => {
-                stages.begin(&*self.backend, [rate, &mut self.gradients.fields[..], u])
-            }
-            _ => false,
-        }
-    }
-
-    /// A stage in 2N storage in sweeps that advance `u` themselves; false where there are none.
-    pub(super) fn run_stage(
-        &mut self,
-        u: &mut [Field],
-        rate: &mut [Field],
-        weights: Weights,
-        stage: Stage,
-    ) -> bool {
-        let Sweeps::Fused(Schedule { stages: Some(stages), .. }) = &self.sweeps else {
-            return false;
-        };
-        let fields = [rate, &mut self.gradients.fields[..], u];
-        stages.run(&*self.backend, fields, weights, stage);
-        true
-    }
-
-    /// See [`System::sweeps`](super::System::sweeps).
-    pub(super) fn sweeps_of_stage(&self) -> Vec<(StageSweep, &Program)> {
-        match &self.sweeps {
-            Sweeps::Fused(Schedule { stages: Some(stages), .. }) => stages.each().collect(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// See [`System::run_sweep`](super::System::run_sweep).
-    pub(super) fn run_sweep_of_stage(&mut self, at: usize, u: &mut [Field], rate: &mut [Field]) {
-        if let Sweeps::Fused(Schedule { stages: Some(stages), .. }) = &self.sweeps {
-            let fields = [rate, &mut self.gradients.fields[..], u];
-            stages.run_alone(&*self.backend, at, fields);
-        }
-    }
-
-    /// Make the flow and the scalars what is given at faces, and what the walls ask for at `time`.
-    pub(super) fn impose_on(&mut self, [flow, scalars]: [&mut [Field]; 2], time: f64) {
-        self.open.impose(&*self.backend, flow, scalars);
-        self.walls.impose(&*self.backend, flow, time);
-        if let Some(passive) = &self.scalars {
-            passive.impose(&*self.backend, flow, scalars);
-        }
-    }
-
-    pub(super) fn filter_state(&self, u: &mut [Field]) {
-        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        if let Some(passive) = &self.scalars {
-            passive.filter(&*self.backend, scalars);
-        }
-        let mut u: [&mut Field; conserved::COUNT] = exactly(flow.iter_mut());
-        for sweep in &self.filter_sweeps {
-            self.backend.run(sweep, &[], &mut u, Weights::ADD);
-        }
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::{curved, stretched};
 use crate::gas::Gas;
 use crate::grid::{Axis, Curvilinear, Domain, Grid, Maps};
 use crate::real::Precision;
-use crate::scheme::Tableau;
+use crate::scheme::{Form, Tableau};
 
 /// The equations of a run, as far as they do not depend on when it ends, where it is computed and what it writes.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +82,11 @@ impl Problem {
     /// See [`Boundaries::between_walls`].
     pub fn axis_between_walls(&self) -> Option<Axis> {
         self.boundaries.between_walls(self.points).filter(|_| self.mapping.is_none())
+    }
+
+    /// Whether the integrator has 2N storage.
+    pub(super) fn is_low_storage(&self) -> bool {
+        matches!(self.integrator.form, Form::LowStorage { .. })
     }
 
     /// Fields of the state.

@@ -1,31 +1,15 @@
 //! The quantities of a flow at the points, for pictures, files and statistics.
 
 use super::Variable;
-use super::navier_stokes::NavierStokes;
-use super::slots::{conserved, exactly};
+use super::navier_stokes::{Formulas, NavierStokes};
+use super::slots::{conserved, exactly, flow};
 use crate::backend::{Backend, Field, Prepared};
 use crate::error::Result;
 use crate::statistics::Flow;
 
-/// The fields of U.
-pub(super) fn state<F>(u: &[F]) -> [&F; conserved::COUNT] {
-    exactly(u.iter().take(conserved::COUNT))
-}
-
 /// The values of a field on the host, with what they are relative to.
 pub(super) fn on_host(backend: &dyn Backend, field: &Field, at_rest: f64) -> Result<Vec<f64>> {
     Ok(backend.values(field)?.iter().map(|value| value + at_rest).collect())
-}
-
-/// What `formula` makes of the velocity gradients, in the place of ∂u/∂xⱼ.
-fn of_gradients<'a>(
-    backend: &dyn Backend,
-    formula: &Prepared,
-    gradients: [&'a mut Field; 9],
-) -> [&'a Field; 3] {
-    let [x, y, z, rest @ ..] = gradients;
-    backend.map(formula, &rest.map(|field| &*field), &mut [&mut *x, &mut *y, &mut *z], &[]);
-    [x, y, z]
 }
 
 impl NavierStokes {
@@ -33,24 +17,21 @@ impl NavierStokes {
     fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut().take(5));
         let to = &mut [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
-        self.backend.map(&self.formulas.primitives, &state(u), to, &[]);
+        self.backend.map(&self.formulas.primitives, &flow(u), to, &[]);
         [x, y, z, p, t]
     }
 
-    /// |ω|, Q, div u.
-    pub(super) fn invariants<'a>(
+    /// What a formula makes of the velocity gradients, in the place of ∂u/∂xⱼ.
+    pub(super) fn of_gradients<'a>(
         &'a mut self,
+        formula: fn(&Formulas) -> &Prepared,
         u: &[Field],
         scratch: &'a mut [Field],
     ) -> [&'a Field; 3] {
-        let gradients = self.gradients.of(&*self.backend, u, scratch);
-        of_gradients(&*self.backend, &self.formulas.invariants, gradients)
-    }
-
-    /// ω.
-    fn vorticity<'a>(&'a mut self, u: &[Field], scratch: &'a mut [Field]) -> [&'a Field; 3] {
-        let gradients = self.gradients.of(&*self.backend, u, scratch);
-        of_gradients(&*self.backend, &self.formulas.vorticity, gradients)
+        let [x, y, z, rest @ ..] = self.gradients.of(&*self.backend, u, scratch);
+        let (rest, to) = (rest.map(|field| &*field), &mut [&mut *x, &mut *y, &mut *z]);
+        self.backend.map(formula(&self.formulas), &rest, to, &[]);
+        [x, y, z]
     }
 
     /// The components of what is to be written.
@@ -78,9 +59,9 @@ impl NavierStokes {
                 let [to, _, _, _, t] = self.primitives(u, scratch);
                 whole(2, t, to)
             }
-            Variable::Vorticity => self.vorticity(u, scratch).to_vec(),
-            Variable::QCriterion => vec![self.invariants(u, scratch)[1]],
-            Variable::Dilatation => vec![self.invariants(u, scratch)[2]],
+            Variable::Vorticity => self.of_gradients(|it| &it.vorticity, u, scratch).to_vec(),
+            Variable::QCriterion => vec![self.of_gradients(|it| &it.invariants, u, scratch)[1]],
+            Variable::Dilatation => vec![self.of_gradients(|it| &it.invariants, u, scratch)[2]],
             Variable::Passive(name) => vec![self.scalar(u, name, &mut scratch[0])],
             Variable::Scalar => unreachable!("refused by the configuration"),
         }

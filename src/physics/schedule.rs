@@ -1,15 +1,12 @@
 //! The fused sweeps of a right-hand side, ready to run.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::base_state::BaseState;
 use super::discretisation::{Discretisation, on_grid};
 use super::fused::Fused;
 use super::metric::Metric;
-use super::problem::Problem;
 use super::slots::fused::Gradients;
-use super::slots::{conserved, exactly};
+use super::slots::{conserved, exactly, flow};
 use super::stage_sweep::{StagePart, StageSweep};
 use super::system::Stage;
 use super::term_group::TermGroup;
@@ -17,8 +14,6 @@ use crate::backend::{Backend, Field, Program, Weights};
 use crate::engine::Sweep;
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::real::Precision;
-use crate::scheme::Form;
 
 /// Programs in the order in which they run.
 pub(super) struct Schedule {
@@ -61,52 +56,21 @@ enum Asked {
     Link,
 }
 
-/// The gradients that passes and sweeps of `problem` along `axes` store; `whole`: whether lines along an axis are.
-pub(super) fn gradients(
-    problem: &Problem,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-) -> Gradients {
-    match axes.iter().all(|&axis| whole(axis)) {
-        _ if problem.mapping.is_some() => Gradients::AlongCurves,
-        true => Gradients::InTurn,
-        false => Gradients::OfVelocity,
-    }
-}
-
-/// All passes and sweeps along `axes` that a run asks for whatever the backend.
-pub(super) fn sweeps(
-    problem: &Problem,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-) -> Vec<(Axis, Sweep)> {
-    let mut advances = vec![false];
-    if matches!(problem.integrator.form, Form::LowStorage { .. }) {
-        advances.push(true);
-    }
-    let mut all = Vec::new();
-    for group in TermGroup::ALL {
-        for &advances in advances.iter().filter(|advances| group == TermGroup::All || !**advances) {
-            let fused = of(problem, axes, &whole, group, advances);
-            all.extend(fused.passes());
-            all.extend((0..axes.len()).map(|at| (axes[at], fused.sweep(at, false))));
-        }
-    }
-    all
+/// All passes and sweeps that a run asks for whatever the backend.
+pub(super) fn all_sweeps(fused: &Fused) -> Vec<(Axis, Sweep)> {
+    let [all, kinds @ ..] = TermGroup::ALL.map(|group| fused.rates(group));
+    let advancing = fused.problem.is_low_storage().then(|| fused.clone());
+    let each = [all].into_iter().chain(advancing).chain(kinds);
+    each.flat_map(|of| of.passes().into_iter().chain(of.sweeps(false)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// The passes and the sweeps of a stage in 2N storage that is not the first of its step, in the order in which they run, those of one
 /// list together.
-pub(super) fn sweeps_of_stage(
-    problem: &Problem,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-) -> Vec<Vec<(Axis, Sweep)>> {
-    let fused = of(problem, axes, whole, TermGroup::All, true);
-    let passes = fused.passes();
-    let stored = fused.stored.are_stored();
-    let chained = !stored && problem.boundaries.is_periodic();
-    let sweeps = (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained)));
+pub(super) fn sweeps_of_stage(fused: &Fused) -> Vec<Vec<(Axis, Sweep)>> {
+    let (passes, stored) = (fused.passes(), fused.stored.are_stored());
+    let chained = !stored && fused.problem.boundaries.is_periodic();
+    let sweeps = fused.sweeps(chained);
     if stored {
         return vec![passes, sweeps.collect()];
     }
@@ -115,13 +79,7 @@ pub(super) fn sweeps_of_stage(
 
 /// The passes, and then the sweeps of stages in 2N storage; the last of them with gradients for the next stage, too, where stages are
 /// `linked`.
-fn each_of_stage(
-    problem: &Problem,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-    linked: bool,
-) -> Vec<(StagePart, Axis, Sweep)> {
-    let fused = of(problem, axes, whole, TermGroup::All, true);
+fn each_of_stage(fused: &Fused, linked: bool) -> Vec<(StagePart, Axis, Sweep)> {
     let (first, end) = match linked {
         true => (StagePart::FirstGradients, StagePart::LastTerms),
         false => (StagePart::Gradients, StagePart::Terms),
@@ -129,67 +87,37 @@ fn each_of_stage(
     let passes = fused.passes().into_iter().enumerate();
     let pass = |at: usize| if at == 0 { first } else { StagePart::Gradients };
     let mut each: Vec<_> = passes.map(|(at, (axis, sweep))| (pass(at), axis, sweep)).collect();
-    let Some((&axis, inner)) = axes.split_last() else { return each };
-    let inner = inner.iter().enumerate();
-    each.extend(inner.map(|(at, axis)| (StagePart::Terms, *axis, fused.sweep(at, false))));
-    let last = axes.len() - 1;
-    each.extend(linked.then(|| (StagePart::LinkedTerms, axis, fused.sweep(last, true))));
-    each.push((end, axis, fused.sweep(last, false)));
+    each.extend(fused.sweeps(false).map(|(axis, sweep)| (StagePart::Terms, axis, sweep)));
+    if let Some((_, axis, last)) = each.pop() {
+        let link = || (StagePart::LinkedTerms, axis, fused.sweep(fused.axes.len() - 1, true));
+        each.extend(linked.then(link));
+        each.push((end, axis, last));
+    }
     each
 }
 
 /// Whether the last sweep of a stage could leave gradients for the next.
-fn can_link(problem: &Problem, fused: &Fused) -> bool {
+fn can_link(fused: &Fused) -> bool {
     !fused.stored.are_stored()
         && !fused.passes().is_empty()
-        && problem.boundaries.is_periodic()
+        && fused.problem.boundaries.is_periodic()
         // It changes the state after the last sweep, which a link does not see.
-        && problem.scheme.filter.is_none_or(|filter| filter.time.is_none())
+        && fused.problem.scheme.filter.is_none_or(|filter| filter.time.is_none())
 }
 
 /// The same as [`each_of_stage`] for those who do not compute, with the link where there could be one.
-pub(super) fn all_of_stages(
-    problem: &Problem,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-) -> Vec<(StagePart, Axis, Sweep)> {
-    let linked = can_link(problem, &of(problem, axes, &whole, TermGroup::All, true));
-    each_of_stage(problem, axes, whole, linked)
-}
-
-/// The terms `part` of the equations of `problem`, for those who count and do not compute.
-fn of<'a>(
-    problem: &'a Problem,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-    group: TermGroup,
-    advances: bool,
-) -> Fused<'a> {
-    Fused {
-        axes: axes.to_vec(),
-        scheme: &problem.scheme,
-        gas: &problem.gas,
-        base: BaseState::of(&problem.gas, Precision::F64),
-        stored: gradients(problem, axes, whole),
-        group,
-        advances,
-    }
+pub(super) fn all_of_stages(fused: &Fused) -> Vec<(StagePart, Axis, Sweep)> {
+    each_of_stage(fused, can_link(fused))
 }
 
 impl Schedule {
-    pub(super) fn new(
-        backend: &dyn Backend,
-        discretisation: &Discretisation,
-        problem: &Problem,
-        base: BaseState,
-    ) -> Result<Self> {
-        let grid = &discretisation.grid;
+    pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
+        let Discretisation { problem, grid, block, base, .. } = on;
         let axes: Vec<Axis> = grid.active_axes().collect();
-        let block = backend.block(grid.points).points;
-        let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
-        let fused = |group, advances| Fused { base, ..of(problem, &axes, whole, group, advances) };
+        let whole = |axis: Axis| block.points[axis.index()] == grid.points[axis.index()];
+        let fused = Fused { base: *base, ..Fused::new(problem, &axes, whole) };
         // All are asked for together: a device compiles those of a step at once, and the others when a row is due.
-        let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
+        let low_storage = problem.is_low_storage();
         let of_rows = if low_storage { Asked::Later } else { Asked::Now };
         let mut asked = Vec::new();
         let mut ask = |sweeps: Vec<(Axis, Sweep)>, how: Asked| {
@@ -197,29 +125,24 @@ impl Schedule {
             asked.extend(sweeps.into_iter().map(|(axis, sweep)| (axis, sweep, how)));
             count
         };
-        let sweeps = |fused: &Fused, at: Range<usize>| {
-            at.map(|at| (axes[at], fused.sweep(at, false))).collect::<Vec<_>>()
-        };
         for group in TermGroup::ALL {
             let how = if group == TermGroup::All { of_rows } else { Asked::Later };
-            ask(sweeps(&fused(group, false), 0..axes.len()), how);
+            ask(fused.rates(group).sweeps(false).collect(), how);
         }
-        let passes = ask(fused(TermGroup::All, false).passes(), of_rows);
-        let stored = gradients(problem, &axes, whole).are_stored();
+        let passes = ask(fused.rates(TermGroup::All).passes(), of_rows);
+        let stored = fused.stored.are_stored();
         let last = axes.len().saturating_sub(1);
         let stages = low_storage.then(|| {
-            let fused = fused(TermGroup::All, true);
             let passes = ask(fused.passes(), Asked::Now);
-            let link = can_link(problem, &fused).then(|| (axes[last], fused.sweep(last, true)));
+            let link = can_link(&fused).then(|| (axes[last], fused.sweep(last, true)));
             let links = ask(link.into_iter().collect(), Asked::Link);
-            ask(sweeps(&fused, 0..last), Asked::Now);
-            ask(sweeps(&fused, last..axes.len()), Asked::Now);
+            ask(fused.sweeps(false).collect(), Asked::Now);
             [passes, links]
         });
-        let made = backend.all_of(&asked, |(axis, sweep, how)| match how {
-            Asked::Now => discretisation.program(backend, *axis, sweep).map(Some),
-            Asked::Later => discretisation.program_later(backend, *axis, sweep).map(Some),
-            Asked::Link => discretisation.program_of_advanced(backend, *axis, sweep),
+        let made = on.backend.all_of(&asked, |(axis, sweep, how)| match how {
+            Asked::Now => on.program(*axis, sweep).map(Some),
+            Asked::Later => on.program_later(*axis, sweep).map(Some),
+            Asked::Link => on.program_of_advanced(*axis, sweep),
         })?;
         let mut made = made.into_iter();
         let mut take = |count: usize| made.by_ref().take(count).flatten().collect::<Vec<_>>();
@@ -229,16 +152,16 @@ impl Schedule {
             passes: take(passes),
             stages: stages.and_then(|[passes, links]| {
                 let (passes, link, inner) = (take(passes), take(links).pop(), take(last));
-                let (end, metric) = (take(1).pop()?, discretisation.metric.clone());
-                let each = each_of_stage(problem, &axes, whole, link.is_some()).into_iter();
+                let (end, metric) = (take(1).pop()?, on.metric.clone());
+                let each = each_of_stage(&fused, link.is_some()).into_iter();
                 let each = each.map(|(part, axis, sweep)| {
-                    let words = on_grid(&sweep, axis, grid).words(block[2]);
+                    let words = on_grid(&sweep, axis, grid).words(block.points[2]);
                     StageSweep { axis, part, words }
                 });
                 let each = each.collect();
                 Some(Stages { stored, passes, inner, end, link, each, metric })
             }),
-            metric: discretisation.metric.clone(),
+            metric: on.metric.clone(),
         })
     }
 
@@ -256,12 +179,12 @@ impl Schedule {
         fields: [&mut [Field]; 2],
         weights: Weights,
     ) {
-        let u: [&Field; conserved::COUNT] = exactly(u.iter());
+        let read = self.metric.behind(&flow(u));
         on_stack(fields, |fields| {
             let passes = if group.has(TermGroup::Viscous) { &self.passes[..] } else { &[] };
             let sweeps = &mut self.sweeps[group as usize].iter();
             let passes = (passes, self.stored);
-            run(backend, passes, sweeps, (&self.metric.behind(&u), fields), weights);
+            run(backend, passes, sweeps, (&read, fields), weights);
         });
     }
 }

@@ -97,6 +97,11 @@ pub(super) mod conserved {
     pub(in crate::physics) const COUNT: usize = 5;
 }
 
+/// The fields of the flow, with which a state begins.
+pub(super) fn flow<F>(state: &[F]) -> [&F; conserved::COUNT] {
+    exactly(state.iter().take(conserved::COUNT))
+}
+
 /// The items of an iterator of known length.
 pub(super) fn exactly<I, const N: usize>(mut items: impl Iterator<Item = I>) -> [I; N] {
     let array = std::array::from_fn(|at| {

@@ -4,6 +4,7 @@ use std::iter;
 
 use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, on_grid, operators};
+use super::fused::Fused;
 use super::metric;
 use super::passive::Carried;
 use super::problem::Problem;
@@ -15,7 +16,6 @@ use crate::engine::{LineOperators, Sweep};
 use crate::grid::{Axis, Block, Grid};
 use crate::physics::Viscosity;
 use crate::real::Precision;
-use crate::scheme::Form;
 
 /// Sweeps and passes over the points.
 pub(crate) struct StepParts {
@@ -70,7 +70,7 @@ impl StageWork {
             solves: all().map(|(_, sweep)| sweep.solves()).sum(),
             flops: all().map(flops).sum(),
         };
-        matches!(problem.integrator.form, Form::LowStorage { .. }).then_some(work)
+        problem.is_low_storage().then_some(work)
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn sweeps(
         };
         let mut all: Vec<_> = carried(problem).map(sweeps).collect();
         all.extend(match how {
-            RightHandSide::Fused => schedule::sweeps_of_stage(problem, axes, whole),
+            RightHandSide::Fused => schedule::sweeps_of_stage(&Fused::new(problem, axes, whole)),
             RightHandSide::Composed => composed::sweeps(problem, axes),
         });
         return all;
@@ -119,8 +119,7 @@ impl FieldCounts {
     pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
         let (primitives, gradients) = match problem.right_hand_side {
             RightHandSide::Fused => {
-                let stored = schedule::gradients(problem, &axes(problem), whole(problem, block));
-                (0, stored.count())
+                (0, Fused::new(problem, &axes(problem), whole(problem, block)).stored.count())
             }
             RightHandSide::Composed => {
                 let constant = problem.gas.viscosity == Viscosity::Constant;
@@ -164,7 +163,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     let (axes, whole) = (axes(problem), whole(problem, block));
     let grid = problem.straight_grid();
     let mut all = match (problem.case.scalar(), problem.right_hand_side) {
-        (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
+        (None, RightHandSide::Fused) => schedule::all_sweeps(&Fused::new(problem, &axes, &whole)),
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
     };
     if problem.case.is_flow() {
@@ -192,7 +191,8 @@ pub(crate) fn sweeps_of_stages(
     block: &Block,
 ) -> (Vec<(StagePart, Axis, Sweep)>, LineOperators) {
     let grid = problem.straight_grid();
-    let mut all = schedule::all_of_stages(problem, &axes(problem), whole(problem, block));
+    let fused = Fused::new(problem, &axes(problem), whole(problem, block));
+    let mut all = schedule::all_of_stages(&fused);
     for (_, axis, sweep) in &mut all {
         *sweep = on_grid(sweep, *axis, &grid).into_owned();
     }

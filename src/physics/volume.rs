@@ -1,4 +1,4 @@
-//! Averages over the volume.
+//! Fields of given values, and averages over the volume.
 
 use smallvec::SmallVec;
 
@@ -10,6 +10,17 @@ use crate::real::Values;
 
 /// Fields that are averaged without memory of their own: a step allocates nothing.
 const FEW: usize = 24;
+
+/// A field of `len` values.
+pub(super) fn field_of(
+    backend: &dyn Backend,
+    len: usize,
+    value: impl Fn(usize) -> f64,
+) -> Result<Field> {
+    let mut values = Values::zeros(backend.precision(), len);
+    (0..len).for_each(|at| values.set(at, value(at)));
+    backend.field(&values)
+}
 
 /// ⟨·⟩ over the box by the weights of the grid: all points alike where it is periodic and uniform.
 pub(crate) struct VolumeAverage {
@@ -23,9 +34,7 @@ impl VolumeAverage {
     pub(crate) fn new(backend: &dyn Backend, grid: &Grid) -> Result<Self> {
         let weights = || {
             let block = backend.block(grid.points);
-            let mut weights = Values::zeros(backend.precision(), block.len());
-            (0..block.len()).for_each(|at| weights.set(at, grid.weight(block.index(at))));
-            backend.field(&weights)
+            field_of(backend, block.len(), |at| grid.weight(block.index(at)))
         };
         let alike = grid.is_periodic() && grid.is_uniform();
         let weights = (!alike).then(weights).transpose()?;

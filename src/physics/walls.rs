@@ -6,8 +6,8 @@
 //! well, so that the pressure is the mean of those to which it goes on along both walls without a gradient.
 
 use super::base_state::BaseState;
+use super::discretisation::Discretisation;
 use super::formulas::{Primitives, whole};
-use super::problem::Problem;
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Prepared};
 use crate::boundary::{Face, Heat, Wall};
@@ -15,7 +15,6 @@ use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
 use crate::gas::Gas;
 use crate::grid::{Axis, Block, Grid};
-use crate::real::Values;
 
 /// Points next to a wall, along a line, whose values go on to the wall.
 pub(super) const INSIDE: usize = Wall::POINTS - 1;
@@ -24,29 +23,22 @@ pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.
 /// The weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
 
-/// The outward derivative at an end, by the one-sided formula of fourth order.
-#[derive(Clone, Copy)]
-pub(super) struct Slope {
-    /// Between points next to the end.
-    pub(super) spacing: f64,
-}
-
-impl Slope {
-    /// That of a quantity, from its value at the end and at the points inside.
-    #[inline(always)]
-    pub(super) fn of<N: Number>(&self, at: N, inside: [N; INSIDE]) -> N {
-        let mut off = at;
-        for (value, weight) in inside.into_iter().zip(WEIGHTS) {
-            off = off - N::of(weight) * value;
-        }
-        N::of(-1.0 / (OF_SLOPE * self.spacing)) * off
+/// The outward derivative at an end of lines of this `spacing`, by the one-sided formula of fourth order, from the values at the end and
+/// at the points inside.
+#[inline(always)]
+pub(super) fn outward_slope<N: Number>(spacing: f64, at: N, inside: [N; INSIDE]) -> N {
+    let mut off = at;
+    for (value, weight) in inside.into_iter().zip(WEIGHTS) {
+        off = off - N::of(weight) * value;
     }
+    N::of(-1.0 / (OF_SLOPE * spacing)) * off
 }
 
 /// What is read of these points.
 const READ: usize = conserved::COUNT * INSIDE;
 
 /// The faces that bound this rank's block, and the edges where walls meet.
+#[derive(Default)]
 pub(super) struct Walls {
     faces: Vec<(Face, Prepared)>,
     /// Curved walls that move along themselves: what turns the velocity, and their direction.
@@ -73,18 +65,18 @@ impl End {
     }
 
     /// The points of `part` that lie on it.
-    pub(super) fn of(&self, part: Block) -> Block {
+    fn of(&self, part: Block) -> Block {
         let Block { mut start, mut points } = part;
         (start[self.axis], points[self.axis]) = (self.at, 1);
         Block { start, points }
     }
 
-    /// The state at the points inside: (field, distance in a field).
-    fn inside(&self) -> impl Iterator<Item = (usize, isize)> {
-        self.fields_inside(conserved::COUNT)
+    /// The points of `block` that lie on it.
+    pub(super) fn face(&self, block: &Block) -> Block {
+        self.of(Block::whole(block.points))
     }
 
-    /// The first fields at the points inside.
+    /// The first fields at the points inside: (field, distance in a field).
     pub(super) fn fields_inside(&self, fields: usize) -> impl Iterator<Item = (usize, isize)> {
         let step = self.step;
         let state = move |point: usize| (0..fields).map(move |k| (k, step * point.cast_signed()));
@@ -93,33 +85,21 @@ impl End {
 }
 
 impl Walls {
-    /// Those of `problem`.
-    ///
     /// # Errors
     /// What a compiler says, or where the block has too few points.
-    pub(super) fn new(
-        problem: &Problem,
-        backend: &dyn Backend,
-        grid: &Grid,
-        base: BaseState,
-    ) -> Result<Self> {
-        let (gas, block) = (problem.gas, backend.block(grid.points));
-        let whole = Block { start: [0; 3], points: block.points };
-        let prepare = |formula, part, reads: Vec<_>| {
-            backend.prepare_part(formula, block.points, part, &reads, 0)
-        };
-        let (mut ends, mut faces, mut edges): (Vec<End>, _, _) =
-            (Vec::new(), Vec::new(), Vec::new());
-        let mut curved = Vec::new();
+    pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
+        let Discretisation { grid, block, base, .. } = on;
+        let (gas, base) = (on.problem.gas, *base);
+        let (mut ends, mut walls): (Vec<End>, _) = (Vec::new(), Self::default());
         for axis in grid.active_axes() {
             let a = axis.index();
-            for (end, face) in faces_here(problem, &block, grid, axis)? {
+            for (end, face) in faces_here(on, axis)? {
                 if face.open().is_some() {
                     continue;
                 }
                 let spacing = spacing(grid, a, end);
-                let end = End::new(&block, a, end);
-                let part = end.of(whole);
+                let end = End::new(block, a, end);
+                let part = on.part(end.face(block));
                 let (formula, reads) = match face.wall().map(|wall| wall.heat) {
                     None => (PointFormula::map(NothingThrough { across: a }), Vec::new()),
                     Some(Heat::Temperature(temperature)) => {
@@ -127,40 +107,32 @@ impl Walls {
                     }
                     Some(Heat::HeatFlux(heat_flux)) => {
                         let formula = OfHeatFlux { gas, base, heat_flux, spacing };
-                        (PointFormula::map(formula), end.inside().collect())
+                        (PointFormula::map(formula), end.fields_inside(conserved::COUNT).collect())
                     }
                 };
-                faces.push((face, prepare(formula, part, reads)?));
+                walls.faces.push((face, part.prepare(formula, &reads, 0)?));
                 let Some(wall) = face.wall() else { continue };
                 if let Some(plane) = grid.plane.as_ref().filter(|_| a < 2)
                     && wall.velocity[1 - a] != 0.0
                 {
-                    let formula = PointFormula::map(Turned { along: 1 - a });
-                    let turn = backend.prepare_part(formula, block.points, part, &[], 2)?;
+                    let turn = part.prepare(PointFormula::map(Turned { along: 1 - a }), &[], 2)?;
                     let direction = |k: usize| {
-                        let mut values = Values::zeros(backend.precision(), part.len());
-                        for item in 0..part.len() {
-                            let local = part.index(item);
-                            let index = [0, 1, 2].map(|axis| block.start[axis] + local[axis]);
-                            let unit = plane.direction(grid.in_plane(index), 1 - a);
-                            values.set(item, unit[k]);
-                        }
-                        backend.field(&values)
+                        part.field(|index| plane.direction(grid.in_plane(index), 1 - a)[k])
                     };
-                    curved.push((turn, [direction(0)?, direction(1)?]));
+                    walls.curved.push((turn, [direction(0)?, direction(1)?]));
                 }
                 for other in ends.iter().filter(|other| other.axis != a) {
-                    let reads = end.inside().chain(other.inside()).collect();
-                    edges.push(prepare(
-                        PointFormula::map(Edge { gas, base, across: [a, other.axis] }),
-                        other.of(part),
-                        reads,
-                    )?);
+                    let both = [end, *other];
+                    let reads = both.iter().flat_map(|it| it.fields_inside(conserved::COUNT));
+                    let reads: Vec<_> = reads.collect();
+                    let formula = PointFormula::map(Edge { gas, base, across: [a, other.axis] });
+                    let edge = on.part(other.of(end.face(block)));
+                    walls.edges.push(edge.prepare(formula, &reads, 0)?);
                 }
                 ends.push(end);
             }
         }
-        Ok(Self { faces, curved, edges })
+        Ok(walls)
     }
 
     /// Make `u` what the walls ask for at `time`.
@@ -196,11 +168,10 @@ pub(super) fn spacing(grid: &Grid, a: usize, at: usize) -> f64 {
 
 /// What holds at the ends of `axis` that bound this block, by the number of the end.
 pub(super) fn faces_here(
-    problem: &Problem,
-    block: &Block,
-    grid: &Grid,
+    on: &Discretisation<'_>,
     axis: Axis,
 ) -> Result<impl Iterator<Item = (usize, Face)> + use<>> {
+    let Discretisation { problem, grid, block, .. } = on;
     let a = axis.index();
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];

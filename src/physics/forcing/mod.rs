@@ -15,14 +15,12 @@ pub use crate::force::{
     Force, ForcingConfig, Held, Linear, PressureGradient, Stochastic, Strength as GradientStrength,
 };
 
-use super::base_state::BaseState;
-use super::problem::Problem;
-use super::slots::{conserved, exactly};
+use super::discretisation::Discretisation;
+use super::slots::{conserved, exactly, flow};
 use super::volume::VolumeAverage;
 use crate::backend::{Backend, Field, Prepared};
 use crate::engine::PointFormula;
 use crate::error::Result;
-use crate::grid::Grid;
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use driving::Driving;
@@ -116,14 +114,10 @@ impl Stirring {
 }
 
 impl Forcing {
-    /// That of `problem`, where there is one.
-    pub(super) fn new(
-        problem: &Problem,
-        backend: &dyn Backend,
-        grid: &Grid,
-        volume: &VolumeAverage,
-        base: BaseState,
-    ) -> Result<Option<Self>> {
+    /// That of the problem, where there is one.
+    pub(super) fn new(on: &Discretisation<'_>, volume: &VolumeAverage) -> Result<Option<Self>> {
+        let Discretisation { problem, backend, grid, block, base, .. } = on;
+        let (problem, backend, base) = (*problem, *backend, *base);
         let Some(config) = problem.forcing.clone() else { return Ok(None) };
         let prepare = |formula| backend.prepare(formula);
         let sources = match config.kind {
@@ -142,11 +136,10 @@ impl Forcing {
         };
         let (length, active) = (problem.domain.length, grid.active());
         let stirring = |asked| -> Result<Stirring> {
-            let (block, processes) =
-                (backend.block(grid.points), Processes::new(asked, length, active));
+            let processes = Processes::new(asked, length, active);
             let field = || backend.zeros(block.len());
             Ok(Stirring {
-                waves: Waves::new(&processes.periods, &block, grid.points),
+                waves: Waves::new(&processes.periods, block, grid.points),
                 coefficients: Vec::with_capacity(processes.periods.len()),
                 processes,
                 fields: [field()?, field()?, field()?],
@@ -205,9 +198,8 @@ impl Forcing {
         volume: &VolumeAverage,
         u: &[Field],
     ) -> Result<Averages> {
-        let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
         let [density, x, y, z, total_energy, kinetic_energy] =
-            volume.of(backend, &self.means, &state, &[])?;
+            volume.of(backend, &self.means, &flow(u), &[])?;
         let (momentum, loss, friction) = ([x, y, z], 0.0, [0.0; 3]);
         Ok(Averages { density, momentum, total_energy, kinetic_energy, loss, friction })
     }
@@ -284,13 +276,12 @@ impl Forcing {
         let Strength { coefficient, velocity: [x, y, z], density, sink, .. } = self.strength;
         let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
         let source = &self.sources[usize::from(beta != 0.0)];
-        let state = u.iter().take(conserved::COUNT);
+        let state = flow(u);
         if let Some(stirring) = &self.stirring {
-            let fields: [&Field; 8] = exactly(state.chain(&stirring.fields));
+            let fields: [&Field; 8] = exactly(state.into_iter().chain(&stirring.fields));
             backend.map(source, &fields, &mut rate, &[beta, density, sink]);
             return;
         }
-        let state: [&Field; conserved::COUNT] = exactly(state);
         if let Some(driving) = &self.driving {
             let [x, y, z] = [0, 1, 2].map(|a| if a == driving.axis() { coefficient } else { 0.0 });
             backend.map(source, &state, &mut rate, &[beta, x, y, z, sink]);

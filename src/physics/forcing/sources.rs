@@ -9,7 +9,6 @@ use crate::physics::base_state::BaseState;
 use crate::physics::formulas::whole;
 
 /// β × the rates + F = A ρ (u − {u}), with β, A, {u}, Λ as parameters. The rates are read only where `ADDS`.
-#[derive(Clone, Copy)]
 pub(super) struct LinearSource<const ADDS: bool> {
     pub(super) base: BaseState,
 }
@@ -27,7 +26,6 @@ impl<const ADDS: bool> Formula<5, 5, 6> for LinearSource<ADDS> {
 }
 
 /// The same of F = ⟨ρ⟩ f from U and f, with β, ⟨ρ⟩, Λ as parameters.
-#[derive(Clone, Copy)]
 pub(super) struct FieldSource<const ADDS: bool> {
     pub(super) base: BaseState,
 }
@@ -43,7 +41,6 @@ impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
 }
 
 /// The same of F, the same everywhere, with β, F, Λ as parameters.
-#[derive(Clone, Copy)]
 pub(super) struct UniformSource<const ADDS: bool> {
     pub(super) base: BaseState,
 }
@@ -72,7 +69,6 @@ fn added<const ADDS: bool, N: Number>(
 }
 
 /// ρ, ρu, ρv, ρw, ρE, ½ρu·u from U.
-#[derive(Clone, Copy)]
 pub(super) struct Means {
     pub(super) gamma: f64,
     pub(super) base: BaseState,
@@ -88,7 +84,6 @@ impl Formula<5, 6> for Means {
 }
 
 /// f·u from (ρ, ρu, ρv, ρw) and f.
-#[derive(Clone, Copy)]
 pub(super) struct Work {
     pub(super) base: BaseState,
 }
@@ -102,7 +97,6 @@ impl Formula<7, 1> for Work {
 }
 
 /// u, v, w from (ρ, ρu, ρv, ρw).
-#[derive(Clone, Copy)]
 pub(super) struct Velocity {
     pub(super) base: BaseState,
 }

@@ -44,10 +44,10 @@ pub(super) fn scaled(matrix: &Matrix, scale: &[f64; COUNT]) -> [f64; COUNT * COU
 
 /// The flow at a point.
 pub(super) struct Flow {
-    rho: f64,
+    pub(super) rho: f64,
     u: [f64; 3],
     /// E of ρE.
-    energy: f64,
+    pub(super) energy: f64,
     gamma: f64,
 }
 
@@ -67,16 +67,6 @@ impl Flow {
     /// p/ρ.
     fn pressure(&self) -> f64 {
         (self.gamma - 1.0) * (self.energy - self.kinetic())
-    }
-
-    /// E.
-    pub(super) fn energy(&self) -> f64 {
-        self.energy
-    }
-
-    /// ρ.
-    pub(super) fn density(&self) -> f64 {
-        self.rho
     }
 
     /// c.

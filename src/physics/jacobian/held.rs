@@ -66,7 +66,7 @@ impl Held {
             }
         }
         if self.variables[ENERGY] && !self.variables[MASS] {
-            matrix.0[ENERGY][MASS] = -per_dt * own.energy();
+            matrix.0[ENERGY][MASS] = -per_dt * own.energy;
         }
     }
 
@@ -85,7 +85,7 @@ impl Held {
         }
         if self.variables[ENERGY] && !self.variables[MASS] && self.heat == Temperature::Follows(to)
         {
-            matrix.0[ENERGY] = other.inner_energy().map(|inner| -per_dt * own.density() * inner);
+            matrix.0[ENERGY] = other.inner_energy().map(|inner| -per_dt * own.rho * inner);
         }
     }
 }

@@ -111,7 +111,7 @@ impl Jacobian {
             first_links.push(links.len());
         }
         let (count, colours) = neighbours.colours();
-        let pattern = Pattern::with_columns(neighbours.count(), starts, columns)?;
+        let pattern = Pattern::with_columns(neighbours.count, starts, columns)?;
         let gas = problem.gas;
         let (sound, inner) = (1.0 / gas.mach, gas.gamma - 1.0);
         Ok(Self {
@@ -120,7 +120,7 @@ impl Jacobian {
             scale: [1.0 / sound, 1.0, 1.0, 1.0, sound / inner].map(|it| it.log2().round().exp2()),
             colouring: Arc::new(Colouring::given(&pattern, count, &colours)?),
             halo: neighbours.halo((count, &colours)),
-            count: neighbours.count(),
+            count: neighbours.count,
             links,
             first_links,
             held,

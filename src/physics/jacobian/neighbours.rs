@@ -11,7 +11,7 @@ pub(super) struct Neighbours<'a> {
     /// The rank beyond each end of each axis, where lines are cut there, and the first of its points.
     beyond: [[Option<(usize, usize)>; 2]; 3],
     /// Points of the block and beside it.
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl<'a> Neighbours<'a> {
@@ -34,11 +34,6 @@ impl<'a> Neighbours<'a> {
             }
         }
         Self { grid, block, beyond, count }
-    }
-
-    /// Points of the block and beside it.
-    pub(super) fn count(&self) -> usize {
-        self.count
     }
 
     /// The point next to point `at` of the block on one side of axis `a`; `None` where there is none.

@@ -13,7 +13,7 @@ impl Flow {
     pub(super) fn inertia(&self, gas: &Gas, per_cell: f64) -> f64 {
         let viscous = match gas.is_inviscid() {
             true => 0.0,
-            false => self.viscosity(gas) / self.density() * per_cell,
+            false => self.viscosity(gas) / self.rho * per_cell,
         };
         let reference = self.speed().max(1.0).max(viscous);
         (1.0 / (reference * reference) - 1.0 / self.sound().powi(2)).max(0.0)

@@ -24,7 +24,7 @@
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
 //! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0. Of a start that comes in
 //!   this holds point by point.
-//! * Passive scalars are waves of speed u_n too: see the [scalars](super::passive::AtFace).
+//! * Passive scalars are waves of speed u_n too: see the [scalars](AtFace::through).
 //!
 //! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
 //! and Lee 2000).
@@ -32,112 +32,76 @@
 //! What is changed are the sums of rates and the state after a stage: the state before it is U − a K, so that sweeps know nothing of
 //! it. Where faces meet, each changes what those before it left; that across the later axis holds. Walls come after them.
 
-mod target;
+mod at_face;
 mod waves;
 
-pub(super) use target::{Part, Target};
+pub(super) use at_face::AtFace;
 pub(super) use waves::left;
 
 use super::base_state::BaseState;
-use super::passive::AtFace;
+use super::discretisation::Discretisation;
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, MASS};
-use super::slots::exactly;
-use super::walls::{End, Slope, faces_here};
+use super::walls::{End, faces_here};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::boundary::{Beyond, Known, Open, Sponge, Stream};
 use crate::cases::PassiveScalar;
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::{Axis, Block, Grid};
+use crate::grid::{Block, Grid};
 use waves::{ALL, BOTH, GEOMETRY, Imposed, OfStart, Waves};
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
 pub(super) struct OpenFaces {
-    sponges: Vec<Zone>,
-    faces: Vec<OpenFace>,
+    /// With σ at the points of their zones.
+    sponges: Vec<(Field, Face)>,
+    /// Which waves go through.
+    faces: Vec<Face>,
     /// Where the gas comes in faster than sound.
     given: Vec<GivenFace>,
 }
 
-/// The zone of a sponge.
-struct Zone {
-    damp: Prepared,
-    /// σ.
-    strength: Field,
-    target: Target,
-    scalars: Vec<AtFace>,
-}
-
-/// A face that waves go through.
-struct OpenFace {
-    keep: Prepared,
-    correct: Prepared,
-    /// Gives the state where a start comes in faster than sound.
-    give: Option<Prepared>,
-    /// The sums of rates before a stage, on the face; what is [`left`] behind it.
-    kept: Vec<Field>,
-    /// The outward derivatives of ρ', u, v, w and p' stand behind the state.
-    target: Target,
-    /// What [`across`] has of its points.
-    geometry: Vec<Field>,
+/// A face, or the zone of its sponge.
+struct Face {
+    flow: AtFace,
     scalars: Vec<AtFace>,
 }
 
 /// A face whose state is given.
 struct GivenFace {
-    give: Prepared,
+    face: Face,
     /// Makes a rate 0.
     still: Prepared,
-    target: Target,
-    scalars: Vec<AtFace>,
     /// Whether nothing of it is still to be taken from the start.
     is_known: bool,
 }
 
-/// What the faces of a problem are made of.
-struct Maker<'a> {
-    problem: &'a Problem,
-    backend: &'a dyn Backend,
-    grid: &'a Grid,
-    base: BaseState,
-    block: Block,
-}
-
 impl OpenFaces {
-    /// Those of `problem`.
-    ///
     /// # Errors
     /// What a compiler says, or where the block has too few points.
-    pub(super) fn new(
-        problem: &Problem,
-        backend: &dyn Backend,
-        grid: &Grid,
-        base: BaseState,
-    ) -> Result<Self> {
-        let block = backend.block(grid.points);
-        let maker = Maker { problem, backend, grid, base, block };
+    pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
+        let problem = on.problem;
         let mut found = Self::default();
-        for axis in grid.active_axes() {
-            let faces = problem.boundaries.0[axis.index()].into_iter().flatten().enumerate();
-            for (at, face) in faces {
+        for axis in on.grid.active_axes() {
+            let a = axis.index();
+            for (at, face) in problem.boundaries.0[a].into_iter().flatten().enumerate() {
                 if let Some(open) = face.open()
                     && let Some(sponge) = open.sponge
                 {
-                    found.sponges.extend(maker.zone((axis, at), &open, sponge)?);
+                    found.sponges.extend(zone(on, [a, at], &open, sponge)?);
                 }
             }
-            for (at, face) in faces_here(problem, &block, grid, axis)? {
+            for (at, face) in faces_here(on, axis)? {
                 let Some(open) = face.open() else { continue };
                 match open.beyond {
                     Beyond::Inflow(Known::Stream(stream))
-                        if stream.is_supersonic(&problem.gas, axis.index()) =>
+                        if stream.is_supersonic(&problem.gas, a) =>
                     {
-                        found.given.push(maker.given((axis, at), stream)?);
+                        found.given.push(given_face(on, [a, at], stream)?);
                     }
-                    _ => found.faces.push(maker.face((axis, at), open)?),
+                    _ => found.faces.push(open_face(on, [a, at], open)?),
                 }
             }
         }
@@ -147,14 +111,11 @@ impl OpenFaces {
     /// Take what is known beyond them from the state at the start, and make that of given faces what they ask for.
     pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
         let (flow, states) = start.split_at_mut(COUNT);
-        let sponges =
-            self.sponges.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
-        let faces = self.faces.iter_mut();
-        let faces = faces.map(|it| (&mut it.target, &mut it.geometry[..], &mut it.scalars));
-        let given = self.given.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
-        for (target, geometry, scalars) in sponges.chain(faces).chain(given) {
-            target.know_start(backend, &mut *flow, geometry);
-            for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
+        let sponges = self.sponges.iter_mut().map(|(_, face)| face);
+        let given = self.given.iter_mut().map(|it| &mut it.face);
+        for face in sponges.chain(&mut self.faces).chain(given) {
+            face.flow.know_start(backend, &mut *flow);
+            for (scalar, state) in face.scalars.iter_mut().zip(&mut *states) {
                 scalar.know_start(backend, [&mut flow[MASS], state]);
             }
         }
@@ -169,13 +130,10 @@ impl OpenFaces {
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for GivenFace { give, target, scalars, .. } in
-            self.given.iter_mut().filter(|it| it.is_known)
-        {
-            let mut fields: [&mut Field; BOTH] = exactly(flow.iter_mut().chain(&mut target.fields));
-            backend.map_part(give, &mut fields, &[]);
-            for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
-                scalar.correct(backend, [state, &mut target.fields[MASS]], &[]);
+        for GivenFace { face, .. } in self.given.iter_mut().filter(|it| it.is_known) {
+            face.flow.correct(backend, &mut *flow, &[]);
+            for (scalar, state) in face.scalars.iter_mut().zip(&mut *states) {
+                scalar.correct(backend, [state, &mut face.flow.beyond[MASS]], &[]);
             }
         }
     }
@@ -187,14 +145,14 @@ impl OpenFaces {
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for OpenFace { give, target, geometry, scalars, .. } in &mut self.faces {
-            let Some(give) = give else { continue };
-            let all = flow.iter_mut().chain(&mut target.fields).chain(&mut *geometry);
-            let mut fields: [&mut Field; COUNT + BOTH + GEOMETRY] = exactly(all);
-            backend.map_part(give, &mut fields, &[]);
+        for Face { flow: at, scalars } in &mut self.faces {
+            if at.give.is_none() {
+                continue;
+            }
+            at.give_start(backend, &mut *flow);
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
-                let flow = [&mut target.fields[MASS], &mut geometry[GEOMETRY - 1]];
-                scalar.give_start(backend, state, flow);
+                let is_given = &mut at.geometry[GEOMETRY - 1];
+                scalar.give_start(backend, [state, &mut at.beyond[MASS], is_given]);
             }
         }
     }
@@ -206,10 +164,9 @@ impl OpenFaces {
         }
         let (rate, of_scalars) = rate.split_at_mut(COUNT);
         for face in &mut self.faces {
-            let mut fields: [&mut Field; BOTH] = exactly(rate.iter_mut().chain(&mut face.kept));
-            backend.map_part(&face.keep, &mut fields, &[]);
+            face.flow.keep(backend, &mut *rate);
             for (scalar, rate) in face.scalars.iter_mut().zip(&mut *of_scalars) {
-                scalar.keep(backend, rate);
+                scalar.keep(backend, [rate]);
             }
         }
     }
@@ -224,23 +181,20 @@ impl OpenFaces {
     ) {
         let (u, states) = u.split_at_mut(COUNT);
         let (rate, of_scalars) = rate.split_at_mut(COUNT);
-        for Zone { damp, strength, target, scalars } in &mut self.sponges {
-            let all = rate.iter_mut().chain(&mut *u).chain([&mut *strength]);
-            let mut fields: [&mut Field; BOTH + 1 + COUNT] = exactly(all.chain(&mut target.fields));
-            backend.map_part(damp, &mut fields, &[advance]);
+        for (sigma, Face { flow, scalars }) in &mut self.sponges {
+            let fields = rate.iter_mut().chain(&mut *u).chain([&mut *sigma]);
+            flow.correct(backend, fields, &[advance]);
             for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
-                let flow = [&mut *strength, &mut target.fields[MASS]];
-                scalar.correct(backend, own.into_iter().chain(flow), &[advance]);
+                let of_flow = [&mut *sigma, &mut flow.beyond[MASS]];
+                scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
             }
         }
-        for OpenFace { correct, kept, target, geometry, scalars, .. } in &mut self.faces {
-            let own = kept.iter_mut().chain(&mut target.fields).chain(geometry);
-            let mut fields: [&mut Field; ALL] = exactly(rate.iter_mut().chain(&mut *u).chain(own));
-            backend.map_part(correct, &mut fields, &[beta, advance]);
+        for Face { flow, scalars } in &mut self.faces {
+            flow.correct(backend, rate.iter_mut().chain(&mut *u), &[beta, advance]);
             for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
                 let mass = [&mut rate[MASS], &mut u[MASS]];
-                let flow = mass.into_iter().chain(kept.iter_mut().take(left::COUNT));
-                scalar.correct(backend, own.into_iter().chain(flow), &[beta, advance]);
+                let of_flow = mass.into_iter().chain(flow.kept.iter_mut().take(left::COUNT));
+                scalar.correct(backend, own.into_iter().chain(of_flow), &[beta, advance]);
             }
         }
         for GivenFace { still, .. } in &self.given {
@@ -259,115 +213,101 @@ fn pairs<'a>(
     rate.iter_mut().zip(state).map(<[_; 2]>::from)
 }
 
-impl Maker<'_> {
-    /// The zone of the sponge of an open face, as far as this block has part in it.
-    fn zone(&self, (axis, at): (Axis, usize), open: &Open, sponge: Sponge) -> Result<Option<Zone>> {
-        let Self { problem, backend, grid, base, block } = *self;
-        let a = axis.index();
-        let away = |index: [usize; 3]| {
-            let mut on_face = index;
-            on_face[a] = at * (grid.points[a] - 1);
-            grid.distance(index, on_face)
-        };
-        let near = |i: &usize| {
-            let mut plane = block;
-            (plane.start[a], plane.points[a]) = (block.start[a] + i, 1);
-            (0..plane.len()).any(|item| away(plane.index(item)) < sponge.width)
-        };
-        let inside: Vec<usize> = (0..block.points[a]).filter(near).collect();
-        let Some(first) = inside.first() else { return Ok(None) };
-        let mut part = self.all();
-        (part.start[a], part.points[a]) = (*first, inside.len());
-        let strength = |item: usize| {
-            let depth = 1.0 - away(self.index(&part, item)) / sponge.width;
-            sponge.strength * depth.max(0.0).powi(3)
-        };
-        let part_of_block = Part { backend, points: block.points, part };
-        let known = open.known();
-        let of_start = known == Some(Known::Start);
-        let of_start = of_start.then(|| (PointFormula::map(Keep), Vec::new()));
-        let scalars = problem.scalars.iter();
-        let scalars =
-            scalars.map(|it| AtFace::damped(&part_of_block, base, it.known([a, at], open)));
-        Ok(Some(Zone {
-            damp: part_of_block.prepare(PointFormula::map(Damping), &[], 1 + COUNT)?,
-            strength: part_of_block.field(strength)?,
-            target: Target::new(&part_of_block, self.stream(known), of_start)?,
-            scalars: scalars.collect::<Result<_>>()?,
-        }))
-    }
+/// The zone of the sponge of an open face, as far as this block has part in it, and σ there.
+fn zone(
+    on: &Discretisation<'_>,
+    [a, at]: [usize; 2],
+    open: &Open,
+    sponge: Sponge,
+) -> Result<Option<(Field, Face)>> {
+    let Discretisation { problem, grid, block, .. } = on;
+    let away = |index: [usize; 3]| {
+        let mut on_face = index;
+        on_face[a] = at * (grid.points[a] - 1);
+        grid.distance(index, on_face)
+    };
+    let near = |i: &usize| {
+        let mut plane = *block;
+        (plane.start[a], plane.points[a]) = (block.start[a] + i, 1);
+        (0..plane.len()).any(|item| away(plane.index(item)) < sponge.width)
+    };
+    let inside: Vec<usize> = (0..block.points[a]).filter(near).collect();
+    let Some(first) = inside.first() else { return Ok(None) };
+    let mut points = Block::whole(block.points);
+    (points.start[a], points.points[a]) = (*first, inside.len());
+    let part = on.part(points);
+    let strength = |index: [usize; 3]| {
+        let depth = 1.0 - away(index) / sponge.width;
+        sponge.strength * depth.max(0.0).powi(3)
+    };
+    let known = open.known();
+    let damp = part.prepare(PointFormula::map(Damping), &[], 1 + COUNT)?;
+    let sigma = part.field(strength)?;
+    let of_start = || part.prepare(PointFormula::map(Keep), &[], COUNT);
+    let of_start = (known == Some(Known::Start)).then(of_start).transpose()?;
+    let flow = AtFace::new(&part, damp, beyond(on, known), of_start)?;
+    let scalars = problem.scalars.iter();
+    let scalars = scalars.map(|it| AtFace::damped(&part, it.known([a, at], open)));
+    Ok(Some((sigma, Face { flow, scalars: scalars.collect::<Result<_>>()? })))
+}
 
-    /// A face that waves go through.
-    fn face(&self, (axis, at): (Axis, usize), open: Open) -> Result<OpenFace> {
-        let Self { problem, backend, grid, base, block } = *self;
-        let a = axis.index();
-        let end = End::new(&block, a, at);
-        let face = Part { backend, points: block.points, part: end.of(self.all()) };
-        let known = known(problem, a, at);
-        let slope =
-            Slope { spacing: grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1)) };
-        let length = length(grid, a, problem.domain.length[a]);
-        let waves = Waves { gas: problem.gas, base, open, length, is_known: known.is_some() };
-        let of_start = known == Some(Known::Start);
-        let of_start = of_start
-            .then(|| (PointFormula::map(OfStart(waves)), end.fields_inside(COUNT).collect()));
-        let values = self.stream(known).into_iter().chain([0.0; COUNT]);
-        let comes_in = open.beyond == Beyond::Inflow(Known::Start);
-        let give = || face.prepare(PointFormula::map(Imposed), &[], BOTH + GEOMETRY);
-        let geometry = (0..GEOMETRY)
-            .map(|k| face.field(|item| across(grid, a, at, self.index(&face.part, item))[k]));
-        let reads: Vec<_> = end.fields_inside(BOTH).collect();
-        let through = |scalar: &PassiveScalar| {
-            let of_box = (&open, length);
-            AtFace::through(&face, (&end, slope), base, of_box, scalar.known([a, at], &open))
-        };
-        Ok(OpenFace {
-            keep: face.prepare(PointFormula::map(Keep), &[], COUNT)?,
-            correct: face.prepare(PointFormula::map(waves), &reads, ALL - BOTH)?,
-            give: comes_in.then(give).transpose()?,
-            kept: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
-            target: Target::behind(&face, values, of_start, GEOMETRY)?,
-            geometry: geometry.collect::<Result<_>>()?,
-            scalars: problem.scalars.iter().map(through).collect::<Result<_>>()?,
-        })
-    }
+/// Face number `at` across axis `a`, which waves go through.
+fn open_face(on: &Discretisation<'_>, [a, at]: [usize; 2], open: Open) -> Result<Face> {
+    let Discretisation { problem, grid, block, .. } = on;
+    let end = End::new(block, a, at);
+    let face = on.part(end.face(block));
+    let known = known(problem, a, at);
+    let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
+    let length = length(grid, a, problem.domain.length[a]);
+    let is_known = known.is_some();
+    let waves = Waves { gas: problem.gas, base: on.base, open, length, is_known };
+    let of_start = || {
+        let reads: Vec<_> = end.fields_inside(COUNT).collect();
+        face.prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
+    };
+    let of_start = || (known == Some(Known::Start)).then(of_start).transpose();
+    let comes_in = open.beyond == Beyond::Inflow(Known::Start);
+    let give = || face.prepare(PointFormula::map(Imposed), &[], BOTH + GEOMETRY);
+    let geometry = (0..GEOMETRY).map(|k| face.field(|index| across(grid, a, at, index)[k]));
+    let reads: Vec<_> = end.fields_inside(BOTH).collect();
+    let through = |scalar: &PassiveScalar| {
+        let known = scalar.known([a, at], &open);
+        AtFace::through(&face, (&end, spacing), (&open, length), known)
+    };
+    // The outward derivatives of ρ', u, v, w and p' stand behind the state.
+    let values = beyond(on, known).into_iter().chain([0.0; COUNT]);
+    let keep = face.prepare(PointFormula::map(Keep), &[], COUNT)?;
+    let correct = face.prepare(PointFormula::map(waves), &reads, ALL - BOTH)?;
+    let flow = AtFace {
+        keep: Some(keep),
+        give: comes_in.then(give).transpose()?,
+        kept: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
+        geometry: geometry.collect::<Result<_>>()?,
+        ..AtFace::new(&face, correct, values, of_start()?)?
+    };
+    let scalars = problem.scalars.iter().map(through);
+    Ok(Face { flow, scalars: scalars.collect::<Result<_>>()? })
+}
 
-    /// A face where `stream` comes in faster than sound.
-    fn given(&self, (axis, at): (Axis, usize), stream: Stream) -> Result<GivenFace> {
-        let Self { problem, backend, base, block, .. } = *self;
-        let a = axis.index();
-        let part = End::new(&block, a, at).of(self.all());
-        let face = Part { backend, points: block.points, part };
-        let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
-        let scalars = problem.scalars.iter();
-        let scalars = scalars.map(|it| AtFace::given(&face, base, it.known([a, at], &open)));
-        let scalars: Vec<_> = scalars.collect::<Result<_>>()?;
-        Ok(GivenFace {
-            give: face.prepare(PointFormula::map(Given), &[], COUNT)?,
-            still: face.prepare(PointFormula::map(Still), &[], 0)?,
-            target: Target::new(&face, stream.conserved(&problem.gas, base), None)?,
-            is_known: !scalars.iter().any(AtFace::is_of_start),
-            scalars,
-        })
-    }
+/// A face where `stream` comes in faster than sound.
+fn given_face(on: &Discretisation<'_>, [a, at]: [usize; 2], stream: Stream) -> Result<GivenFace> {
+    let part = on.part(End::new(&on.block, a, at).face(&on.block));
+    let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
+    let scalars = on.problem.scalars.iter();
+    let scalars = scalars.map(|it| AtFace::given(&part, it.known([a, at], &open)));
+    let scalars: Vec<_> = scalars.collect::<Result<_>>()?;
+    let give = part.prepare(PointFormula::map(Given), &[], COUNT)?;
+    let still = part.prepare(PointFormula::map(Still), &[], 0)?;
+    let is_known = scalars.iter().all(|scalar| scalar.of_start.is_none());
+    let flow = AtFace::new(&part, give, stream.conserved(&on.problem.gas, on.base), None)?;
+    Ok(GivenFace { face: Face { flow, scalars }, still, is_known })
+}
 
-    /// (i, j, k) of a point of a part of the block.
-    fn index(&self, part: &Block, item: usize) -> [usize; 3] {
-        let local = part.index(item);
-        [0, 1, 2].map(|axis| self.block.start[axis] + local[axis])
-    }
-
-    /// All points of the block.
-    fn all(&self) -> Block {
-        Block { start: [0; 3], points: self.block.points }
-    }
-
-    /// The state of what is `known`; where nothing is, and until the start is known, of the gas at rest.
-    fn stream(&self, known: Option<Known>) -> [f64; COUNT] {
-        let gas = &self.problem.gas;
-        let stream = known.and_then(Known::stream).unwrap_or(Stream::at_rest(gas));
-        stream.conserved(gas, self.base)
-    }
+/// The state of what is `known`; where nothing is, and until the start is known, of the gas at rest.
+fn beyond(on: &Discretisation<'_>, known: Option<Known>) -> [f64; COUNT] {
+    let gas = &on.problem.gas;
+    let stream = known.and_then(Known::stream).unwrap_or(Stream::at_rest(gas));
+    stream.conserved(gas, on.base)
 }
 
 /// The flow that is known beyond end `at` of axis `a`, or else beyond the other.

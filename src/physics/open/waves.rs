@@ -6,7 +6,7 @@ use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, dot, whole};
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
-use crate::physics::walls::{INSIDE, Slope};
+use crate::physics::walls::{INSIDE, outward_slope};
 
 /// Rates and state.
 pub(super) const BOTH: usize = 2 * COUNT;
@@ -16,8 +16,6 @@ const READ: usize = BOTH * INSIDE;
 pub(super) const GEOMETRY: usize = 5;
 /// With the rates that were kept, the flow beyond, and the geometry of the face.
 pub(super) const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
-/// The outward derivative times the spacing.
-const ACROSS: Slope = Slope { spacing: 1.0 };
 
 /// What is left for scalars in the place of the rates that were kept.
 pub(in crate::physics) mod left {
@@ -70,7 +68,7 @@ impl Waves {
     /// The outward derivatives on the face.
     #[inline(always)]
     fn slopes<N: Number>(at: &Flow<N>, points: &[Flow<N>; INSIDE], per_spacing: N) -> Flow<N> {
-        let slope = |at, inside| per_spacing * ACROSS.of(at, inside);
+        let slope = |at, inside| per_spacing * outward_slope(1.0, at, inside);
         Flow {
             rho: slope(at.rho, points.map(|point| point.rho)),
             velocity: std::array::from_fn(|i| {

@@ -1,10 +1,10 @@
 //! What is said of passive scalars between steps.
 
+use super::PassiveScalars;
 use super::sweep::apart;
-use super::{PassiveScalars, all};
 use crate::backend::{Backend, Field, Weights};
 use crate::error::Result;
-use crate::physics::slots::{conserved, exactly};
+use crate::physics::slots::{self, conserved, exactly};
 use crate::physics::system::Seen;
 use crate::physics::volume::VolumeAverage;
 
@@ -30,7 +30,7 @@ impl PassiveScalars {
                 exactly(scratch.iter_mut().take(apart::COUNT));
             apart.iter_mut().for_each(|field| backend.clear(field));
             let mut fields: [&Field; 12] = [state; 12];
-            fields[..conserved::COUNT].copy_from_slice(&all(flow));
+            fields[..conserved::COUNT].copy_from_slice(&slots::flow(flow));
             let read = self.metric.behind(&fields[..=conserved::COUNT]);
             backend.run_all(&mut of.terms.iter(), &read, &mut apart, Weights::ADD);
             for (field, apart) in fields[conserved::COUNT + 1..].iter_mut().zip(apart) {

@@ -6,7 +6,6 @@ use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, Volume, whole};
 
 /// φ from (ρ', ρφ).
-#[derive(Clone, Copy)]
 pub(super) struct Fraction {
     pub(super) base: BaseState,
 }
@@ -20,7 +19,6 @@ impl Formula<2, 1> for Fraction {
 }
 
 /// (ρ, ρφ, ρφ²) from (ρ', ρφ).
-#[derive(Clone, Copy)]
 pub(super) struct Moments {
     pub(super) base: BaseState,
 }
@@ -34,7 +32,6 @@ impl Formula<2, 3> for Moments {
 }
 
 /// (φ, −φ) from (ρ', ρφ), to be maximised.
-#[derive(Clone, Copy)]
 pub(super) struct Extrema {
     pub(super) base: BaseState,
 }
@@ -49,7 +46,6 @@ impl Formula<2, 2> for Extrema {
 
 /// ρφ''², 2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ, and what convection and diffusion do to ρφ''², from U, ρφ, the terms apart and ∂ⱼφ, for the
 /// parameters (the mean of φ; 1/(Re Sc)). With φ'' = φ − m, d(ρφ''²) = 2φ'' d(ρφ) − (φ² − m²) dρ at constant m.
-#[derive(Clone, Copy)]
 pub(super) struct Terms {
     pub(super) gas: Gas,
     pub(super) base: BaseState,

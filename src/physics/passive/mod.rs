@@ -15,24 +15,18 @@ mod walls;
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use formulas::{Extrema, Fraction, Moments, Terms};
-pub(super) use open::AtFace;
 pub(super) use sweep::Carried;
 
-use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::metric::Metric;
-use super::problem::Problem;
-use super::slots::{conserved, exactly, read};
+use super::slots::{self, exactly};
 use super::system::add_scaled;
 use super::volume::VolumeAverage;
 use crate::backend::{Backend, Field, Prepared, Program, RightHandSide, Weights};
 use crate::engine::PointFormula;
 use crate::error::Result;
-use crate::scheme::Form;
 
 /// The scalars of a run, ready to be advanced.
 pub(super) struct PassiveScalars {
@@ -61,81 +55,67 @@ struct Sweeps {
 }
 
 impl PassiveScalars {
-    /// Those of `problem`; `None` where it has none.
-    pub(super) fn new(
-        backend: &dyn Backend,
-        discretisation: &Discretisation,
-        problem: &Problem,
-        volume: &VolumeAverage,
-        base: BaseState,
-    ) -> Result<Option<Self>> {
+    /// Those of the problem; `None` where it has none.
+    pub(super) fn new(on: &Discretisation<'_>, volume: &VolumeAverage) -> Result<Option<Self>> {
+        let Discretisation { problem, backend, base, .. } = *on;
         if problem.scalars.is_empty() {
             return Ok(None);
         }
         let gas = problem.gas;
         let sweeps = |of: Carried<'_>| {
-            let last = discretisation.grid.active_axes().last().filter(|_| advances(problem));
-            let advancing =
-                last.map(|axis| discretisation.program(backend, axis, &of.sweep(axis, true)));
-            let (grid, diffusivity) = (&discretisation.grid, of.diffusivity());
+            let fused = problem.right_hand_side == RightHandSide::Fused;
+            let advances = fused && problem.is_low_storage();
+            let last = on.grid.active_axes().last().filter(|_| advances);
+            let advancing = last.map(|axis| on.program(axis, &of.sweep(axis, true)));
+            let diffusivity = of.diffusivity();
             Ok(Sweeps {
                 name: of.scalar.name.clone(),
                 diffusivity,
-                walls: walls::at_walls(problem, backend, grid, base, (of.scalar, diffusivity))?,
-                sweeps: discretisation.programs(backend, |axis| of.sweep(axis, false))?,
+                walls: walls::at_walls(on, of.scalar, diffusivity)?,
+                sweeps: on.programs(|axis| of.sweep(axis, false))?,
                 advancing: advancing.transpose()?,
-                terms: discretisation.programs(backend, |axis| of.terms(axis))?,
+                terms: on.programs(|axis| of.terms(axis))?,
             })
         };
         Ok(Some(Self {
             each: Carried::all(problem, base).map(sweeps).collect::<Result<_>>()?,
-            filter: discretisation.filter_programs(backend, 1)?,
+            filter: on.filter_programs(1)?,
             add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
             fraction: backend.prepare(PointFormula::map(Fraction { base }))?,
             moments: volume.prepare(backend, PointFormula::sum(Moments { base }))?,
             extrema: backend.prepare(PointFormula::max(Extrema { base }))?,
             terms: volume.prepare(backend, PointFormula::sum(Terms { gas, base }))?,
-            metric: discretisation.metric.clone(),
+            metric: on.metric.clone(),
         }))
     }
 
-    /// `rate` = β × `rate` + d(ρφ)/dt of each, in the `flow`.
+    /// `rate` = β × `rate` + d(ρφ)/dt of each, in the `flow`; `state` too where it `advances`, a stage in 2N storage in the flow as it is
+    /// before that.
     pub(super) fn add_terms(
         &self,
         backend: &dyn Backend,
         flow: &[Field],
         [state, rate]: [&mut [Field]; 2],
         weights: Weights,
+        advances: bool,
     ) {
-        for (sweeps, fields) in self.with(state, rate) {
-            backend.run_all(&mut sweeps.sweeps.iter(), &self.read(flow), &mut { fields }, weights);
+        let read = self.metric.behind(&slots::flow(flow));
+        for ((of, state), rate) in self.each.iter().zip(&mut *state).zip(&mut *rate) {
+            let Some((last, others)) = of.sweeps.split_last() else { continue };
+            let last = of.advancing.as_ref().filter(|_| advances).unwrap_or(last);
+            let sweeps = &mut others.iter().chain([last]);
+            backend.run_all(sweeps, &read, &mut [rate, state], weights);
         }
-    }
-
-    /// A stage in 2N storage, in the `flow` as it is before that.
-    pub(super) fn advance(
-        &self,
-        backend: &dyn Backend,
-        flow: &[Field],
-        [state, rate]: [&mut [Field]; 2],
-        weights: Weights,
-    ) {
-        for (sweeps, fields) in self.with(state, rate) {
-            let Some(advancing) = &sweeps.advancing else { continue };
-            let others = sweeps.sweeps.iter().take(sweeps.sweeps.len() - 1);
-            let mut sweeps = others.chain([advancing]);
-            backend.run_all(&mut sweeps, &self.read(flow), &mut { fields }, weights);
-        }
-        if self.each.iter().all(|sweeps| sweeps.advancing.is_none()) {
-            self.add_terms(backend, flow, [state, rate], weights);
+        if advances && self.each.iter().all(|of| of.advancing.is_none()) {
             add_scaled(backend, &self.add_scaled, state, weights.advance, rate);
         }
     }
 
     /// Make each what its walls ask for, in the `flow` at which that is done.
     pub(super) fn impose(&self, backend: &dyn Backend, flow: &mut [Field], state: &mut [Field]) {
-        for (sweeps, state) in self.each.iter().zip(state) {
-            walls::impose(backend, &sweeps.walls, flow, state);
+        for (of, state) in self.each.iter().zip(state) {
+            let mut fields: [&mut Field; walls::FIELDS] = exactly(flow.iter_mut().chain([state]));
+            of.walls.iter().for_each(|wall| backend.map_part(wall, &mut fields, &[]));
         }
     }
 
@@ -147,32 +127,4 @@ impl PassiveScalars {
             }
         }
     }
-
-    /// What the sweeps read of the `flow`, and the metric.
-    fn read<'a>(&'a self, flow: &'a [Field]) -> SmallVec<[&'a Field; read::METRIC + 6]> {
-        self.metric.behind(&all(flow))
-    }
-
-    /// Each with its fields in the order of [`Carried::sweep`].
-    fn with<'a>(
-        &'a self,
-        state: &'a mut [Field],
-        rate: &'a mut [Field],
-    ) -> impl Iterator<Item = (&'a Sweeps, [&'a mut Field; 2])> {
-        self.each
-            .iter()
-            .zip(rate.iter_mut().zip(state))
-            .map(|(s, (rate, state))| (s, [rate, state]))
-    }
-}
-
-/// The fields of the flow.
-fn all(flow: &[Field]) -> [&Field; conserved::COUNT] {
-    exactly(flow.iter())
-}
-
-/// Whether the last sweep of a stage advances ρφ.
-fn advances(problem: &Problem) -> bool {
-    let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
-    low_storage && problem.right_hand_side == RightHandSide::Fused
 }

@@ -9,139 +9,75 @@
 //! the flow is given, so is φ∞. ∂(ρφ)/∂t = φ ∂ρ/∂t + ρ ∂φ/∂t has the ∂ρ/∂t that the [flow](crate::physics::open) at the face has
 //! left, so that a uniform φ stays uniform.
 
-use smallvec::SmallVec;
-
 use super::formulas::Fraction;
-use crate::backend::{Backend, Field, Prepared};
 use crate::boundary::{Beyond, Known, Open};
 use crate::cases::ScalarBeyond;
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::physics::base_state::BaseState;
+use crate::physics::discretisation::Part;
 use crate::physics::formulas::whole;
-use crate::physics::open::{Part, Target, left};
-use crate::physics::walls::{End, INSIDE, Slope};
+use crate::physics::open::{AtFace, left};
+use crate::physics::walls::{End, INSIDE, outward_slope};
 
 /// The sums of rates of ρφ and ρφ, with which the fields of each formula begin.
 const OWN: usize = 2;
 
 /// A scalar at an open face, or in the zone of its sponge.
-pub(in crate::physics) struct AtFace {
-    correct: Prepared,
-    /// Gives the state where a start comes in faster than sound.
-    give: Option<Prepared>,
-    /// None where nobody needs what would be kept.
-    keep: Option<Prepared>,
-    /// The sums of rates of ρφ before a stage; none where it is no wave.
-    kept: Option<Field>,
-    /// φ, and its outward derivative where it is a wave.
-    target: Target,
-}
-
 impl AtFace {
     /// In the zone of a sponge.
-    pub(in crate::physics) fn damped(
-        part: &Part<'_>,
-        base: BaseState,
-        known: Option<ScalarBeyond>,
-    ) -> Result<Self> {
-        Self::without_waves(part, base, known, PointFormula::map(Damping { base }), 3)
+    pub(in crate::physics) fn damped(part: &Part<'_>, known: Option<ScalarBeyond>) -> Result<Self> {
+        let base = part.on.base;
+        Self::without_waves(part, known, PointFormula::map(Damping { base }), 3)
     }
 
     /// Where the gas comes in faster than sound.
-    pub(in crate::physics) fn given(
-        part: &Part<'_>,
-        base: BaseState,
-        known: Option<ScalarBeyond>,
-    ) -> Result<Self> {
-        Self::without_waves(part, base, known, PointFormula::map(Given { base }), 2)
+    pub(in crate::physics) fn given(part: &Part<'_>, known: Option<ScalarBeyond>) -> Result<Self> {
+        let base = part.on.base;
+        Self::without_waves(part, known, PointFormula::map(Given { base }), 2)
     }
 
     /// By a formula of φ beyond, of so many fields of the part alone.
     fn without_waves(
         part: &Part<'_>,
-        base: BaseState,
         known: Option<ScalarBeyond>,
         formula: PointFormula,
         own: usize,
     ) -> Result<Self> {
-        let start = || (PointFormula::map(OfStart { base }), Vec::new());
         let correct = part.prepare(formula, &[], own)?;
-        let target = Target::new(part, [value(known)], of_start(known).then(start))?;
-        Ok(Self { correct, give: None, keep: None, kept: None, target })
+        let start = PointFormula::map(OfStart { base: part.on.base });
+        let start = of_start(known).then(|| part.prepare(start, &[], 1)).transpose()?;
+        Self::new(part, correct, [value(known)], start)
     }
 
     /// As a wave through a face of a box of this `length`, at this `end` of its lines.
     pub(in crate::physics) fn through(
         part: &Part<'_>,
-        (end, slope): (&End, Slope),
-        base: BaseState,
+        (end, spacing): (&End, f64),
         (open, length): (&Open, f64),
         known: Option<ScalarBeyond>,
     ) -> Result<Self> {
+        let base = part.on.base;
         let comes_in = matches!(open.beyond, Beyond::Inflow(_));
         let relaxation = known.map_or(0.0, |_| open.relaxation / length);
-        let wave = Wave { base, slope, comes_in, relaxation };
+        let wave = Wave { base, spacing, comes_in, relaxation };
         let start = || {
             let grows = open.known() == Some(Known::Start);
-            let start = SlopeOfStart { base, slope: grows.then_some(slope) };
-            (PointFormula::map(start), end.fields_inside(2).collect())
+            let start = SlopeOfStart { base, spacing: grows.then_some(spacing) };
+            let reads: Vec<_> = end.fields_inside(2).collect();
+            part.prepare(PointFormula::map(start), &reads, 2)
         };
-        let target = Target::new(part, [value(known), 0.0], of_start(known).then(start))?;
+        let start = of_start(known).then(start).transpose()?;
         let keep = || part.prepare(PointFormula::map(Keep), &[], 1);
         let give = || part.prepare(PointFormula::map(GivenWhere { base }), &[], 4);
         let reads: Vec<_> = end.fields_inside(OWN + 2).collect();
+        let correct = part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?;
         Ok(Self {
-            correct: part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?,
             give: comes_in.then(give).transpose()?,
             keep: comes_in.then(keep).transpose()?,
-            kept: Some(part.field(|_| 0.0)?),
-            target,
+            kept: vec![part.field(|_| 0.0)?],
+            ..Self::new(part, correct, [value(known), 0.0], start)?
         })
-    }
-
-    /// Take what is known of φ beyond from (ρ', ρφ) at the start.
-    pub(in crate::physics) fn know_start(&mut self, backend: &dyn Backend, start: [&mut Field; 2]) {
-        self.target.know_start(backend, start, &mut []);
-    }
-
-    /// Make ρφ that beyond where the start of the flow comes in faster than sound: `flow` is ρ∞', and 1 there, else 0.
-    pub(in crate::physics) fn give_start(
-        &mut self,
-        backend: &dyn Backend,
-        state: &mut Field,
-        flow: [&mut Field; 2],
-    ) {
-        if let Some(give) = &self.give {
-            let fields = [state].into_iter().chain(flow).chain(&mut self.target.fields);
-            backend.map_part(give, &mut fields.collect::<SmallVec<[&mut Field; 5]>>(), &[]);
-        }
-    }
-
-    /// Keep the sums of rates of ρφ.
-    pub(in crate::physics) fn keep(&mut self, backend: &dyn Backend, rate: &mut Field) {
-        if let (Some(keep), Some(kept)) = (&self.keep, &mut self.kept) {
-            backend.map_part(keep, &mut [rate, kept], &[]);
-        }
-    }
-
-    /// Whether φ beyond is that of the start.
-    pub(in crate::physics) fn is_of_start(&self) -> bool {
-        self.target.is_of_start()
-    }
-
-    /// Make the sums of rates and ρφ, or ρφ alone where it is given, what they should be: `fields` begin with them, and go on with what the
-    /// formula takes of the flow here.
-    pub(in crate::physics) fn correct<'a>(
-        &'a mut self,
-        backend: &dyn Backend,
-        fields: impl IntoIterator<Item = &'a mut Field>,
-        parameters: &[f64],
-    ) {
-        let of_part = self.kept.iter_mut().chain(&mut self.target.fields);
-        let mut fields: SmallVec<[&mut Field; FIELDS]> =
-            fields.into_iter().chain(of_part).collect();
-        backend.map_part(&self.correct, &mut fields, parameters);
     }
 }
 
@@ -173,7 +109,7 @@ impl Formula<0, 3> for OfStart {
 /// φ of the start and its outward derivative (0 without a formula for it), behind (ρ', ρφ).
 struct SlopeOfStart {
     base: BaseState,
-    slope: Option<Slope>,
+    spacing: Option<f64>,
 }
 
 impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
@@ -190,7 +126,7 @@ impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
         };
         let at = phi(rho, state);
         let points = std::array::from_fn(|k| phi(inside[2 * k], inside[2 * k + 1]));
-        let slope = self.slope.map_or(N::of(0.0), |slope| slope.of(at, points));
+        let slope = self.spacing.map_or(N::of(0.0), |spacing| outward_slope(spacing, at, points));
         [rho, state, at, slope]
     }
 }
@@ -253,7 +189,8 @@ impl Formula<0, 5> for GivenWhere {
 /// ∂φ∞/∂n; the first four are read at the points inside, too. Parameters: β and a.
 struct Wave {
     base: BaseState,
-    slope: Slope,
+    /// Between points next to the face.
+    spacing: f64,
     comes_in: bool,
     /// σ/L.
     relaxation: f64,
@@ -291,7 +228,7 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
             wanted - (rate - beta * kept)
         } else {
             let points = std::array::from_fn(|k| self.before(&inside[(OWN + 2) * k..], a));
-            let slope = self.slope.of(phi, points) - slope_beyond;
+            let slope = outward_slope(self.spacing, phi, points) - slope_beyond;
             phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
         };
         let mut after = before;

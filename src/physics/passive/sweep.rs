@@ -4,7 +4,7 @@ use crate::cases::PassiveScalar;
 use crate::engine::{Expr, Sweep, SweepBuilder, Value};
 use crate::grid::Axis;
 use crate::physics::base_state::BaseState;
-use crate::physics::context::{CrossGradients, OnChip, Origin, SweepContext};
+use crate::physics::context::{CrossGradients, SweepContext};
 use crate::physics::formulas::{Primitives, ViscosityLaw, Volume};
 use crate::physics::problem::Problem;
 use crate::physics::rhs::{convection, diffusion, mass};
@@ -117,11 +117,9 @@ impl<'a> Carried<'a> {
             quantities[read::MU] = Some(mu);
             quantities[read::DMU_DT] = Some(dmu_dt);
         }
-        let gradients = CrossGradients::Loaded { across: [None; 3], rest: None };
-        let origin = Origin::OnChip(Box::new(OnChip { quantities, gradients }));
-        (
-            SweepContext { s, j, axes: &[], gas: self.gas, origin, base, curved: false },
-            s.define(volume * state),
-        )
+        let (gradients, curved) = (CrossGradients::NONE, false);
+        let q =
+            SweepContext { s, j, axes: &[], gas: self.gas, quantities, gradients, base, curved };
+        (q, s.define(volume * state))
     }
 }

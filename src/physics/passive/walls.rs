@@ -1,20 +1,19 @@
 //! What is imposed on passive scalars at walls: their value, or what diffuses through.
 
 use super::formulas::Fraction;
-use crate::backend::{Backend, Field, Prepared};
+use crate::backend::Prepared;
 use crate::cases::{AtWall, PassiveScalar};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
-use crate::grid::{Block, Grid};
 use crate::physics::Gas;
 use crate::physics::base_state::BaseState;
+use crate::physics::discretisation::Discretisation;
 use crate::physics::formulas::{Primitives, whole};
-use crate::physics::problem::Problem;
-use crate::physics::slots::{conserved, exactly};
+use crate::physics::slots::conserved;
 use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here, spacing};
 
 /// The flow, and ρφ behind it.
-const FIELDS: usize = conserved::COUNT + 1;
+pub(super) const FIELDS: usize = conserved::COUNT + 1;
 /// (ρ', ρφ) at the points inside.
 const READ: usize = 2 * INSIDE;
 
@@ -24,21 +23,17 @@ const READ: usize = 2 * INSIDE;
 /// # Errors
 /// What a compiler says, or where the block has too few points.
 pub(super) fn at_walls(
-    problem: &Problem,
-    backend: &dyn Backend,
-    grid: &Grid,
-    base: BaseState,
-    (scalar, diffusivity): (&PassiveScalar, f64),
+    on: &Discretisation<'_>,
+    scalar: &PassiveScalar,
+    diffusivity: f64,
 ) -> Result<Vec<Prepared>> {
-    let (gas, block) = (problem.gas, backend.block(grid.points));
-    let all = Block { start: [0; 3], points: block.points };
+    let (gas, base) = (on.problem.gas, on.base);
     let mut found = Vec::new();
-    for axis in grid.active_axes() {
+    for axis in on.grid.active_axes() {
         let a = axis.index();
-        let faces = faces_here(problem, &block, grid, axis)?;
-        for (at, _) in faces.filter(|(_, face)| face.wall().is_some()) {
-            let end = End::new(&block, a, at);
-            let spacing = spacing(grid, a, at);
+        for (at, _) in faces_here(on, axis)?.filter(|(_, face)| face.wall().is_some()) {
+            let end = End::new(&on.block, a, at);
+            let spacing = spacing(&on.grid, a, at);
             let (formula, reads) = match scalar.walls[a][at] {
                 AtWall::Value(phi) => (PointFormula::map(OfValue { base, phi }), Vec::new()),
                 AtWall::Flux(flux) => {
@@ -48,23 +43,10 @@ pub(super) fn at_walls(
                     (PointFormula::map(formula), own.collect())
                 }
             };
-            found.push(backend.prepare_part(formula, block.points, end.of(all), &reads, 0)?);
+            found.push(on.part(end.face(&on.block)).prepare(formula, &reads, 0)?);
         }
     }
     Ok(found)
-}
-
-/// Make `state` in this `flow` what its walls ask for.
-pub(super) fn impose(
-    backend: &dyn Backend,
-    walls: &[Prepared],
-    flow: &mut [Field],
-    state: &mut Field,
-) {
-    let mut fields: [&mut Field; FIELDS] = exactly(flow.iter_mut().chain([state]));
-    for wall in walls {
-        backend.map_part(wall, &mut fields, &[]);
-    }
 }
 
 /// The state with ρφ of this φ.
