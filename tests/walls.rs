@@ -1,7 +1,7 @@
 //! Flows between walls: what the checks of `kolmo verify` do not ask for.
 
 use kolmo::Error;
-use kolmo::backend::Backend;
+use kolmo::backend::{Backend, OnPart};
 use kolmo::boundary::{Boundaries, Face, Heat, Wall};
 use kolmo::config::{Config, Convection, Precision, ViscousForm, parse};
 use kolmo::engine::distributed::Method;
@@ -118,14 +118,13 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
         let mut fields = [field(0.0), field(0.5)];
         let part = Block { start: [1, 2, 0], points: [3, 41, 2] };
         // One further along z, and one back along x in the other field.
-        let reads = [(1, 215), (0, -1)];
-        let map = backend.prepare_part(
-            PointFormula::map(Marked),
+        let map = backend.prepare_part(OnPart {
+            formula: PointFormula::map(Marked),
             points,
-            Block { points: [1, 41, 2], ..part },
-            &reads,
-            0,
-        );
+            part: Block { points: [1, 41, 2], ..part },
+            reads: vec![(1, 215), (0, -1)],
+            own: 0,
+        });
         let [a, b] = &mut fields;
         backend.map_part(&map.unwrap(), &mut [a, b], &[2.0]);
         let found: Vec<Vec<f64>> =

@@ -100,8 +100,28 @@ impl Reduction {
     }
 }
 
-/// A place where fields live. Calls take effect in their order. An error of a call that returns nothing is reported by the
-/// next fallible call. Fields, programs and formulas are those that it made itself.
+/// A map at a part of the points that fields hold, which reads no point that it writes.
+pub struct OnPart {
+    /// The map.
+    pub formula: PointFormula,
+    /// Points that fields hold.
+    pub points: [usize; 3],
+    /// Where it is evaluated.
+    pub part: Block,
+    /// What it reads of the fields that it writes: (field, values further on than the point).
+    pub reads: Vec<(usize, isize)>,
+    /// So many of the last fields hold the points of the part alone.
+    pub own: usize,
+}
+
+/// Lines along an axis of a grid of so many points, and the operators of that grid.
+pub type Lines<'a> = (Axis, [usize; 3], &'a LineOperators);
+
+/// A place where fields live. Calls take effect in their order. Fields, programs and formulas are those that it made itself.
+///
+/// # Errors
+/// Calls fail where there is no memory left for what they make, with what a compiler says of what they prepare, and with what the
+/// device says of the work so far. An error of a call that returns nothing is reported by the next fallible call.
 ///
 /// # Panics
 /// Calls panic, on a device perhaps later, where fields are not as long or as many as a program or a formula takes, and where a sweep
@@ -164,33 +184,18 @@ pub trait Backend: Send + Sync {
     }
 
     /// Wait until all that was asked for is done.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn finish(&self) -> Result<()>;
 
     /// A field of `values`, rounded to its precision.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     fn field(&self, values: &Values<'_>) -> Result<Field>;
 
     /// A field of `len` zeros, one for every point of the block.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     fn zeros(&self, len: usize) -> Result<Field>;
 
     /// The values of a field, on the host.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>>;
 
     /// Make a field hold `values`, as many as it has, rounded to its precision.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()>;
 
     /// Make one field equal to another.
@@ -205,30 +210,13 @@ pub trait Backend: Send + Sync {
         (0..count).for_each(work);
     }
 
-    /// `sweep` for lines along `axis` of a grid of `points`, with the operators of that grid.
-    ///
-    /// # Errors
-    /// What a compiler says.
-    fn program(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program>;
+    /// `sweep` ready to run along `lines`.
+    fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program>;
 
-    /// The same, which a device compiles when it is first run, or as [`Backend::compile`] asks.
-    ///
-    /// # Errors
-    /// As there; what a compiler says may be told after it is run.
-    fn program_later(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program> {
-        self.program(sweep, axis, points, operators)
+    /// The same, which a device compiles when it is first run, or as [`Backend::compile`] asks; what a compiler says may be told after
+    /// that.
+    fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+        self.program(sweep, lines)
     }
 
     /// Compile those of `programs` that are to be run and are not compiled yet, at once.
@@ -236,17 +224,8 @@ pub trait Backend: Send + Sync {
         let _ = programs;
     }
 
-    /// The same of a sweep that applies operators along `axis` to a field that it advances itself: `None` where it could not run.
-    ///
-    /// # Errors
-    /// As there.
-    fn program_of_advanced(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Option<Program>>;
+    /// The same of a sweep that applies operators to a field that it advances itself: `None` where it could not run.
+    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>>;
 
     /// Run `program`.
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights);
@@ -265,9 +244,6 @@ pub trait Backend: Send + Sync {
     }
 
     /// A formula made ready for [`Backend::map`] or [`Backend::reduce`].
-    ///
-    /// # Errors
-    /// What a compiler says.
     fn prepare(&self, formula: PointFormula) -> Result<Prepared>;
 
     /// Evaluate a map at every point.
@@ -279,35 +255,17 @@ pub trait Backend: Send + Sync {
         parameters: &[f64],
     );
 
-    /// A map made ready for [`Backend::map_part`] on a part of the `points` that fields hold. What it reads are the fields that
-    /// it writes, each so far from the point: (field, values). It reads no point that it writes. The last `own` fields hold the
-    /// points of the part alone.
-    ///
-    /// # Errors
-    /// What a compiler says.
-    fn prepare_part(
-        &self,
-        formula: PointFormula,
-        points: [usize; 3],
-        part: Block,
-        reads: &[(usize, isize)],
-        own: usize,
-    ) -> Result<Prepared>;
+    /// A map made ready for [`Backend::map_part`].
+    fn prepare_part(&self, map: OnPart) -> Result<Prepared>;
 
     /// Evaluate a map at the points of its part.
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]);
 
     /// Sums over all points in a fixed order, or largest values; maybe still on their way: what is queued next is not waited
     /// for.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction>;
 
     /// The same of the points of this rank alone.
-    ///
-    /// # Errors
-    /// As there.
     fn reduce_here(
         &self,
         formula: &Prepared,
@@ -319,9 +277,6 @@ pub trait Backend: Send + Sync {
 
     /// Room for a matrix of blocks of `nb` x `nb` numbers that is coloured so, whose rows are the points of fields; `halo` is what they
     /// know of other ranks.
-    ///
-    /// # Errors
-    /// What a compiler says, or where there is no memory left.
     fn block_solver(
         &self,
         colouring: &Arc<Colouring>,
@@ -330,9 +285,6 @@ pub trait Backend: Send + Sync {
     ) -> Result<BlockSolver>;
 
     /// Take the numbers of a matrix of that colouring.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()>;
 
     /// x of A x ≈ b by sweeps from x = 0, where A was set: a field of each unknown of a row. Over ranks the sweeps are those of the whole

@@ -184,7 +184,7 @@ impl<T: Real> Place for Cpu<T> {
             Work::Derivative(operators, axis) => {
                 let s = SweepBuilder::new();
                 s.store(0, s.d1(s.read(0)));
-                let program = backend.program(&s.build(), axis, points, operators)?;
+                let program = backend.program(&s.build(), (axis, points, operators))?;
                 Box::new(move |from, to| backend.run(&program, &[from], &mut [to], Weights::SET))
             }
             Work::Permutation(order) => {

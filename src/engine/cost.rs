@@ -34,10 +34,7 @@ impl Sweep {
                         need(slot);
                         changed.insert(*slot);
                     }
-                    Operation::Apply { .. }
-                    | Operation::Let { .. }
-                    | Operation::Map { .. }
-                    | Operation::Advance { .. } => {}
+                    _ => {}
                 }
             }
         }

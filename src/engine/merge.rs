@@ -41,7 +41,7 @@ impl Sweep {
                 at += 1;
                 continue;
             };
-            if let Some(sum) = self.operations[sum].sum_mut() {
+            if let Some(sum) = self.operations[sum].expr_mut() {
                 sum.0.splice(place..=place, (coefficient * expr).0);
             }
             self.operations.remove(at);
@@ -55,7 +55,7 @@ impl Sweep {
             return None;
         }
         self.operations.iter().enumerate().find_map(|(at, operation)| {
-            let terms = &operation.sum()?.0;
+            let terms = &operation.expr().filter(|_| !operation.applies())?.0;
             let place = terms.iter().position(|term| term.factors == [value])?;
             Some(Term { value, coefficient: terms[place].coefficient, at: (at, place) })
         })
@@ -87,12 +87,11 @@ impl Sweep {
         };
         let both = operand(first) + operand(second);
         self.operations.retain_mut(|operation| {
-            if let Operation::Apply { operand, result, .. } = operation
-                && *result == second.value
-            {
-                *operand = both.clone();
-            }
-            if let Some(sum) = operation.sum_mut() {
+            if let Operation::Apply { operand, result, .. } = operation {
+                if *result == second.value {
+                    *operand = both.clone();
+                }
+            } else if let Some(sum) = operation.expr_mut() {
                 sum.0.retain(|term| term.factors != [first.value]);
                 let second = sum.0.iter_mut().find(|term| term.factors == [second.value]);
                 second.into_iter().for_each(|term| term.coefficient = 1.0);

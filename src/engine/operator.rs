@@ -28,6 +28,15 @@ pub(crate) struct Stencil<T = f64> {
     pub(crate) odd: bool,
 }
 
+impl Stencil {
+    /// `factor` times it, with numbers of the format `T`.
+    pub(crate) fn scaled<T: Real>(&self, factor: f64) -> Stencil<T> {
+        let Self { half_width, center, weights, up, down, odd } = *self;
+        let (center, weights) = (T::of(factor * center), weights.map(|w| T::of(factor * w)));
+        Stencil { half_width, center, weights, up, down, odd }
+    }
+}
+
 /// B at a point near an end: Σₙ weights[n] f[first + n].
 #[derive(Clone, Debug)]
 pub(crate) struct EndRow<T = f64> {
@@ -153,12 +162,10 @@ impl LineOperator {
     /// With numbers of the format `T`.
     pub fn rounded<T: Real>(&self) -> LineOperator<T> {
         let rows = |rows: &[EndRow]| rows.iter().map(EndRow::rounded).collect();
-        let Stencil { half_width, center, weights, up, down, odd } = self.stencil;
-        let (center, weights) = (T::of(center), weights.map(T::of));
         LineOperator {
             matrix: self.matrix.clone(),
             factors: self.factors.rounded(),
-            stencil: Stencil { half_width, center, weights, up, down, odd },
+            stencil: self.stencil.scaled(1.0),
             periodic: self.periodic,
             left: rows(&self.left),
             right: rows(&self.right),

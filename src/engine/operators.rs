@@ -8,13 +8,8 @@ use crate::scheme::{Scheme, SchemeFamily};
 /// The factored operators along every axis of a grid.
 #[derive(Clone, Debug)]
 pub struct LineOperators {
-    axes: [AxisOperators; 3],
-}
-
-#[derive(Clone, Debug)]
-struct AxisOperators {
-    /// In the order of [`Op`]; `None` where the operator does not exist along this axis.
-    operators: [Option<LineOperator>; Op::COUNT],
+    /// For each axis in the order of [`Op`]; `None` where the operator does not exist along this axis.
+    axes: [[Option<LineOperator>; Op::COUNT]; 3],
 }
 
 impl LineOperators {
@@ -28,22 +23,59 @@ impl LineOperators {
         grid: &Grid,
         precision: Precision,
     ) -> Self {
-        Self { axes: Axis::ALL.map(|axis| axis_operators(family, filter, grid, precision, axis)) }
+        let along = |axis: Axis| {
+            let n = grid.points[axis.index()];
+            let h = grid.spacing[axis.index()];
+            if !grid.is_active(axis) {
+                return [const { None }; Op::COUNT];
+            }
+            let ends = grid.ends[axis.index()];
+            let make = |scheme: &Scheme, shift: Shift, odd: bool| {
+                let operator = match ends {
+                    None if n >= scheme.min_points() => LineOperator::periodic(scheme, shift, n, h),
+                    None => return None,
+                    Some(ends) => {
+                        let [low, high] = ends.map(|end| closure_at(end, scheme, odd));
+                        let ends = [low?, high?];
+                        if ends.iter().any(|end| n < closed_min_points(scheme, end)) {
+                            return None;
+                        }
+                        LineOperator::with_ends(scheme, &ends, n, h)
+                    }
+                };
+                Some(operator.with_precision(precision))
+            };
+            let even = |scheme: &Scheme, shift: Shift| make(scheme, shift, false);
+            let odd = |scheme: &Scheme| {
+                grid.is_mirrored(axis).then(|| make(scheme, Shift::None, true)).flatten()
+            };
+            [
+                even(&family.first, Shift::None),
+                even(&family.second, Shift::None),
+                even(&family.midpoint_derivative, Shift::ToMidpoints),
+                even(&family.midpoint_derivative, Shift::ToPoints),
+                even(&family.midpoint_interpolation, Shift::ToMidpoints),
+                filter.and_then(|filter| even(filter, Shift::None)),
+                odd(&family.first),
+                odd(&family.second),
+                filter.and_then(odd),
+            ]
+        };
+        Self { axes: Axis::ALL.map(along) }
     }
 
     /// These operators along one axis, and none along the others.
     pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator)>) -> Self {
-        let none = || AxisOperators { operators: [const { None }; Op::COUNT] };
-        let mut axes = [none(), none(), none()];
+        let mut axes = [const { [const { None }; Op::COUNT] }; 3];
         for (op, operator) in operators {
-            axes[axis.index()].operators[op as usize] = Some(operator);
+            axes[axis.index()][op as usize] = Some(operator);
         }
         Self { axes }
     }
 
     /// The operator `op` along `axis`, where it exists on this grid.
     pub fn find(&self, axis: Axis, op: Op) -> Option<&LineOperator> {
-        self.axes[axis.index()].operators[op as usize].as_ref()
+        self.axes[axis.index()][op as usize].as_ref()
     }
 
     /// The operator `op` along `axis`.
@@ -53,48 +85,5 @@ impl LineOperators {
     pub fn get(&self, axis: Axis, op: Op) -> &LineOperator {
         self.find(axis, op)
             .unwrap_or_else(|| panic!("{op:?} does not exist along {axis:?} of this grid"))
-    }
-}
-
-fn axis_operators(
-    family: &SchemeFamily,
-    filter: Option<&Scheme>,
-    grid: &Grid,
-    precision: Precision,
-    axis: Axis,
-) -> AxisOperators {
-    let n = grid.points[axis.index()];
-    let h = grid.spacing[axis.index()];
-    if !grid.is_active(axis) {
-        return AxisOperators { operators: [const { None }; Op::COUNT] };
-    }
-    let ends = grid.ends[axis.index()];
-    let operator = |scheme: &Scheme, shift: Shift, odd: bool| {
-        let Some([low, high]) = ends else {
-            let fits = n >= scheme.min_points();
-            return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
-        };
-        let ends = [closure_at(low, scheme, odd)?, closure_at(high, scheme, odd)?];
-        let fits = ends.iter().all(|end| n >= closed_min_points(scheme, end));
-        fits.then(|| LineOperator::with_ends(scheme, &ends, n, h))
-    };
-    let make = |scheme: &Scheme, shift: Shift, odd: bool| {
-        operator(scheme, shift, odd).map(|operator| operator.with_precision(precision))
-    };
-    let even = |scheme: &Scheme, shift: Shift| make(scheme, shift, false);
-    let odd =
-        |scheme: &Scheme| grid.is_mirrored(axis).then(|| make(scheme, Shift::None, true)).flatten();
-    AxisOperators {
-        operators: [
-            even(&family.first, Shift::None),
-            even(&family.second, Shift::None),
-            even(&family.midpoint_derivative, Shift::ToMidpoints),
-            even(&family.midpoint_derivative, Shift::ToPoints),
-            even(&family.midpoint_interpolation, Shift::ToMidpoints),
-            filter.and_then(|filter| even(filter, Shift::None)),
-            odd(&family.first),
-            odd(&family.second),
-            filter.and_then(odd),
-        ],
     }
 }

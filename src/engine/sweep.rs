@@ -100,23 +100,20 @@ impl Operation {
 
     /// The values that it reads, what is added up in a field apart.
     pub(crate) fn used(&self) -> impl Iterator<Item = Value> + '_ {
-        let (expr, values): (Option<&Expr>, &[Value]) = match self {
-            Operation::Read { .. } | Operation::Previous { .. } => (None, &[]),
-            Operation::Apply { operand: expr, .. }
-            | Operation::Let { expr, .. }
-            | Operation::Add { expr, .. }
-            | Operation::Store { expr, .. } => (Some(expr), &[]),
-            Operation::Map { operands, .. } => (None, operands),
-            Operation::Advance { value, .. } => (None, std::slice::from_ref(value)),
+        let values: &[Value] = match self {
+            Operation::Map { operands, .. } => operands,
+            Operation::Advance { value, .. } => std::slice::from_ref(value),
+            _ => &[],
         };
-        let factors = expr.into_iter().flat_map(|expr| &expr.0).flat_map(|term| &term.factors);
-        factors.chain(values).copied()
+        let terms = self.expr().into_iter().flat_map(|expr| &expr.0);
+        terms.flat_map(|term| &term.factors).chain(values).copied()
     }
 
-    /// The sum that it forms.
-    pub(crate) fn sum(&self) -> Option<&Expr> {
+    /// The expression that it evaluates.
+    pub(crate) fn expr(&self) -> Option<&Expr> {
         match self {
-            Operation::Let { expr, .. }
+            Operation::Apply { operand: expr, .. }
+            | Operation::Let { expr, .. }
             | Operation::Add { expr, .. }
             | Operation::Store { expr, .. } => Some(expr),
             _ => None,
@@ -124,13 +121,19 @@ impl Operation {
     }
 
     /// The same, to be changed.
-    pub(crate) fn sum_mut(&mut self) -> Option<&mut Expr> {
+    pub(crate) fn expr_mut(&mut self) -> Option<&mut Expr> {
         match self {
-            Operation::Let { expr, .. }
+            Operation::Apply { operand: expr, .. }
+            | Operation::Let { expr, .. }
             | Operation::Add { expr, .. }
             | Operation::Store { expr, .. } => Some(expr),
             _ => None,
         }
+    }
+
+    /// Whether it applies an operator.
+    pub(crate) fn applies(&self) -> bool {
+        matches!(self, Operation::Apply { .. })
     }
 
     /// The field whose sum it adds to.
@@ -169,8 +172,7 @@ impl Sweep {
 
     /// How many operators are applied: line solves a sweep.
     pub fn solves(&self) -> usize {
-        let applied = |o: &&Operation| matches!(o, Operation::Apply { .. });
-        self.operations.iter().filter(applied).count()
+        self.operations.iter().filter(|operation| operation.applies()).count()
     }
 
     /// Fields that it reads.
@@ -205,9 +207,8 @@ impl Sweep {
                 let sum = sums.entry(slot).or_default();
                 *sum = (*sum).max(deepest);
             }
-            let applied = matches!(operation, Operation::Apply { .. });
             for result in operation.results() {
-                depths.insert(*result, deepest + usize::from(applied));
+                depths.insert(*result, deepest + usize::from(operation.applies()));
             }
         }
         depths

@@ -36,6 +36,18 @@ impl BandedMatrix {
         matrix
     }
 
+    /// The n x n matrix that is not cyclic, with 1 on the diagonal and elsewhere `entry(m, d)` at row m, column m + d.
+    pub(crate) fn open(n: usize, entry: impl Fn(usize, isize) -> f64) -> Self {
+        let mut matrix = Self::toeplitz(n, 0.0, 0.0, false);
+        for m in 0..n {
+            let inside = |d: &isize| *d != 0 && m.checked_add_signed(*d).is_some_and(|c| c < n);
+            let entries = (-2..=2).filter(inside).map(|d| (d, entry(m, d)));
+            let entries: Vec<_> = entries.filter(|(_, a)| *a != 0.0).collect();
+            matrix.set_row(m, &entries);
+        }
+        matrix
+    }
+
     /// Replace row m of a matrix that is not cyclic: 1 on the diagonal and the given (offset, value) entries.
     pub fn set_row(&mut self, m: usize, entries: &[(isize, f64)]) {
         self.rows[m] = [0.0; 5];
@@ -73,14 +85,7 @@ impl BandedMatrix {
 
     /// Aᵀ, of a matrix that is not cyclic.
     pub(crate) fn transposed(&self) -> Self {
-        let mut transposed = self.clone();
-        for (m, row) in transposed.rows.iter_mut().enumerate() {
-            for d in -2_isize..=2 {
-                let across = m.checked_add_signed(d).filter(|column| *column < self.len());
-                row[slot(d)] = across.map_or(0.0, |column| self.entry(column, -d));
-            }
-        }
-        transposed
+        Self::open(self.len(), |m, d| self.entry(m.wrapping_add_signed(d), -d))
     }
 }
 

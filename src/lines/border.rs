@@ -100,14 +100,7 @@ impl Border {
 
 /// Rows and columns `first` .. `first + rows` of a matrix, as an open matrix.
 pub(super) fn open_part(matrix: &BandedMatrix, first: usize, rows: usize) -> BandedMatrix {
-    let mut part = BandedMatrix::toeplitz(rows, 0.0, 0.0, false);
-    for m in 0..rows {
-        let inside = |d: &isize| *d != 0 && m.checked_add_signed(*d).is_some_and(|c| c < rows);
-        let entries = (-2..=2).filter(inside).map(|d| (d, matrix.entry(first + m, d)));
-        let entries: Vec<_> = entries.filter(|(_, a)| *a != 0.0).collect();
-        part.set_row(m, &entries);
-    }
-    part
+    BandedMatrix::open(rows, |m, d| matrix.entry(first + m, d))
 }
 
 /// The inverse of a 2 x 2 matrix.

@@ -1,6 +1,7 @@
 //! Cyclic reduction with the coefficients worked out beforehand.
 
 use super::BandedMatrix;
+use crate::real::Real;
 
 /// Cyclic reduction of one open tridiagonal matrix (Srinath 2015, eq. 1.7 to 1.13), for any number of rows: a neighbour
 /// beyond the last row counts as an equation of its own, x = 0.
@@ -15,22 +16,22 @@ use super::BandedMatrix;
 /// ```
 /// The last level has one row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CyclicReduction {
+pub struct CyclicReduction<T = f64> {
     /// From the finest to the coarsest that has two rows or more.
-    pub levels: Vec<Level>,
+    pub levels: Vec<Level<T>>,
     /// 1 / b of the row that is left.
-    pub last: f64,
+    pub last: T,
 }
 
 /// The coefficients of one level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Level {
+pub struct Level<T = f64> {
     /// Number of rows.
     pub rows: usize,
     /// [k1, k2] of rows 1, 3, 5 ...
-    pub forward: Vec<[f64; 2]>,
+    pub forward: Vec<[T; 2]>,
     /// [1 / b, a / b, c / b] of rows 0, 2, 4 ...
-    pub backward: Vec<[f64; 3]>,
+    pub backward: Vec<[T; 3]>,
 }
 
 impl CyclicReduction {
@@ -60,4 +61,19 @@ impl CyclicReduction {
         }
         Self { levels, last: 1.0 / rows[0][1] }
     }
+
+    /// With numbers of the format `T`.
+    pub(super) fn rounded<T: Real>(&self) -> CyclicReduction<T> {
+        let level = |Level { rows, forward, backward }: &Level| Level {
+            rows: *rows,
+            forward: rounded(forward),
+            backward: rounded(backward),
+        };
+        CyclicReduction { levels: self.levels.iter().map(level).collect(), last: T::of(self.last) }
+    }
+}
+
+/// Coefficients in the format `T`.
+pub(super) fn rounded<T: Real, const N: usize>(rows: &[[f64; N]]) -> Vec<[T; N]> {
+    rows.iter().map(|row| row.map(T::of)).collect()
 }

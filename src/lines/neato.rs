@@ -1,6 +1,9 @@
 //! Cyclic reduction of near-Toeplitz matrices: a handful of constants a level.
 
+use super::cr::rounded;
+use super::reduction::{less, times};
 use super::{CyclicReduction, Level};
+use crate::real::Real;
 
 /// Special rows at either end that the tables have room for.
 const MOST: usize = 8;
@@ -9,17 +12,17 @@ const MOST: usize = 8;
 /// 2015, chapter 2). The thesis has one special row an end and 2ᵏ rows; closures have up to eight rows, and any number
 /// of rows keeps at most that many.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NearToeplitz {
+pub struct NearToeplitz<T = f64> {
     /// Special rows at either end.
     pub ends: usize,
     /// Rows of every level.
     pub rows: Vec<usize>,
     /// [k1, k2] of every level and class of odd rows; `2 ends + 1` classes.
-    pub forward: Vec<Vec<[f64; 2]>>,
+    pub forward: Vec<Vec<[T; 2]>>,
     /// [1 / b, a / b, c / b] of every level and class of even rows.
-    pub backward: Vec<Vec<[f64; 3]>>,
+    pub backward: Vec<Vec<[T; 3]>>,
     /// 1 / b of the row that is left.
-    pub last: f64,
+    pub last: T,
 }
 
 impl NearToeplitz {
@@ -43,15 +46,61 @@ impl NearToeplitz {
         (1..=MOST).find_map(all)
     }
 
-    /// The class of row `r` of a level of `rows` rows: 0 .. `ends` from the left, the inner rows, then on to the last row.
+    /// With numbers of the format `T`.
+    pub(super) fn rounded<T: Real>(&self) -> NearToeplitz<T> {
+        NearToeplitz {
+            ends: self.ends,
+            rows: self.rows.clone(),
+            forward: self.forward.iter().map(|rows| rounded(rows)).collect(),
+            backward: self.backward.iter().map(|rows| rounded(rows)).collect(),
+            last: T::of(self.last),
+        }
+    }
+}
+
+/// The class of row `r` of a level of `rows` rows: 0 .. `ends` from the left, the inner rows, then on to the last row.
+#[inline(always)]
+fn class(r: usize, rows: usize, ends: usize) -> usize {
+    if r < ends {
+        r
+    } else if r + ends < rows {
+        ends
+    } else {
+        2 * ends + 1 + r - rows
+    }
+}
+
+impl<T: Real> NearToeplitz<T> {
+    /// Srinath 2015, eq. 2.2 to 2.6, in place: row r of level l lies at (r + 1) 2ˡ − 1.
     #[inline(always)]
-    pub(super) fn class(r: usize, rows: usize, ends: usize) -> usize {
-        if r < ends {
-            r
-        } else if r + ends < rows {
-            ends
-        } else {
-            2 * ends + 1 + r - rows
+    pub(super) fn solve<const W: usize>(&self, d: &mut [[T; W]]) {
+        for (level, &rows) in self.rows.iter().enumerate() {
+            let s = 1 << level;
+            for r in (1..rows).step_by(2) {
+                let [k1, k2] = self.forward[level][class(r, rows, self.ends)];
+                let i = (r + 1) * s - 1;
+                d[i] = less(d[i], k1, d[i - s]);
+                if r + 1 < rows {
+                    d[i] = less(d[i], k2, d[i + s]);
+                }
+            }
+        }
+        let last = (1 << self.rows.len()) - 1;
+        d[last] = times(self.last, d[last]);
+        for (level, &rows) in self.rows.iter().enumerate().rev() {
+            let s = 1 << level;
+            for r in (0..rows).step_by(2) {
+                let [inverse, a, c] = self.backward[level][class(r, rows, self.ends)];
+                let i = (r + 1) * s - 1;
+                let mut x = times(inverse, d[i]);
+                if r > 0 {
+                    x = less(x, a, d[i - s]);
+                }
+                if r + 1 < rows {
+                    x = less(x, c, d[i + s]);
+                }
+                d[i] = x;
+            }
         }
     }
 }
@@ -66,7 +115,7 @@ fn by_class<const W: usize>(
 ) -> Option<Vec<[f64; W]>> {
     let mut classes = vec![None; 2 * ends + 1];
     for (i, row) in rows.iter().enumerate() {
-        let known = classes[NearToeplitz::class(first + 2 * i, count, ends)].get_or_insert(*row);
+        let known = classes[class(first + 2 * i, count, ends)].get_or_insert(*row);
         if known != row {
             return None;
         }

@@ -121,7 +121,6 @@ impl Factors {
         }
 
         let rows: Vec<_> = (0..core).map(|m| [bottom[0][m], bottom[1][m]]).collect();
-        let (head, tail) = border_range(&right, &rows, core, border, f64::EPSILON);
         let (inv0, u01, l10, inv1) = match border {
             0 => (0.0, 0.0, 0.0, 0.0),
             1 => (1.0 / corner[0][0], 0.0, 0.0, 0.0),
@@ -131,18 +130,20 @@ impl Factors {
                 (inv0, u01, corner[1][0], 1.0 / (corner[1][1] - corner[1][0] * u01))
             }
         };
-        Ok(Self {
+        let mut factors = Self {
             n,
             half_band: p,
             core,
-            head,
-            tail,
+            head: 0,
+            tail: core,
             lower,
             upper: band.iter().map(|a| [a[3], a[4]]).collect(),
             rows,
             columns: right,
             corner: [inv0, inv1, l10, u01],
-        })
+        };
+        (factors.head, factors.tail) = factors.border_range(Precision::F64);
+        Ok(factors)
     }
 
     /// With numbers of the format `T`; couplings to the border that it cannot notice are left out.
@@ -165,8 +166,14 @@ impl Factors {
 
     /// The core rows 0..head and tail..core whose coupling to the border is above round-off of `precision`.
     pub(crate) fn border_range(&self, precision: Precision) -> (usize, usize) {
-        let border = self.n - self.core;
-        border_range(&self.columns, &self.rows, self.core, border, precision.epsilon())
+        let (core, border) = (self.core, self.n - self.core);
+        if border == 0 {
+            return (0, core);
+        }
+        let tail = core - border;
+        let size = |m: usize, q: usize| self.columns[m][q].abs().max(self.rows[m][q].abs());
+        let matters = |m: usize| (0..border).any(|q| size(m, q) > 1e-3 * precision.epsilon());
+        ((0..tail).rposition(matters).map_or(0, |last| last + 1), tail)
     }
 }
 
@@ -185,24 +192,6 @@ impl<T> Factors<T> {
     pub fn half_band(&self) -> usize {
         self.half_band
     }
-}
-
-/// The core rows 0..head and tail..core whose coupling to the border is above round-off.
-fn border_range(
-    right: &[[f64; 2]],
-    rows: &[[f64; 2]],
-    core: usize,
-    border: usize,
-    epsilon: f64,
-) -> (usize, usize) {
-    if border == 0 {
-        return (0, core);
-    }
-    let tail = core - border;
-    let matters =
-        |m: usize| (0..border).any(|q| right[m][q].abs().max(rows[m][q].abs()) > 1e-3 * epsilon);
-    let head = (0..tail).rposition(matters).map_or(0, |last| last + 1);
-    (head, tail)
 }
 
 /// Solve A x = b in place for one line: `x` holds b and receives x.

@@ -9,7 +9,7 @@ use super::metric::{Metric, stretched};
 use super::problem::Problem;
 use super::slots::conserved;
 use super::volume::field_of;
-use crate::backend::{Backend, Field, Prepared, Program};
+use crate::backend::{Backend, OnPart, Field, Prepared, Program};
 use crate::engine::{LineOperators, Op, PointFormula, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
@@ -57,19 +57,19 @@ impl<'a> Discretisation<'a> {
     /// One program, compiled when it is needed.
     pub(super) fn program_later(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        self.backend.program_later(&sweep, axis, self.grid.points, &self.operators)
+        self.backend.program_later(&sweep, (axis, self.grid.points, &self.operators))
     }
 
     /// One program.
     pub(super) fn program(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        self.backend.program(&sweep, axis, self.grid.points, &self.operators)
+        self.backend.program(&sweep, (axis, self.grid.points, &self.operators))
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
     pub(super) fn program_of_advanced(&self, axis: Axis, sweep: &Sweep) -> Result<Option<Program>> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        self.backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
+        self.backend.program_of_advanced(&sweep, (axis, self.grid.points, &self.operators))
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
@@ -101,7 +101,8 @@ impl Part<'_> {
         reads: &[(usize, isize)],
         own: usize,
     ) -> Result<Prepared> {
-        self.on.backend.prepare_part(formula, self.on.block.points, self.points, reads, own)
+        let (points, reads) = (self.on.block.points, reads.to_vec());
+        self.on.backend.prepare_part(OnPart { formula, points, part: self.points, reads, own })
     }
 
     /// A field of its points alone, by (i, j, k) in the whole grid.

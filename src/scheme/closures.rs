@@ -78,46 +78,38 @@ pub fn closure(name: &str) -> Option<Closure> {
 /// The closure of a scheme at the points: one that sums by parts where there is one, else [`open_closure`].
 pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
     // Its rows go with one set of coefficients: those of the highest order that the stencil has.
-    if scheme.order as usize != 2 * (scheme.half_band() + scheme.half_width()) {
-        return open_closure(scheme);
-    }
-    let name = match (scheme.kind, scheme.half_band(), scheme.half_width()) {
-        (Kind::FirstDerivative, 0, 1) => "sbp-explicit2",
-        (Kind::FirstDerivative, 0, 2) => "sbp-explicit4",
-        (Kind::FirstDerivative, 0, 3) => "sbp-explicit6",
-        (Kind::FirstDerivative, 0, 4) => "sbp-explicit8",
-        (Kind::FirstDerivative, 1, 1) => "sbp-compact4",
-        (Kind::FirstDerivative, 1, 2) => "sbp-compact6",
-        (Kind::FirstDerivative, 1, 3) => "sbp-compact8",
+    let highest = 2 * (scheme.half_band() + scheme.half_width());
+    let name = match (scheme.kind, scheme.half_band(), scheme.order) {
+        (Kind::FirstDerivative, 0, order) => format!("sbp-explicit{order}"),
+        (Kind::FirstDerivative, 1, order) => format!("sbp-compact{order}"),
         _ => return open_closure(scheme),
     };
-    closure(name)
+    closure(&name).filter(|_| scheme.order as usize == highest).or_else(|| open_closure(scheme))
 }
 
 /// The closure of a scheme at the points where waves leave, which rates on the face itself let through: stable for advection, with the
 /// fewest rows that its stencil needs (three for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are
 /// periodic only.
 pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
-    let rows = if scheme.half_band() == 2 { 3 } else { scheme.half_width() };
-    let name = match (scheme.kind, scheme.half_band(), rows) {
-        (Kind::FirstDerivative, 0, 1) => "e2",
-        (Kind::FirstDerivative, 0, 2) => "e3-skew3",
-        (Kind::FirstDerivative, 0, 3) => "e3-skew3-central4",
-        (Kind::FirstDerivative, 0, 4) => "e3-skew3-central4-central6",
-        (Kind::FirstDerivative, _, 1) => "c3",
-        (Kind::FirstDerivative, _, 2) => "c3-pade4",
-        (Kind::FirstDerivative, _, 3) => "c3-pade4-compact6",
-        (Kind::SecondDerivative, 0, 1) => "second-e2",
-        (Kind::SecondDerivative, 0, 2) => "second-e3-skew3",
-        (Kind::SecondDerivative, 0, 3) => "second-e3-skew3-central4",
-        (Kind::SecondDerivative, 0, 4) => "second-e3-skew3-central4-central6",
-        (Kind::SecondDerivative, _, 1) => "second-c3",
-        (Kind::SecondDerivative, _, 2) => "second-c3-pade4",
-        (Kind::SecondDerivative, _, 3) => "second-c3-pade4-compact6",
-        (Kind::Filter, 1, _) => return Some(filter_closure(scheme.order, scheme.alpha)),
+    let prefix = match scheme.kind {
+        Kind::FirstDerivative => "",
+        Kind::SecondDerivative => "second-",
+        Kind::Filter if scheme.half_band() == 1 => {
+            return Some(filter_closure(scheme.order, scheme.alpha));
+        }
         _ => return None,
     };
-    closure(name)
+    let rows = match (scheme.half_band(), scheme.half_width()) {
+        (0, 1) => "e2",
+        (0, 2) => "e3-skew3",
+        (0, 3) => "e3-skew3-central4",
+        (0, 4) => "e3-skew3-central4-central6",
+        (1, 1) => "c3",
+        (1, 2) => "c3-pade4",
+        (1, 3) | (2, _) => "c3-pade4-compact6",
+        _ => return None,
+    };
+    closure(&format!("{prefix}{rows}"))
 }
 
 struct Entry {

@@ -14,13 +14,6 @@ pub struct ImplicitMethod {
     pub source: &'static str,
 }
 
-impl ImplicitMethod {
-    /// c of each stage: the sum of its row.
-    pub fn nodes(&self) -> impl Iterator<Item = f64> {
-        self.a.iter().map(|row| row.iter().sum())
-    }
-}
-
 /// Every implicit method.
 pub static IMPLICIT_METHODS: [&ImplicitMethod; 3] = [&BACKWARD_EULER, &SDIRK2, &ESDIRK64];
 
@@ -68,8 +61,8 @@ mod tests {
         for method in IMPLICIT_METHODS {
             let stages = method.a.len();
             let a = |i: usize, j: usize| method.a[i].get(j).copied().unwrap_or(0.0);
-            let (b, c): (Vec<f64>, Vec<f64>) =
-                ((0..stages).map(|j| a(stages - 1, j)).collect(), method.nodes().collect());
+            let b: Vec<f64> = (0..stages).map(|j| a(stages - 1, j)).collect();
+            let c: Vec<f64> = method.a.iter().map(|row| row.iter().sum()).collect();
             let times = |x: &[f64]| -> Vec<f64> {
                 (0..stages).map(|i| (0..stages).map(|j| a(i, j) * x[j]).sum()).collect()
             };

@@ -67,7 +67,7 @@ impl Place {
         let sweep = SweepBuilder::new();
         sweep.add(0, sweep.apply(op, sweep.read(0)));
         let prepare = || {
-            let program = self.backend.program(&sweep.build(), axis, self.points, operators)?;
+            let program = self.backend.program(&sweep.build(), (axis, self.points, operators))?;
             Ok((program, self.field(f)?, self.field(&vec![f64::NAN; f.len()])?))
         };
         let (program, from, mut to) = all_or_error(&*self.comm, prepare())?;

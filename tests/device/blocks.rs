@@ -51,7 +51,7 @@ fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis) -> [Vec<f
     };
     let [a, b, before] = values(grid).map(|values| part(&values));
     let mut written = [part(&vec![f64::NAN; grid.len()]), before];
-    let program = backend.program(&sweep(), axis, grid.points, &operators).unwrap();
+    let program = backend.program(&sweep(), (axis, grid.points, &operators)).unwrap();
     let [first, second] = &mut written;
     backend.run(&program, &[&a, &b], &mut [first, second], Weights::SET);
     written.map(|field| backend.values(&field).unwrap().into())

@@ -56,7 +56,7 @@ fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis, beta: f64
     };
     let (read, mut written) = ([0, 1].map(&mut field), [0, 1, 2, 3].map(&mut field));
     let sweep = sweep(grid.closes(axis.index()));
-    let program = backend.program(&sweep, axis, grid.points, &operators).unwrap();
+    let program = backend.program(&sweep, (axis, grid.points, &operators)).unwrap();
     let [first, second, third, fourth] = &mut written;
     let weights = Weights { beta, advance: 0.3 };
     backend.run(&program, &read.each_ref(), &mut [first, second, third, fourth], weights);
@@ -167,7 +167,7 @@ fn operators_apply_to_what_a_sweep_advances_where_it_is_one_kernel() {
         s.store(1, new);
         s.store(2, s.d1(new));
         let gpu = gpu(Precision::F64, grid.len()).fusing(fusing);
-        let found = gpu.program_of_advanced(&s.build(), Axis::Y, grid.points, &operators);
+        let found = gpu.program_of_advanced(&s.build(), (Axis::Y, grid.points, &operators));
         assert_eq!(found.unwrap().is_some(), applies, "{n} points, {fusing:?}");
     }
 }

@@ -52,7 +52,7 @@ fn made(
     s.store(1, s.d1(of_p));
     s.store(2, of_p + of_a);
     let operators = LineOperators::new(family(scheme).unwrap(), None, grid, Precision::F64);
-    let program = backend.program(&s.build(), axis, grid.points, &operators).unwrap();
+    let program = backend.program(&s.build(), (axis, grid.points, &operators)).unwrap();
     let mut written = [0; 3].map(|_| backend.zeros(grid.len()).unwrap());
     let [first, second, third] = &mut written;
     backend.run(&program, &[&a, &p], &mut [first, second, third], Weights::SET);

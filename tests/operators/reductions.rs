@@ -24,7 +24,7 @@ fn by(
     let s = SweepBuilder::new();
     s.store(0, s.apply(op, s.read(0) * s.read(1)));
     s.add(1, s.apply(op, s.read(0)));
-    let program = match backend.program(&s.build(), axis, grid.points, operators) {
+    let program = match backend.program(&s.build(), (axis, grid.points, operators)) {
         Ok(program) => program,
         Err(Error::Config(lines)) => return Err(lines.join("\n")),
         Err(other) => panic!("{other}"),

@@ -156,7 +156,7 @@ pub(crate) fn check_random(
     twin.s.store(2, expr);
     expected[2] = values;
 
-    let program = backend.program(&twin.s.build(), axis, grid.points, &operators).unwrap();
+    let program = backend.program(&twin.s.build(), (axis, grid.points, &operators)).unwrap();
     let read = read.map(|field| backend.field(&field.into()).unwrap());
     let mut write = write.map(|field| backend.field(&field.into()).unwrap());
     let [a, b, c, d] = &mut write;

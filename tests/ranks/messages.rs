@@ -33,7 +33,7 @@ fn sent(
     let spread = Ranks::new(cpu, comm.clone(), cut, &compute(method)).unwrap();
     let operators =
         LineOperators::new(family("compact6").unwrap(), None, &grid, kolmo::Precision::F64);
-    let program = spread.program(sweep, Axis::X, grid.points, &operators).unwrap();
+    let program = spread.program(sweep, (Axis::X, grid.points, &operators)).unwrap();
     let len = spread.block(grid.points).len();
     let read: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();
     let mut write: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();

@@ -56,7 +56,7 @@ impl Problem<'_> {
 fn alone(problem: &Problem<'_>, backend: &dyn Backend) -> Vec<Vec<f64>> {
     let Problem { grid, family, filter, axis, sweep, fields } = problem;
     let operators = LineOperators::new(family, *filter, grid, backend.precision());
-    let program = backend.program(sweep, *axis, grid.points, &operators).unwrap();
+    let program = backend.program(sweep, (*axis, grid.points, &operators)).unwrap();
     let field = |values: Vec<f64>| backend.field(&values.into()).unwrap();
     let read: Vec<_> = problem.operands().into_iter().map(field).collect();
     let mut write: Vec<_> = (0..fields[1]).map(|_| backend.zeros(grid.len()).unwrap()).collect();
@@ -79,7 +79,7 @@ fn difference(
     let ranks = Ranks::new(inner, comm.clone(), decomposition, compute)?;
     let block = ranks.block(grid.points);
     let operators = LineOperators::new(family, *filter, grid, ranks.precision());
-    let program = ranks.program(sweep, *axis, grid.points, &operators)?;
+    let program = ranks.program(sweep, (*axis, grid.points, &operators))?;
     let local = |values: &[f64]| ranks.field(&part(values, grid.points, block).into());
     let read: Vec<_> = operands.iter().map(|values| local(values)).collect::<Result<_>>()?;
     let poison = vec![f64::NAN; grid.len()];

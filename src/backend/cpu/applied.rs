@@ -45,7 +45,6 @@ impl<T: Real> Applied<'_, T> {
         }
     }
 
-    /// The substitutions in one block.
     #[inline(always)]
     pub(super) fn substitute<S: Simd>(&self, simd: S, job: &Job<'_, T>, block: usize) {
         for alike in self.0.chunk_by(System::is_like) {

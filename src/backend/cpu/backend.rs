@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::pointwise::OnPart;
 use super::{Cpu, SHAPES, block_solver};
 use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::Blocks;
-use crate::backend::{Backend, Reduction, Weights};
+use crate::backend::{Backend, Lines, OnPart, Reduction, Weights};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
-use crate::engine::{LineOperators, PointFormula, Sweep};
+use crate::engine::{PointFormula, Sweep};
 use crate::error::Result;
-use crate::grid::{Axis, Block};
 use crate::real::{Precision, Real, Values};
 
 impl<T: Real> Backend for Cpu<T> {
@@ -85,27 +83,13 @@ impl<T: Real> Backend for Cpu<T> {
         field.get_mut::<super::Field<T>>().fill(T::ZERO);
     }
 
-    fn program(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program> {
-        let (loading, solver) = (self.loading, self.line_solver);
-        let program =
-            super::Program::<T>::prepared(sweep, axis, points, operators, (loading, solver))?;
-        Ok(Program::new(program, sweep))
+    fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+        let how = (self.loading, self.line_solver);
+        Ok(Program::new(super::Program::<T>::prepared(sweep, lines, how)?, sweep))
     }
 
-    fn program_of_advanced(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Option<Program>> {
-        self.program(sweep, axis, points, operators).map(Some)
+    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
+        self.program(sweep, lines).map(Some)
     }
 
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
@@ -113,6 +97,7 @@ impl<T: Real> Backend for Cpu<T> {
         self.run(program.get(), &read, &mut write, weights);
     }
 
+    /// Plane by plane those whose lines lie in planes.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,
@@ -123,7 +108,16 @@ impl<T: Real> Backend for Cpu<T> {
         let weighted = weights.of_each(programs);
         let programs: SmallVec<[_; 8]> =
             weighted.map(|(program, weights)| (program.get(), weights)).collect();
-        self.run_all(&programs, &all(read), &mut all_mut(write));
+        let (read, mut write) = (all(read), all_mut(write));
+        let mut rest = &programs[..];
+        while let [(program, weights), ..] = rest {
+            let (together, after) = rest.split_at(self.in_planes(rest).max(1));
+            match together.len() {
+                1 => self.run(*program, &read, &mut write, *weights),
+                _ => self.run_planes(together, &read, &mut write),
+            }
+            rest = after;
+        }
     }
 
     fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
@@ -141,15 +135,8 @@ impl<T: Real> Backend for Cpu<T> {
         self.map(formula.get(), &read, &mut write, parameters);
     }
 
-    fn prepare_part(
-        &self,
-        formula: PointFormula,
-        points: [usize; 3],
-        part: Block,
-        reads: &[(usize, isize)],
-        own: usize,
-    ) -> Result<Prepared> {
-        Ok(Prepared::new(OnPart { formula, points, part, reads: reads.to_vec(), own }))
+    fn prepare_part(&self, map: OnPart) -> Result<Prepared> {
+        Ok(Prepared::new(map))
     }
 
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
@@ -175,7 +162,7 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
-        solver.get_mut::<block_solver::Solver>().set(matrix);
+        solver.get_mut::<block_solver::Solver>().matrix = Some(matrix);
         Ok(())
     }
 

@@ -16,7 +16,7 @@ const PART: usize = 1024;
 
 /// A matrix, and b and x in the order in which its rows are solved.
 pub(super) struct Solver {
-    matrix: Option<Factored<f32>>,
+    pub(super) matrix: Option<Factored<f32>>,
     b: Vec<f64>,
     x: Vec<f64>,
     /// What goes to other ranks and what comes, and where it lies.
@@ -39,10 +39,6 @@ impl Solver {
             halo: halo.clone(),
             ranges: halo.ranges(nb),
         }
-    }
-
-    pub(super) fn set(&mut self, matrix: Factored<f32>) {
-        self.matrix = Some(matrix);
     }
 
     /// x of A x ≈ b by sweeps from 0, with what `exchange` brings of other ranks after each colour.

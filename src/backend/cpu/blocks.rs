@@ -1,5 +1,7 @@
 //! The host's part in lines that are spread over ranks.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::block_solver::Solver;
@@ -19,7 +21,7 @@ const BLOCK: usize = 512;
 /// Sums of planes, coefficients in the fields' precision.
 struct PlaneSums<T> {
     lines: usize,
-    lists: Vec<Vec<Sum<T>>>,
+    sums: Vec<Sum<T>>,
 }
 
 impl<T: Real> Blocks for Cpu<T> {
@@ -52,31 +54,28 @@ impl<T: Real> Blocks for Cpu<T> {
         weights: Weights,
     ) {
         let (read, mut write) = (all(read), all_mut(write));
-        self.complete(program.get(), &read, &mut write, &all(planes), weights);
+        self.complete(program.get(), &read, &mut write, &all(planes), weights, false);
     }
 
     fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {
-        self.run_on_beginnings(program.get(), &[read.get()], &mut [write.get_mut()]);
+        let (read, write) = ([read.get()], &mut [write.get_mut()]);
+        self.complete(program.get(), &read, write, &[], Weights::SET, true);
     }
 
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination> {
-        let rounded = |terms: Vec<(usize, f64)>| {
-            terms.into_iter().map(|(plane, coefficient)| (plane, T::of(coefficient))).collect()
-        };
-        let rounded_list = |list: Vec<Sum>| {
-            list.into_iter().map(|(to, terms)| (to, rounded(terms))).collect::<Vec<_>>()
-        };
-        let lists = sums.into_iter().map(rounded_list).collect();
-        Ok(Combination::new(PlaneSums::<T> { lines, lists }))
+        let rounded = |(plane, coefficient): (usize, f64)| (plane, T::of(coefficient));
+        let sum = |(to, terms): Sum| (to, terms.into_iter().map(rounded).collect());
+        let sums = sums.into_iter().flatten().map(sum).collect();
+        Ok(Combination::new(PlaneSums::<T> { lines, sums }))
     }
 
     fn combine(&self, combination: &Combination, planes: &mut Field) {
-        let PlaneSums::<T> { lines, lists } = combination.get();
+        let PlaneSums::<T> { lines, sums } = combination.get();
         let planes = SharedField::new(planes.get_mut::<Values<T>>());
         let block = |index: usize| {
             let first = index * BLOCK;
             let count = BLOCK.min(lines - first);
-            for (to, terms) in lists.iter().flatten() {
+            for (to, terms) in sums {
                 // SAFETY: no two blocks share a value, and no sum is a term of itself.
                 let to = unsafe { planes.slice_mut(to * lines + first, count) };
                 to.fill(T::ZERO);
@@ -95,9 +94,7 @@ impl<T: Real> Blocks for Cpu<T> {
     fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field, parts: &mut Field) {
         let field: &Values<T> = field.get();
         let parts = SharedField::new(parts.get_mut::<Values<T>>());
-        self.for_each_share(deal, |part, m| {
-            let lines = deal.share(part);
-            let to = start(deal, part, m, at);
+        self.for_each_share(deal, at, |lines, to, m| {
             // SAFETY: one value a point and line, each of one share.
             let to = unsafe { parts.slice_mut(to, lines.len()) };
             for (line, to) in lines.zip(to) {
@@ -109,9 +106,7 @@ impl<T: Real> Blocks for Cpu<T> {
     fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
         let parts: &Values<T> = parts.get();
         let field = SharedField::new(field.get_mut::<Values<T>>());
-        self.for_each_share(deal, |part, m| {
-            let lines = deal.share(part);
-            let from = start(deal, part, m, at);
+        self.for_each_share(deal, at, |lines, from, m| {
             let from = &parts[from..from + lines.len()];
             for (line, from) in lines.zip(from) {
                 // SAFETY: one value a point and line, each of one share.
@@ -149,19 +144,21 @@ impl<T: Real> Blocks for Cpu<T> {
 }
 
 impl<T: Real> Cpu<T> {
-    /// Do `work` for every part and point of a line.
-    fn for_each_share(&self, deal: &TransposeLayout, work: impl Fn(usize, usize) + Sync + Send) {
+    /// Do `work` for every part and point m of a line: with the lines of the part, where they lie there for field `at`, and m.
+    fn for_each_share(
+        &self,
+        deal: &TransposeLayout,
+        at: usize,
+        work: impl Fn(Range<usize>, usize, usize) + Sync + Send,
+    ) {
         let n = deal.points[deal.axis.index()];
-        let count = deal.parts * n;
-        self.within(|| (0..count).into_par_iter().for_each(|index| work(index / n, index % n)));
+        let share = |index: usize| {
+            let (lines, m) = (deal.share(index / n), index % n);
+            let start = lines.start * n * deal.fields + (m * deal.fields + at) * lines.len();
+            work(lines, start, m);
+        };
+        self.within(|| (0..deal.parts * n).into_par_iter().for_each(share));
     }
-}
-
-/// Where the lines of a part lie at point `m` for field `at`.
-fn start(deal: &TransposeLayout, part: usize, m: usize, at: usize) -> usize {
-    let lines = deal.share(part);
-    let n = deal.points[deal.axis.index()];
-    lines.start * n * deal.fields + (m * deal.fields + at) * lines.len()
 }
 
 /// Where point `m` of a line lies in the field.

@@ -452,9 +452,3 @@ impl<T: Real> WithSimd for SolveBorder<'_, T> {
         }
     }
 }
-
-/// Make carried rows zero.
-pub(super) fn clear<T: Real>(rows: *mut T, count: usize) {
-    // SAFETY: so many carried rows, of this thread's memory.
-    unsafe { rows.write_bytes(0, count * lanes::<T>()) };
-}

@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use aligned_vec::{AVec, RuntimeAlign};
 
+use super::memory::CACHE_LINE;
 use crate::huge_pages::{self, HUGE_PAGE};
 use crate::real::Real;
-
-/// Alignment of a small field: a cache line.
-const CACHE_LINE: usize = 64;
 
 /// Large fields begin at different distances from a huge page, so many of them and so many cache lines apart: else the same
 /// point of all of them would lie in one set of a cache, which holds eight.

@@ -15,7 +15,6 @@ mod field;
 mod memory;
 mod passes;
 mod peak;
-mod planes;
 mod pointwise;
 mod products;
 mod program;
@@ -45,7 +44,7 @@ pub use reduced::obstacle;
 use crate::backend::device::LineSolver;
 use crate::backend::{ComputeConfig, Simd};
 use crate::comm::placement;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::real::Real;
 use rows::Scratch;
 
@@ -83,24 +82,18 @@ impl<T: Real> Cpu<T> {
         Self::with(threads.unwrap_or(0), ThreadPoolBuilder::new())
     }
 
-    /// A backend with one thread on each of `cores`, by the system's numbers, where it stays.
-    ///
-    /// # Errors
-    /// Where the system does not give the threads.
-    pub fn pinned(cores: &[usize]) -> Result<Self> {
-        let (number, cores) = (cores.len(), cores.to_vec());
-        let pinned = ThreadPoolBuilder::new().start_handler(move |i| placement::pin(cores[i]));
-        Self::with(number, pinned)
-    }
-
-    /// A backend as `compute` says, with a thread on each of `cores` where they are given.
+    /// A backend as `compute` says, with a thread that stays on each of `cores`, by the system's numbers, where they are given.
     ///
     /// # Errors
     /// As above, and where the processor has no such vector instructions.
     pub fn configured(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Self> {
         let arch = compute.simd.map(arch).transpose()?;
         let usual = match cores {
-            Some(cores) => Self::pinned(cores)?,
+            Some(cores) => {
+                let (number, cores) = (cores.len(), cores.to_vec());
+                let pin = move |i| placement::pin(cores[i]);
+                Self::with(number, ThreadPoolBuilder::new().start_handler(pin))?
+            }
             None => Self::new(compute.threads)?,
         };
         let line_solver = compute.line_solver.unwrap_or(LineSolver::THOMAS);
@@ -144,7 +137,6 @@ impl<T: Real> Cpu<T> {
 
 type Built = std::result::Result<Arc<ThreadPool>, ThreadPoolBuildError>;
 
-/// The pool that is asked for.
 #[cfg(not(target_family = "wasm"))]
 fn pool(threads: ThreadPoolBuilder) -> Built {
     threads.build().map(Arc::new)
@@ -192,20 +184,19 @@ fn check_threads(threads: usize) -> Result<()> {
     if threads <= most {
         return Ok(());
     }
-    Err(Error::Config(vec![
+    Err(refused(
         format!(
-            "error: {threads} threads are more than this machine of {cores} cores can use: at most {most}"
+            "{threads} threads are more than this machine of {cores} cores can use: at most {most}"
         ),
-        "       leave out `compute.threads` for one thread a core".to_string(),
-    ]))
+        "leave out `compute.threads` for one thread a core",
+    ))
 }
 
 fn no_threads(error: impl Display) -> Error {
-    Error::Config(vec![
-        format!("error: the system does not start the threads: {error}"),
-        "       use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)"
-            .to_string(),
-    ])
+    refused(
+        format!("the system does not start the threads: {error}"),
+        "use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)",
+    )
 }
 
 /// These vector instructions, where the processor has them.
@@ -222,12 +213,10 @@ fn arch(simd: Simd) -> Result<pulp::Arch> {
     };
     found.ok_or_else(|| {
         let (asked, best) = (format!("{simd:?}").to_lowercase(), simd_name(pulp::Arch::new()));
-        Error::Config(vec![
-            format!(
-                "error: compute.simd = \"{asked}\": the best that this processor has is {best}"
-            ),
-            "       leave out `compute.simd` for that".to_string(),
-        ])
+        refused(
+            format!("compute.simd = \"{asked}\": the best that this processor has is {best}"),
+            "leave out `compute.simd` for that",
+        )
     })
 }
 

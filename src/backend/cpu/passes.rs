@@ -40,16 +40,12 @@ struct Life {
 pub(super) fn compile<T: Real>(
     operations: &[Operation],
     values: usize,
-    known: &[Op],
-    solvers: &[Arc<Solver<T>>],
+    solvers: &HashMap<Op, Arc<Solver<T>>>,
     couplings: &HashMap<Value, Coupling>,
     packed: Option<usize>,
     loading: Loading,
 ) -> Code<T> {
-    let solver = |op: Op| {
-        let at = known.iter().position(|&known| known == op);
-        Arc::clone(&solvers[at.unwrap_or_else(|| unreachable!("collected from the same sweep"))])
-    };
+    let solver = |op: Op| Arc::clone(&solvers[&op]);
     let steps = match (packed, couplings.is_empty()) {
         (None, true) => straight(operations, solver).unwrap_or_default(),
         _ => Vec::new(),
@@ -59,16 +55,7 @@ pub(super) fn compile<T: Real>(
     let plan = Plan::new(operations, packed.is_some(), beside);
     let (places, mut needs, staged_places) = plan.places::<T>();
     let passes = plan.passes();
-    let mut code = Code {
-        passes: Vec::new(),
-        packed: Vec::new(),
-        needs: Needs::default(),
-        steps,
-        staged: Staged::default(),
-        reads: Vec::new(),
-        planes: Vec::new(),
-        writes: Vec::new(),
-    };
+    let mut code = Code { steps, ..Code::default() };
     for pass in 0..passes {
         let (mut applied, mut instructions) = (Vec::new(), Vec::new());
         for at in plan.of_pass(pass) {
@@ -206,7 +193,7 @@ impl Plan {
             };
             let Some(pass) = pass[at] else { continue };
             // An operand is there before the pass of its operator begins.
-            let applied = usize::from(matches!(operation, Operation::Apply { .. }));
+            let applied = usize::from(operation.applies());
             for value in operation.used() {
                 let first = needed.entry(value).or_insert(usize::MAX);
                 *first = (*first).min(pass - applied);
@@ -214,8 +201,8 @@ impl Plan {
         }
         let passes = pass.iter().flatten().max().map_or(0, |last| last + 1);
         let applied = |of: usize| {
-            let applies = |at: &usize| matches!(operations[*at], Operation::Apply { .. });
-            (0..operations.len()).filter(|at| pass[*at] == Some(of)).filter(applies).count()
+            let of_pass = operations.iter().zip(&pass).filter(|(_, pass)| **pass == Some(of));
+            of_pass.filter(|(operation, _)| operation.applies()).count()
         };
         let most = (0..passes).max_by_key(|of| applied(*of));
         let main = most.filter(|of| beside && applied(*of) > 1);
@@ -234,7 +221,6 @@ impl Plan {
         self.pass.iter().flatten().max().map_or(0, |last| last + 1)
     }
 
-    /// Operations of a pass, in order.
     fn of_pass(&self, pass: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.operations.len()).filter(move |at| self.pass[*at] == Some(pass))
     }
@@ -248,8 +234,7 @@ impl Plan {
     fn moment(&self, at: usize) -> Option<Moment> {
         // What adds to a field waits for all the others.
         let at = self.operations[at].adds_to().and_then(|slot| self.complete(slot)).unwrap_or(at);
-        let applied = matches!(self.operations[at], Operation::Apply { .. });
-        Some(match applied {
+        Some(match self.operations[at].applies() {
             true => (self.pass[at]?, 0, 0),
             false => (self.pass[at]?, 1, at + 2),
         })
@@ -260,7 +245,7 @@ impl Plan {
         let mut lives: HashMap<Item, Life> = HashMap::new();
         for (at, operation) in self.operations.iter().enumerate() {
             let Some(moment) = self.moment(at) else { continue };
-            let applied = matches!(operation, Operation::Apply { .. });
+            let applied = operation.applies();
             let used = operation.used().map(Item::Value).chain(operation.sum_used().map(Item::Sum));
             for item in used {
                 if let Some(life) = lives.get_mut(&item) {

@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use super::tile::SharedField;
 use super::{Cpu, Field, MAX_FIELDS};
+use crate::backend::OnPart;
 use crate::engine::{Code, Combine, Max, OverPoints, Planes, PointFormula, Sum};
-use crate::grid::Block;
 use crate::real::Real;
 
 /// Points that one task works on; fewer of [`MANY`] fields or more. Fixed, so that sums do not depend on the number of threads.
@@ -127,18 +127,6 @@ impl<T: Real> Cpu<T> {
             *kept = partials;
         }
     }
-}
-
-/// A map at some of the points.
-pub(super) struct OnPart {
-    pub(super) formula: PointFormula,
-    /// Points that fields hold.
-    pub(super) points: [usize; 3],
-    pub(super) part: Block,
-    /// (field, values further on) of everything that it reads.
-    pub(super) reads: Vec<(usize, isize)>,
-    /// So many of the last fields hold the points of the part alone.
-    pub(super) own: usize,
 }
 
 /// Points of a part that are taken out of fields together, and most rows of them: a step allocates nothing.

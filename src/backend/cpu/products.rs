@@ -41,25 +41,13 @@ fn is_product(operand: &Expr) -> bool {
         && (1..=FACTORS_OF_OPERAND).contains(&term.factors.len()))
 }
 
-/// The expression of an operation.
-fn expr(operation: &mut Operation) -> Option<&mut Expr> {
-    match operation {
-        Operation::Apply { operand: expr, .. }
-        | Operation::Let { expr, .. }
-        | Operation::Add { expr, .. }
-        | Operation::Store { expr, .. } => Some(expr),
-        _ => None,
-    }
-}
-
 /// The pair of factors that most of the long products have, where there are two of them or one is too long.
 fn most_useful(operations: &[Operation]) -> Option<[Value; 2]> {
     let mut counts: HashMap<[Value; 2], usize> = HashMap::new();
     let mut too_long = false;
     for operation in operations {
-        let is_operand = matches!(operation, Operation::Apply { .. });
-        let Some(expr) = expr(&mut operation.clone()).cloned() else { continue };
-        let most = match is_operand && expr.0.len() == 1 {
+        let Some(expr) = operation.expr() else { continue };
+        let most = match operation.applies() && expr.0.len() == 1 {
             true => FACTORS_OF_OPERAND,
             false => FACTORS_OF_TERM,
         };
@@ -93,7 +81,7 @@ fn define(operations: &mut Vec<Operation>, product: Monomial, value: usize) {
     let result = Value(value);
     let mut first = None;
     for (at, operation) in operations.iter_mut().enumerate() {
-        for Monomial { factors, .. } in expr(operation).into_iter().flat_map(|expr| &mut expr.0) {
+        for Monomial { factors, .. } in operation.expr_mut().into_iter().flat_map(|e| &mut e.0) {
             if factors.len() < FACTORS_OF_TERM {
                 continue;
             }

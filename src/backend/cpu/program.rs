@@ -11,6 +11,7 @@ use super::passes::compile;
 use super::rows::{Needs, Place};
 use super::solver::Solver;
 use super::sums::Polynomial;
+use crate::backend::Lines;
 use crate::backend::device::LineSolver;
 use crate::engine::distributed::{Layout, PlaneOffsets};
 use crate::engine::{Expr, LineOperators, Op, Operation, PointFormula, Sweep, Value};
@@ -87,7 +88,7 @@ pub(super) struct Coupling {
 }
 
 /// What is done to a tile.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Code<T> {
     pub(super) passes: Vec<Pass<T>>,
     /// Operators whose operands the neighbours have to know of, once all passes are done.
@@ -132,7 +133,7 @@ pub struct Program<T> {
     pub(super) grid: [usize; 3],
     /// Points of a line.
     pub(super) points: usize,
-    pub(super) solvers: Vec<Arc<Solver<T>>>,
+    pub(super) solvers: HashMap<Op, Arc<Solver<T>>>,
     /// The whole sweep.
     pub(super) whole: Code<T>,
     /// Where lines are blocks of longer ones: for every stage, what leads to the operands of its operators.
@@ -146,7 +147,7 @@ impl<T: Real> Program<T> {
     /// Where the sweep asks for an operator that does not exist along this axis, or is one of another grid.
     pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators) -> Self {
         let usual = (Loading::Beside, LineSolver::THOMAS);
-        Self::prepared(sweep, axis, grid, operators, usual)
+        Self::prepared(sweep, (axis, grid, operators), usual)
             .unwrap_or_else(|_| unreachable!("`thomas` takes every operator"))
     }
 
@@ -156,29 +157,25 @@ impl<T: Real> Program<T> {
     /// Where the line solver does not take an operator: the sentence of [`obstacle`].
     pub(super) fn prepared(
         sweep: &Sweep,
-        axis: Axis,
-        grid: [usize; 3],
-        operators: &LineOperators,
+        (axis, grid, operators): Lines<'_>,
         (loading, line_solver): (Loading, LineSolver),
     ) -> Result<Self> {
         let points = grid[axis.index()];
         let stages = sweep.stages();
-        let mut known = Vec::new();
-        let mut solvers = Vec::new();
+        let mut solvers = HashMap::new();
         for (op, ..) in stages.iter().flatten() {
-            if !known.contains(op) {
-                known.push(*op);
+            if !solvers.contains_key(op) {
                 let operator = operators.get(axis, *op);
                 assert_eq!(operator.len(), points, "operators of another grid");
                 if let Some(sentence) = obstacle(line_solver, operator) {
                     return Err(Error::Config(vec![format!("error: {sentence}")]));
                 }
-                solvers.push(Arc::new(Solver::new(operator, line_solver)));
+                solvers.insert(*op, Arc::new(Solver::new(operator, line_solver)));
             }
         }
         let couplings = couplings(&stages, axis, operators);
         let compile = |operations: &[Operation], packed: Option<usize>| {
-            compile(operations, sweep.values, &known, &solvers, &couplings, packed, loading)
+            compile(operations, sweep.values, &solvers, &couplings, packed, loading)
         };
         let whole = compile(&sweep.operations, None);
         let pack = |stage: usize| compile(&leading_to(sweep, &stages[stage]), Some(stage));
@@ -189,7 +186,6 @@ impl<T: Real> Program<T> {
         Ok(Self { axis, grid, points, solvers, whole, packs })
     }
 
-    /// Number of lines.
     pub(super) fn lines(&self) -> usize {
         self.grid.iter().product::<usize>() / self.points
     }

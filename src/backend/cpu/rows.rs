@@ -130,7 +130,6 @@ impl<T: Real> Rows<T> {
         Self { carried: moved(self.carried), first: moved(self.first), ..self }
     }
 
-    /// Number of blocks of a line.
     pub(super) fn blocks(self) -> usize {
         self.points.div_ceil(BLOCK)
     }
@@ -166,7 +165,6 @@ impl<T: Real> Rows<T> {
         (self.of_block(m / BLOCK), m % BLOCK * lanes::<T>())
     }
 
-    /// Carried row `at`.
     #[inline(always)]
     pub(super) fn carried(self, at: usize) -> *mut T {
         self.carried.wrapping_add((SHARED + at) * lanes::<T>())
@@ -181,12 +179,10 @@ impl<T: Real> Rows<T> {
         self.carried.wrapping_add(WINDOW * lanes::<T>())
     }
 
-    /// `count` rows after `row`.
     pub(super) fn after(self, row: *mut T, count: usize) -> *mut T {
         row.wrapping_add(count * lanes::<T>())
     }
 
-    /// Copy rows.
     pub(super) fn copy(self, from: *const T, to: *mut T, count: usize) {
         // SAFETY: rows of this thread's memory.
         unsafe { from.copy_to(to, count * lanes::<T>()) };

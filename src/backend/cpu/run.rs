@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::copy::Points;
 use super::memory::{CACHE_LINE, streamed};
 use super::program::{Code, Instruction, Program, Slot, Step};
-use super::rows::{Rows, Scratch, lanes};
+use super::rows::{Scratch, lanes};
 use super::straight::{COLUMNS, Straight};
 use super::tile::{Group, SharedField, Tiling};
 use super::work::Tile;
@@ -38,7 +38,7 @@ pub(super) struct Job<'a, T> {
 
 impl<T: Real> Job<'_, T> {
     pub(super) fn written(&self, slot: usize) -> *mut T {
-        self.write[slot].unwrap_or_else(|| unreachable!("as counted")).parts().0
+        self.write[slot].unwrap_or_else(|| unreachable!("as counted")).start
     }
 
     pub(super) fn field(&self, field: Slot) -> *const T {
@@ -64,39 +64,37 @@ impl<T: Real> Job<'_, T> {
         Tiling::new(program.grid, program.axis, width, in_planes || !code.planes.is_empty())
     }
 
-    /// Do `work` with one of its tiles after another: it is told whether this is the first, and which comes next.
+    /// Do `work` with one of its tiles after another.
     fn for_tiles(
         &self,
+        arch: pulp::Arch,
         scratch: &mut Scratch<T>,
         tiling: &Tiling,
         tiles: Range<usize>,
-        work: impl Fn(Group, bool, Option<Group>, Rows<T>),
+        work: impl Fn(Tile<'_, T>),
     ) {
         let Self { program, code, .. } = self;
         let rows = scratch.rows(code.needs, program.points, columns(program, code));
         for at in tiles.clone() {
+            let (tile, begins) = (tiling.group(at), at == tiles.start);
             let next = (at + 1 < tiles.end).then(|| tiling.group(at + 1));
-            work(tiling.group(at), at == tiles.start, next, rows);
+            work(Tile { arch, job: self, tile, begins, next, end: None, rows });
         }
     }
+}
 
-    /// The whole sweep of one tile.
-    fn sweep(
-        &self,
-        arch: pulp::Arch,
-        tile: Group,
-        begins: bool,
-        next: Option<Group>,
-        rows: Rows<T>,
-    ) {
-        let steps = &self.code.steps;
+impl<T: Real> Tile<'_, T> {
+    /// The whole sweep.
+    fn sweep(self) {
+        let Self { arch, job, tile, rows, .. } = self;
+        let steps = &job.code.steps;
         if steps.is_empty() || !steps.iter().all(|step| Straight::takes(&step.solver, &tile)) {
-            return arch.dispatch(Tile { arch, job: self, tile, begins, next, end: None, rows });
+            return arch.dispatch(self);
         }
         for Step { solver, from, to } in steps {
-            let (from, to, between) = (self.field(*from), self.written(*to), rows.start());
+            let (from, to, between) = (job.field(*from), job.written(*to), rows.start());
             assert!(Straight::<T>::room(tile.n) <= COLUMNS * rows.column, "room for its points");
-            let past_caches = self.past_caches;
+            let past_caches = job.past_caches;
             arch.dispatch(Straight { solver, tile, from, to, between, past_caches });
         }
     }
@@ -121,29 +119,25 @@ impl<T: Real> Cpu<T> {
         write: &mut [&mut Field<T>],
         weights: Weights,
     ) {
-        self.complete(program, read, write, &[], weights);
+        self.complete(program, read, write, &[], weights, false);
     }
 
-    /// Run programs one after another, each with its weights; plane by plane those whose lines lie in planes.
-    pub(super) fn run_all(
-        &self,
-        programs: &[(&Program<T>, Weights)],
-        read: &[&Field<T>],
-        write: &mut [&mut Field<T>],
-    ) {
-        let mut rest = programs;
-        while let [(program, weights), ..] = rest {
-            let (together, after) = rest.split_at(self.in_planes(rest).max(1));
-            match together.len() {
-                1 => self.run(program, read, write, *weights),
-                _ => self.run_planes(together, read, write),
-            }
-            rest = after;
+    /// How many of the first programs run plane by plane: those along x and y, which meet at the same points of a plane, where the
+    /// threads have nearly equal parts of the planes and wait for each other at the end for a ninth of the time at most.
+    pub(super) fn in_planes(&self, programs: &[(&Program<T>, Weights)]) -> usize {
+        let [(first, _), ..] = programs else { return 0 };
+        let (planes, threads) = (first.grid[2], self.threads());
+        if 8 * planes.div_ceil(threads) * threads > 9 * planes {
+            return 0;
         }
+        let in_planes = |(program, _): &&(&Program<T>, Weights)| {
+            program.axis != Axis::Z && program.packs.is_empty()
+        };
+        programs.iter().take_while(in_planes).count()
     }
 
-    /// Run programs along x and y, all on one plane before the next.
-    fn run_planes(
+    /// Run programs along x and y, all on one plane before the next: its points stay in the caches from one to the next.
+    pub(super) fn run_planes(
         &self,
         programs: &[(&Program<T>, Weights)],
         read: &[&Field<T>],
@@ -165,10 +159,8 @@ impl<T: Real> Cpu<T> {
         let plane = |k: usize| {
             let mut scratch = self.scratch();
             for (tiling, job) in &jobs {
-                let tiles = k * tiling.groups_a_row()..(k + 1) * tiling.groups_a_row();
-                job.for_tiles(&mut scratch, tiling, tiles, |tile, begins, next, rows| {
-                    job.sweep(self.arch, tile, begins, next, rows);
-                });
+                let tiles = k * tiling.groups_a_row..(k + 1) * tiling.groups_a_row;
+                job.for_tiles(self.arch, &mut scratch, tiling, tiles, |tile| tile.sweep());
             }
         };
         let planes = programs[0].0.grid[2];
@@ -176,7 +168,7 @@ impl<T: Real> Cpu<T> {
     }
 
     /// [`Cpu::run`] where lines may be blocks of longer ones: `inflow` holds for every stage the planes from the
-    /// neighbours.
+    /// neighbours. `longer`: in the fields values may follow those of the grid.
     pub(super) fn complete(
         &self,
         program: &Program<T>,
@@ -184,38 +176,14 @@ impl<T: Real> Cpu<T> {
         write: &mut [&mut Field<T>],
         inflow: &[&Field<T>],
         weights: Weights,
+        longer: bool,
     ) {
         assert!(inflow.len() >= program.packs.len(), "planes of every stage");
-        let write = shared(program, &program.whole, read, write, false);
-        self.sweep(program, read, write, inflow, weights);
-    }
-
-    /// [`Cpu::run`] of a program without blocks on fields that begin with the values of its grid.
-    pub(super) fn run_on_beginnings(
-        &self,
-        program: &Program<T>,
-        read: &[&Field<T>],
-        write: &mut [&mut Field<T>],
-    ) {
-        assert!(program.packs.is_empty(), "lines are whole");
-        let write = shared(program, &program.whole, read, write, true);
-        self.sweep(program, read, write, &[], Weights::SET);
-    }
-
-    fn sweep(
-        &self,
-        program: &Program<T>,
-        read: &[&Field<T>],
-        write: [Option<SharedField<T>>; MAX_FIELDS],
-        inflow: &[&Field<T>],
-        weights: Weights,
-    ) {
         let code = &program.whole;
+        let write = shared(program, code, read, write, longer);
         let past_caches = goes_past_caches(program, &write);
         let job = Job { program, code, read, write, inflow, packed: None, weights, past_caches };
-        self.for_each_tile(&job, |tile, begins, next, rows| {
-            job.sweep(self.arch, tile, begins, next, rows);
-        });
+        self.for_each_tile(&job, |tile| tile.sweep());
     }
 
     /// Fill the slots of `planes[stage]` that are made from the operands of that stage. The planes of earlier stages
@@ -232,36 +200,29 @@ impl<T: Real> Cpu<T> {
         let write = shared(program, code, read, write, false);
         let (inflow, rest) = planes.split_at_mut(stage);
         let inflow: SmallVec<[&Field<T>; 4]> = inflow.iter().map(|planes| &**planes).collect();
-        let packed = Some(SharedField::new(rest[0]));
-        let weights = Weights::SET;
-        let past_caches = false;
-        let inflow = &inflow;
+        let (inflow, packed) = (&inflow, Some(SharedField::new(rest[0])));
+        let (weights, past_caches) = (Weights::SET, false);
         let job = Job { program, code, read, write, inflow, packed, weights, past_caches };
         // Where no operator comes before, only the points at the ends are needed.
-        let ends = program.solvers.iter().filter_map(|solver| solver.operator.ends.as_ref());
+        let ends = program.solvers.values().filter_map(|solver| solver.operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
-        self.for_each_tile(&job, |tile, _, _, rows| {
+        self.for_each_tile(&job, |whole| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let (tile, end) = (tile.window(first, window), Some(end));
-                let rows = rows.of_lines(window);
-                let (arch, job) = (self.arch, &job);
-                arch.dispatch(Tile { arch, job, tile, begins: true, next: None, end, rows });
+                let (tile, rows) = (whole.tile.window(first, window), whole.rows.of_lines(window));
+                let end = Some(end);
+                self.arch.dispatch(Tile { tile, begins: true, next: None, end, rows, ..whole });
             }
         });
     }
 
-    fn for_each_tile(
-        &self,
-        job: &Job<'_, T>,
-        work: impl Fn(Group, bool, Option<Group>, Rows<T>) + Sync,
-    ) {
+    fn for_each_tile(&self, job: &Job<'_, T>, work: impl Fn(Tile<'_, T>) + Sync) {
         let tiling = job.tiling(false);
         let tasks = tiling.len().min(TASKS * self.pool.current_num_threads());
         let share = |task: usize| task * tiling.len() / tasks;
         let task = |index: usize| {
             let tiles = share(index)..share(index + 1);
-            job.for_tiles(&mut self.scratch(), &tiling, tiles, &work);
+            job.for_tiles(self.arch, &mut self.scratch(), &tiling, tiles, &work);
             if job.past_caches {
                 streamed();
             }
@@ -311,7 +272,7 @@ fn goes_past_caches<T: Real>(
     });
     let mut loads = loads.chain(&code.staged.early).chain(&code.staged.late);
     let aligned =
-        |slot: &usize| write[*slot].is_some_and(|f| f.parts().0.addr().is_multiple_of(CACHE_LINE));
+        |slot: &usize| write[*slot].is_some_and(|f| f.start.addr().is_multiple_of(CACHE_LINE));
     program.grid.iter().product::<usize>() * size_of::<T>() >= BEYOND_CACHES
         && program.grid[0].is_multiple_of(lanes::<T>())
         && code.writes.iter().all(aligned)

@@ -87,7 +87,7 @@ impl<T: Real> Solver<T> {
                 let reduced = Reduced::new(operator.matrix(), reduction, tolerance(T::PRECISION));
                 (Way::Reduced(Box::new(reduced)), rounded.stencil)
             }
-            (_, Some((cyclic, scale))) => (Way::Cyclic(cyclic), scaled(operator, scale)),
+            (_, Some((cyclic, scale))) => (Way::Cyclic(cyclic), operator.stencil.scaled(scale)),
             (_, None) => (Way::Factored(Factored::new(&rounded)), rounded.stencil),
         };
         Self {
@@ -122,7 +122,6 @@ impl<T: Real> Solver<T> {
         left.len()..self.operator.len() - right.len()
     }
 
-    /// Half-bandwidth of A.
     pub(super) fn half_band(&self) -> usize {
         self.operator.factors.half_band()
     }
@@ -141,12 +140,6 @@ impl<T: Real> Solver<T> {
     pub(super) fn between(&self) -> usize {
         self.taps() - 1 + 3 * self.half_band()
     }
-}
-
-fn scaled<T: Real>(operator: &LineOperator, scale: f64) -> Stencil<T> {
-    let Stencil { half_width, center, weights, up, down, odd } = operator.stencil;
-    let (center, weights) = (T::of(scale * center), weights.map(|w| T::of(scale * w)));
-    Stencil { half_width, center, weights, up, down, odd }
 }
 
 impl<T: Real> Cyclic<T> {

@@ -222,7 +222,6 @@ impl<T: Real> Straight<'_, T> {
         self.between.wrapping_add(at * COLUMNS * lanes::<T>())
     }
 
-    /// Points of a block.
     fn points(&self, block: usize) -> std::ops::Range<usize> {
         block * BLOCK..self.tile.n.min((block + 1) * BLOCK)
     }

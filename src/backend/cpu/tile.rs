@@ -18,7 +18,8 @@ pub(super) struct Tiling {
     outer_stride: usize,
     /// Lines of a group.
     width: usize,
-    groups_a_row: usize,
+    /// Groups of a row of lines, one behind the other; a row of lines along x or y in planes is a plane.
+    pub(super) groups_a_row: usize,
     rows: usize,
 }
 
@@ -49,14 +50,8 @@ impl Tiling {
         Self { n, stride, lines, line_stride, outer_stride, width, groups_a_row, rows }
     }
 
-    /// Number of groups.
     pub(super) fn len(&self) -> usize {
         self.groups_a_row * self.rows
-    }
-
-    /// Groups of a row of lines, one behind the other; a row of lines along x or y in planes is a plane.
-    pub(super) fn groups_a_row(&self) -> usize {
-        self.groups_a_row
     }
 
     pub(super) fn group(&self, index: usize) -> Group {
@@ -100,7 +95,8 @@ impl Group {
 /// A field that several threads read and write at once, each its own tiles.
 #[derive(Clone, Copy)]
 pub(super) struct SharedField<T> {
-    start: *mut T,
+    /// Its first point.
+    pub(super) start: *mut T,
     len: usize,
 }
 
@@ -112,11 +108,6 @@ unsafe impl<T: Send> Sync for SharedField<T> {}
 impl<T: Real> SharedField<T> {
     pub(super) fn new(field: &mut [T]) -> Self {
         Self { start: field.as_mut_ptr(), len: field.len() }
-    }
-
-    /// Its first point, and how many there are.
-    pub(super) fn parts(self) -> (*mut T, usize) {
-        (self.start, self.len)
     }
 
     /// The points `start..start + len`, to be read.

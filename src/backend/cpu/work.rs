@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 use super::applied::{Applied, System};
 use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Store};
-use super::eliminate::{CyclicDown, Differences, Eliminate, FivePoints, Product, clear};
+use super::eliminate::{CyclicDown, Differences, Eliminate, FivePoints, Product};
 use super::ends::Pack;
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
@@ -21,6 +21,7 @@ use crate::real::Real;
 const MOST_VALUES: usize = 8;
 
 /// What one thread does with one tile, or with several side by side.
+#[derive(Clone, Copy)]
 pub(super) struct Tile<'a, T> {
     pub(super) arch: pulp::Arch,
     pub(super) job: &'a Job<'a, T>,
@@ -155,7 +156,9 @@ impl<T: Real> Tile<'_, T> {
             let m = r.cast_signed() - solver.back.cast_signed();
             self.operand(simd, application, m, 1, self.rows.after(carried, r));
         }
-        clear(self.rows.carried(application.carried + taps - 1), 3 * solver.half_band());
+        let zeros = self.rows.carried(application.carried + taps - 1);
+        // SAFETY: rows that this operator carries, of this thread's memory.
+        unsafe { zeros.write_bytes(0, 3 * solver.half_band() * lanes::<T>()) };
     }
 
     /// The operand at `count` points from `m` on, which lie in one block. Outside of a periodic line it is that of the other end,

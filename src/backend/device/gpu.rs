@@ -14,11 +14,11 @@ use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, DeviceGroup, Memory, Staging, Sums, TransposeLayout};
-use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
+use crate::backend::{Backend, ComputeConfig, Lines, OnPart, Pencils, Reduction, Weights};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
-use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
+use crate::engine::{Formula, LineOperator, Number, PointFormula, Sweep};
 use crate::error::Result;
-use crate::grid::{Axis, Block};
+use crate::grid::Axis;
 use crate::real::{Precision, Values};
 
 /// Fields of one length in the memory of a device.
@@ -97,13 +97,7 @@ impl Gpu {
         program.get::<Later>().get()?.kernel()
     }
 
-    fn later(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Later {
+    fn later(&self, sweep: &Sweep, (axis, points, operators): Lines<'_>) -> Later {
         let (workspace, fusing) = (self.workspace.clone(), self.fusing);
         let (sweep, operators) = (sweep.clone(), operators.clone());
         let task = Task { workspace, fusing, sweep, axis, points, operators };
@@ -212,28 +206,16 @@ impl Backend for Gpu {
         }
     }
 
-    fn program(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program> {
-        let later = self.later(sweep, axis, points, operators);
+    fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+        let later = self.later(sweep, lines);
         later.get()?;
         Ok(Program::new(later, sweep))
     }
 
-    fn program_later(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program> {
+    fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
         match self.device().compiles_at_once() {
-            true => Ok(Program::new(self.later(sweep, axis, points, operators), sweep)),
-            false => self.program(sweep, axis, points, operators),
+            true => Ok(Program::new(self.later(sweep, lines), sweep)),
+            false => self.program(sweep, lines),
         }
     }
 
@@ -244,14 +226,8 @@ impl Backend for Gpu {
         self.at_once(missing.len(), &|at| drop(missing[at].get()));
     }
 
-    fn program_of_advanced(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Option<Program>> {
-        let Later { task, .. } = self.later(sweep, axis, points, operators);
+    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
+        let Later { task, .. } = self.later(sweep, lines);
         let made = program::Program::of_advanced(&task)?;
         Ok(made.map(|made| Program::new(Later { task, made: made.into() }, sweep)))
     }
@@ -275,16 +251,8 @@ impl Backend for Gpu {
         formula.get::<PointKernel>().run(&all(read), &all_mut(write), parameters);
     }
 
-    fn prepare_part(
-        &self,
-        formula: PointFormula,
-        points: [usize; 3],
-        part: Block,
-        reads: &[(usize, isize)],
-        own: usize,
-    ) -> Result<Prepared> {
-        let place = (self.device(), self.precision());
-        PointKernel::on_part(place, (points, part), &formula, reads, own).map(Prepared::new)
+    fn prepare_part(&self, map: OnPart) -> Result<Prepared> {
+        PointKernel::on_part((self.device(), self.precision()), &map).map(Prepared::new)
     }
 
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {

@@ -6,9 +6,9 @@ use super::coefficients::Coefficients;
 use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction, made_once};
+use crate::backend::OnPart;
 use crate::engine::{Code, Planes, PointFormula};
 use crate::error::Result;
-use crate::grid::Block;
 use crate::real::Precision;
 
 /// Threads of a block.
@@ -184,10 +184,7 @@ impl PointKernel {
     /// of them hold the part alone.
     pub(super) fn on_part(
         (device, precision): (&Arc<Device>, Precision),
-        (points, part): ([usize; 3], Block),
-        of: &PointFormula,
-        reads: &[(usize, isize)],
-        own: usize,
+        OnPart { formula: of, points, part, reads, own }: &OnPart,
     ) -> Result<Self> {
         let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
         let mut coefficients = Coefficients::new(precision, "REAL");
@@ -198,7 +195,7 @@ impl PointKernel {
             };
             lines.iter_mut().for_each(of_part);
         }
-        let ([i, j, k], [nx, ny, _], [sx, sy, _]) = (part.start, points, part.points);
+        let ([i, j, k], [nx, ny, _], [sx, sy, _]) = (part.start, *points, part.points);
         let place = format!(
             "{i} + (item) % {sx} + {nx} * ({j} + (item) / {sx} % {sy} + (int64){ny} * ({k} + (item) / {sx} / {sy}))"
         );

@@ -105,15 +105,12 @@ impl Drop for Staging {
     }
 }
 
-/// A backend whose fields can be blocks of larger ones.
+/// A backend whose fields can be blocks of larger ones. Calls fail as those of [`Backend`].
 pub trait Blocks: Backend {
     /// Host memory for `values` values, locked to its place where that makes copies faster.
     fn staging(&self, values: usize) -> Staging;
 
     /// `len` zeros that messages are made of.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
     fn planes(&self, len: usize) -> Result<Field>;
 
     /// Fill those slots of `planes[stage]` that are made from the operands of the operators of that stage of `program`.
@@ -142,9 +139,6 @@ pub trait Blocks: Backend {
     fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field);
 
     /// `sums` of planes of `lines` values.
-    ///
-    /// # Errors
-    /// What a compiler says.
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination>;
 
     /// Take the sums.
@@ -172,31 +166,19 @@ pub trait Blocks: Backend {
     fn memory(&self, array: &mut Field) -> Memory;
 
     /// Read the memory of an array from value `first` on, after all work asked for before.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
     fn fetch(&self, array: &Field, first: usize, to: &mut [u8]) -> Result<()>;
 
     /// Write the memory of an array from value `first` on. That of a [`Staging`] may be reused after the next
     /// [`Blocks::fetch`].
-    ///
-    /// # Errors
-    /// What the device says.
     fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()>;
 
     /// What all ranks have to know of a new group of their devices, from rank 0; nothing from others, which look whether they can
-    /// join one.
-    ///
-    /// # Errors
-    /// The sentence why there can be none.
+    /// join one. An error is the sentence why there can be none.
     fn group_id(&self, _rank: usize) -> Result<Vec<u8>> {
         Err(Error::Device("the memory of the host needs no messages between devices".into()))
     }
 
     /// The group of the devices of all ranks that know `id`, for (this rank, number of ranks). Collective.
-    ///
-    /// # Errors
-    /// What the library says.
     fn join(&self, _id: &[u8], _: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
         unreachable!("there is no number of a group without groups")
     }

@@ -6,35 +6,22 @@ use super::choices::Choice;
 use super::joined::Joined;
 use super::messages::{Among, Round, Underway};
 use super::room::{Needed, Planes};
-use super::{Phase, Ranks};
+use super::{Phase, Place, Ranks, locked};
 use crate::backend::{Combination, Field, Program, Weights};
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 
-/// Which lines, and how they are solved.
-pub(super) struct Place {
-    pub(super) axis: Axis,
-    /// Points of this rank's block.
-    pub(super) block: [usize; 3],
-    /// Points of every block along the axis.
-    pub(super) lengths: Vec<usize>,
-    pub(super) method: Method,
-}
-
 /// A sweep ready to run on blocks of lines.
 pub(super) struct Coupled {
-    axis: usize,
+    pub(super) axis: usize,
     program: Program,
-    stages: Vec<Stage>,
+    /// The steps of every stage.
+    stages: Vec<Vec<Ready>>,
 }
 
-/// From the planes that one stage packs to its inflow.
-struct Stage {
-    steps: Vec<Ready>,
-}
-
+/// A step from the planes that a stage packs to its inflow.
 enum Ready {
     Combine(Combination),
     Exchange(Round),
@@ -50,17 +37,15 @@ impl Coupled {
     pub(super) fn new(
         ranks: &Ranks,
         sweep: &Sweep,
-        place: Place,
-        ops: &[Op],
+        &Place { axis, block, ref lengths, position }: &Place,
+        (ops, method): (&[Op], Method),
         operators: &LineOperators,
     ) -> Result<Self> {
-        let Place { axis, block, lengths, method } = place;
-        let position = ranks.decomposition.position(ranks.comm.rank())[axis.index()];
         let mut plans = Vec::new();
         let mut blocks = Vec::new();
         for &op in ops {
             let operator = operators.get(axis, op);
-            let (local, plan) = distributed::distribute(operator, &lengths, position, method)
+            let (local, plan) = distributed::distribute(operator, lengths, position, method)
                 .map_err(|sentence| refusal(&sentence, op, axis))?;
             blocks.push((op, local));
             plans.push((op, plan));
@@ -71,17 +56,12 @@ impl Coupled {
         for (plans, layout) in layouts(sweep, &plans) {
             lens.push(layout.planes() * lines);
             let steps = Joined::steps(&plans, &layout).into_iter();
-            let steps = steps.map(|step| ready(ranks, step, lines)).collect::<Result<_>>()?;
-            stages.push(Stage { steps });
+            stages.push(steps.map(|step| ready(ranks, step, lines)).collect::<Result<_>>()?);
         }
         let needed = Needed::planes(axis.index(), lens);
         ranks.room.grow(ranks, &needed, block.iter().product())?;
-        let program = ranks.inner.program(sweep, axis, block, &blocks)?;
+        let program = ranks.inner.program(sweep, (axis, block, &blocks))?;
         Ok(Self { axis: axis.index(), program, stages })
-    }
-
-    pub(super) fn axis(&self) -> usize {
-        self.axis
     }
 
     /// Whom it exchanges messages with.
@@ -96,7 +76,7 @@ impl Coupled {
         read: &[&Field],
         write: &mut [&mut Field],
     ) -> Begun<'a> {
-        let mut room = ranks.room.planes(self.axis);
+        let mut room = locked(&ranks.room.planes[self.axis]);
         ranks.timed(Phase::Pack, || {
             ranks.inner.pack(&self.program, 0, read, write, &mut room.planes);
         });
@@ -117,7 +97,7 @@ impl Coupled {
         let Begun { mut room, mut waiting } = begun;
         // Sweeps along other axes came between.
         ranks.assemble(self.axis);
-        for (at, stage) in self.stages.iter().enumerate() {
+        for (at, steps) in self.stages.iter().enumerate() {
             if at > 0 {
                 ranks.timed(Phase::Pack, || {
                     ranks.inner.pack(&self.program, at, read, write, &mut room.planes);
@@ -126,7 +106,7 @@ impl Coupled {
                 waiting = self.advance(ranks, &mut room, at, 0);
             }
             while let Some((step, underway)) = waiting {
-                if let Ready::Exchange(round) = &stage.steps[step] {
+                if let Ready::Exchange(round) = &steps[step] {
                     let Planes { planes, staging, .. } = &mut *room;
                     let (planes, staging) = (&mut planes[at], &staging[at]);
                     ranks.await_round(self.ranks(), underway, round, planes, staging);
@@ -149,7 +129,7 @@ impl Coupled {
     ) -> Option<(usize, Underway)> {
         let Planes { planes, staging, .. } = room;
         let (planes, staging) = (&mut planes[at], &mut staging[at]);
-        for (step, ready) in self.stages[at].steps.iter().enumerate().skip(from) {
+        for (step, ready) in self.stages[at].iter().enumerate().skip(from) {
             match ready {
                 Ready::Combine(sums) => {
                     ranks.timed(Phase::Reduced, || ranks.inner.combine(sums, planes));
@@ -207,7 +187,7 @@ impl Ranks {
     ) -> Method {
         let (method, why) = distributed::settle(self.method, axis, ops, operators, lengths);
         for &op in ops {
-            self.choices().add(Choice { op, axis, method, why });
+            locked(&self.choices).add(Choice { op, axis, method, why });
         }
         method
     }

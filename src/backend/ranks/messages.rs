@@ -1,9 +1,8 @@
 //! One round of messages between arrays of a backend.
 
 use std::ops::Range;
-use std::sync::PoisonError;
 
-use super::{DeviceMessage, Memory, Ranks, Route, Staging, group};
+use super::{DeviceMessage, Memory, Ranks, Route, Staging, group, locked};
 use crate::backend::{Backend, Field};
 use crate::comm::{Communicator, Request};
 
@@ -71,7 +70,6 @@ impl Ranks {
         self.inner.staging(if self.route == Route::Staged { len } else { 0 })
     }
 
-    /// Begin one round of messages.
     pub(super) fn post(
         &self,
         among: Among,
@@ -145,7 +143,7 @@ impl Ranks {
         let group = self.group.as_ref()?;
         let to_others = || send.iter().filter(|message| message.peer != self.comm.rank());
         {
-            let mut sent = self.by_group.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sent = locked(&self.by_group);
             sent.messages += to_others().count() as u64;
             sent.bytes += to_others().map(|message| message.bytes as u64).sum::<u64>();
         }
@@ -161,7 +159,6 @@ impl Ranks {
         }
     }
 
-    /// Wait for a round of messages.
     pub(super) fn await_round(
         &self,
         among: Among,

@@ -28,14 +28,15 @@ pub(crate) use room::Needed;
 pub use route::{Route, RouteChoice};
 
 use crate::backend::{
-    Backend, BlockSolver, ComputeConfig, Field, Prepared, Program, Reduction, Weights,
+    Backend, BlockSolver, ComputeConfig, Field, Lines, OnPart, Prepared, Program, Reduction,
+    Weights,
 };
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
-use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
+use crate::engine::{Accesses, Code, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
-use crate::grid::{Axis, Block, Decomposition};
+use crate::grid::{Axis, Decomposition};
 use crate::real::{Precision, Values};
 use among::Among;
 use choices::Choices;
@@ -71,6 +72,17 @@ struct OnBlock {
     sums: bool,
 }
 
+/// Lines along a split axis, of which this rank has blocks.
+struct Place {
+    axis: Axis,
+    /// Points of this rank's block.
+    block: [usize; 3],
+    /// Points of every block along the axis.
+    lengths: Vec<usize>,
+    /// Of this rank's block along the axis.
+    position: usize,
+}
+
 /// A sweep ready to run on a block.
 struct BlockProgram {
     kind: Kind,
@@ -80,7 +92,7 @@ struct BlockProgram {
 impl BlockProgram {
     /// Whether it holds the planes of that axis while it runs.
     fn is_coupled_along(&self, axis: usize) -> bool {
-        matches!(&self.kind, Kind::Coupled(coupled) if coupled.axis() == axis)
+        matches!(&self.kind, Kind::Coupled(coupled) if coupled.axis == axis)
     }
 
     /// What runs on the block alone.
@@ -153,13 +165,8 @@ impl Ranks {
             clock: Clock::default(),
             choices: Mutex::default(),
             trouble: Mutex::default(),
-            room: Room::new(),
+            room: Room::default(),
         })
-    }
-
-    /// The backend of this rank's block.
-    pub fn inner(&self) -> &dyn Blocks {
-        &*self.inner
     }
 
     /// How messages travel.
@@ -175,46 +182,27 @@ impl Ranks {
     /// What this rank sent along the axes so far; where one axis alone is split, all that it sent in the group.
     pub fn sent(&self) -> Sent {
         let along = self.lines.iter().map(|line| line.sent());
-        let by_group = *self.by_group.lock().unwrap_or_else(PoisonError::into_inner);
-        along.fold(by_group, |all, line| Sent {
+        along.fold(*locked(&self.by_group), |all, line| Sent {
             messages: all.messages + line.messages,
             bytes: all.bytes + line.bytes,
         })
     }
 
-    /// Seconds spent in the phases of sweeps along split axes so far. On a device they are those of the host, unless
-    /// [`Ranks::wait_for_phases`].
-    pub fn phases(&self) -> PhaseTimes {
-        self.clock.times()
-    }
-
-    /// Those of them that are [`Phase::Communicate`], along x, y and z.
-    pub fn message_seconds(&self) -> [f64; 3] {
-        self.clock.along()
-    }
-
-    /// Let every phase end when its work is done, and messages begin when all ranks have packed theirs, so that the time of a
-    /// phase is its own. It hides nothing behind anything then. To be asked for by all ranks.
-    pub fn wait_for_phases(&self, wait: bool) {
-        self.clock.wait(wait);
-    }
-
     /// Keep what went wrong for the next who can be told.
     fn note(&self, result: Result<()>) {
         if let Err(error) = result {
-            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-            trouble.get_or_insert(error);
+            locked(&self.trouble).get_or_insert(error);
         }
     }
 
     fn told(&self) -> Result<()> {
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
-        trouble.map_or(Ok(()), Err)
+        locked(&self.trouble).take().map_or(Ok(()), Err)
     }
+}
 
-    fn choices(&self) -> MutexGuard<'_, Choices> {
-        self.choices.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// What `mutex` guards, also after a thread that held it has panicked.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Backend for Ranks {
@@ -251,7 +239,7 @@ impl Backend for Ranks {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = self.choices().told();
+        let mut notes = locked(&self.choices).told();
         notes.push(self.choice.note());
         notes
     }
@@ -291,46 +279,34 @@ impl Backend for Ranks {
         self.inner.at_once(count, work);
     }
 
-    fn program(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program> {
+    fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+        let (axis, points, operators) = lines;
         let block = self.block(points).points;
         let a = axis.index();
         let ops = sweep.operators();
         if self.is_local(sweep, axis) {
-            let program = self.inner.program(sweep, axis, block, operators)?;
+            let program = self.inner.program(sweep, (axis, block, operators))?;
             return Ok(Kind::Local(program).ready(sweep));
         }
         let lengths = self.decomposition.lengths(a, points[a]);
         let method = self.method_for(axis, &ops, operators, &lengths);
-        if method == Method::Transpose {
-            let position = self.decomposition.position(self.comm.rank())[a];
-            let place = transposed::Place { axis, block, lengths, position };
-            let transposed = Transposed::new(self, sweep, &place, operators)?;
-            return Ok(Kind::Transposed(transposed).ready(sweep));
-        }
-        let place = coupled::Place { axis, block, lengths, method };
-        let coupled = Coupled::new(self, sweep, place, &ops, operators)?;
-        Ok(Kind::Coupled(coupled).ready(sweep))
+        let position = self.decomposition.position(self.comm.rank())[a];
+        let place = Place { axis, block, lengths, position };
+        let kind = match method {
+            Method::Transpose => Kind::Transposed(Transposed::new(self, sweep, &place, operators)?),
+            _ => Kind::Coupled(Coupled::new(self, sweep, &place, (&ops, method), operators)?),
+        };
+        Ok(kind.ready(sweep))
     }
 
     /// Where lines are whole. What goes between ranks is prepared before anything runs.
-    fn program_later(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Program> {
+    fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+        let (axis, points, operators) = lines;
         if !self.is_local(sweep, axis) {
-            return self.program(sweep, axis, points, operators);
+            return self.program(sweep, lines);
         }
         let block = self.block(points).points;
-        let program = self.inner.program_later(sweep, axis, block, operators)?;
+        let program = self.inner.program_later(sweep, (axis, block, operators))?;
         Ok(Kind::Local(program).ready(sweep))
     }
 
@@ -341,18 +317,13 @@ impl Backend for Ranks {
     }
 
     /// Where lines are whole.
-    fn program_of_advanced(
-        &self,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators,
-    ) -> Result<Option<Program>> {
+    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
+        let (axis, points, operators) = lines;
         if self.decomposition.ranks[axis.index()] > 1 {
             return Ok(None);
         }
         let block = self.block(points).points;
-        let program = self.inner.program_of_advanced(sweep, axis, block, operators)?;
+        let program = self.inner.program_of_advanced(sweep, (axis, block, operators))?;
         Ok(program.map(|program| Kind::Local(program).ready(sweep)))
     }
 
@@ -377,7 +348,7 @@ impl Backend for Ranks {
             Kind::Coupled(coupled)
                 if programs[..at].iter().all(|before| {
                     program.accesses.can_begin_before(&before.accesses)
-                        && !before.is_coupled_along(coupled.axis())
+                        && !before.is_coupled_along(coupled.axis)
                 }) =>
             {
                 Some(coupled.begin(self, read, write))
@@ -420,15 +391,8 @@ impl Backend for Ranks {
         self.inner.map(&formula.get::<OnBlock>().inner, read, write, parameters);
     }
 
-    fn prepare_part(
-        &self,
-        formula: PointFormula,
-        points: [usize; 3],
-        part: Block,
-        reads: &[(usize, isize)],
-        own: usize,
-    ) -> Result<Prepared> {
-        self.inner.prepare_part(formula, points, part, reads, own)
+    fn prepare_part(&self, map: OnPart) -> Result<Prepared> {
+        self.inner.prepare_part(map)
     }
 
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {

@@ -1,12 +1,11 @@
 //! Where the time of sweeps along split axes goes.
 
 use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::Ranks;
 use super::messages::Among;
+use super::{Ranks, locked};
 
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,21 +62,24 @@ pub(super) struct Clock {
     waits: AtomicBool,
 }
 
-impl Clock {
-    pub(super) fn times(&self) -> PhaseTimes {
-        *self.times.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn along(&self) -> [f64; 3] {
-        *self.along.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn wait(&self, wait: bool) {
-        self.waits.store(wait, Ordering::Relaxed);
-    }
-}
-
 impl Ranks {
+    /// Seconds spent in the phases of sweeps along split axes so far. On a device they are those of the host, unless
+    /// [`Ranks::wait_for_phases`].
+    pub fn phases(&self) -> PhaseTimes {
+        *locked(&self.clock.times)
+    }
+
+    /// Those of them that are [`Phase::Communicate`], along x, y and z.
+    pub fn message_seconds(&self) -> [f64; 3] {
+        *locked(&self.clock.along)
+    }
+
+    /// Let every phase end when its work is done, and messages begin when all ranks have packed theirs, so that the time of a
+    /// phase is its own. It hides nothing behind anything then. To be asked for by all ranks.
+    pub fn wait_for_phases(&self, wait: bool) {
+        self.clock.waits.store(wait, Ordering::Relaxed);
+    }
+
     /// Where phases are waited for: until all ranks along `axis` are here, so that what one is late for is no time of the
     /// messages. That time belongs to no phase. Collective.
     pub(super) fn assemble(&self, axis: usize) {
@@ -90,12 +92,12 @@ impl Ranks {
     pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
         self.clocked(phase, work).0
     }
+
     /// Add the time that `work` takes to [`Phase::Communicate`], and to that along the axis.
     pub(super) fn timed_messages<R>(&self, among: Among, work: impl FnOnce() -> R) -> R {
         let (result, seconds) = self.clocked(Phase::Communicate, work);
         if let Among::Axis(axis) = among {
-            let mut along = self.clock.along.lock().unwrap_or_else(PoisonError::into_inner);
-            along[axis] += seconds;
+            locked(&self.clock.along)[axis] += seconds;
         }
         result
     }
@@ -107,7 +109,7 @@ impl Ranks {
         if self.clock.waits.load(Ordering::Relaxed) {
             self.note(self.inner.finish());
         }
-        let mut times = self.clock.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = locked(&self.clock.times);
         let seconds = start.elapsed().as_secs_f64();
         times.0[phase as usize] += seconds;
         (result, seconds)

@@ -1,11 +1,11 @@
 //! The arrays that sweeps along split axes work in. Sweeps of one rank use them one after another, so that a rank takes as much
 //! as the one that needs most.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::coupled::layouts;
-use super::transposed::{Place, buffer};
-use super::{Ranks, Staging};
+use super::transposed::buffer;
+use super::{Place, Ranks, Staging, locked};
 use crate::backend::Field;
 use crate::engine::distributed::{self, Batch, Layout, Method, Parts};
 use crate::engine::{LineOperators, Op, Sweep};
@@ -75,10 +75,10 @@ impl Needed {
     pub(super) fn of_whole_lines(parts: &Parts, place: &Place) -> Self {
         let most = |of: &dyn Fn(&Batch) -> usize| parts.batches.iter().map(of).max().unwrap_or(0);
         Self {
-            planes: Default::default(),
             products: most(&|batch| batch.count),
             results: parts.results,
             buffer: buffer(place, most(&|batch| batch.applied.len())),
+            ..Self::default()
         }
     }
 
@@ -100,12 +100,15 @@ impl Needed {
 }
 
 /// The arrays.
+#[derive(Default)]
 pub(super) struct Room {
-    planes: [Mutex<Planes>; 3],
-    whole_lines: Mutex<WholeLines>,
+    /// Those of sweeps along each axis, for one sweep at a time.
+    pub(super) planes: [Mutex<Planes>; 3],
+    pub(super) whole_lines: Mutex<WholeLines>,
 }
 
 /// Those for the planes of every stage of the sweeps along an axis.
+#[derive(Default)]
 pub(super) struct Planes {
     pub(super) planes: Vec<Field>,
     pub(super) staging: Vec<Staging>,
@@ -116,6 +119,7 @@ pub(super) struct Planes {
 type Travel = ([Field; 2], [Staging; 2]);
 
 /// Those for sweeps by whole lines.
+#[derive(Default)]
 pub(super) struct WholeLines {
     pub(super) products: Vec<Field>,
     pub(super) results: Vec<Field>,
@@ -126,32 +130,10 @@ pub(super) struct WholeLines {
 }
 
 impl Room {
-    pub(super) fn new() -> Self {
-        let none = || Planes { planes: Vec::new(), staging: Vec::new(), lengths: Vec::new() };
-        Self {
-            planes: [none(), none(), none()].map(Mutex::new),
-            whole_lines: Mutex::new(WholeLines {
-                products: Vec::new(),
-                results: Vec::new(),
-                travel: None,
-                buffer: 0,
-            }),
-        }
-    }
-
-    /// The planes of sweeps along `axis`, for one sweep at a time.
-    pub(super) fn planes(&self, axis: usize) -> MutexGuard<'_, Planes> {
-        self.planes[axis].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn whole_lines(&self) -> MutexGuard<'_, WholeLines> {
-        self.whole_lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Make the arrays as long as `needed`, fields being of `field` values.
     pub(super) fn grow(&self, ranks: &Ranks, needed: &Needed, field: usize) -> Result<()> {
-        for (axis, lengths) in needed.planes.iter().enumerate() {
-            let Planes { planes, staging, lengths: known } = &mut *self.planes(axis);
+        for (own, lengths) in self.planes.iter().zip(&needed.planes) {
+            let Planes { planes, staging, lengths: known } = &mut *locked(own);
             for (stage, &len) in lengths.iter().enumerate() {
                 let len = len.max(1);
                 if known.get(stage).is_some_and(|known| *known >= len) {
@@ -167,7 +149,7 @@ impl Room {
                 known[stage] = len;
             }
         }
-        let WholeLines { products, results, travel, buffer } = &mut *self.whole_lines();
+        let WholeLines { products, results, travel, buffer } = &mut *locked(&self.whole_lines);
         for (fields, count) in [(products, needed.products), (results, needed.results)] {
             while fields.len() < count {
                 fields.push(ranks.inner.zeros(field)?);

@@ -5,7 +5,7 @@ use super::{Blocks, DeviceGroup, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
 use crate::backend::{ComputeConfig, Pencils, Wish};
 use crate::comm::{Communicator, all_or_error};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, refused};
 use crate::real::Precision;
 
 /// How messages travel between the memories of two ranks.
@@ -143,10 +143,10 @@ impl Route {
 
 /// A way that was forced and does not work.
 fn forced(key: &str, why: &str) -> Error {
-    Error::Config(vec![
-        format!("error: `compute.{key} = \"force\"`, but messages of devices fail: {why}"),
-        "       use \"auto\" or \"off\": messages then take another way".into(),
-    ])
+    refused(
+        format!("`compute.{key} = \"force\"`, but messages of devices fail: {why}"),
+        "use \"auto\" or \"off\": messages then take another way",
+    )
 }
 
 /// Whether it is so on any rank. Collective.

@@ -2,23 +2,12 @@
 //! results travel back. Two all-to-alls for every few operands of one operator.
 
 use super::room::{Needed, WholeLines};
-use super::{Phase, Ranks, Staging, TransposeLayout};
+use super::{Phase, Place, Ranks, Staging, TransposeLayout, locked};
 use crate::backend::{Field, Program, Weights};
 use crate::engine::distributed::{Batch, Parts, Source};
 use crate::engine::{LineOperators, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
-
-/// Which lines.
-pub(super) struct Place {
-    pub(super) axis: Axis,
-    /// Points of this rank's block.
-    pub(super) block: [usize; 3],
-    /// Points of every block along the axis.
-    pub(super) lengths: Vec<usize>,
-    /// Of this rank's block along the axis.
-    pub(super) position: usize,
-}
 
 /// A sweep ready to run with its lines made whole.
 pub(super) struct Transposed {
@@ -68,7 +57,7 @@ impl Transposed {
             written: parts.written,
             results: parts.results,
             transfers: parts.batches.iter().map(transfer).collect::<Result<_>>()?,
-            last: ranks.inner.program(&parts.last, axis, block, operators)?,
+            last: ranks.inner.program(&parts.last, (axis, block, operators))?,
         })
     }
 
@@ -79,7 +68,7 @@ impl Transposed {
         write: &mut [&mut Field],
         weights: Weights,
     ) {
-        let WholeLines { products, results, travel, .. } = &mut *ranks.room.whole_lines();
+        let WholeLines { products, results, travel, .. } = &mut *locked(&ranks.room.whole_lines);
         let results = &mut results[..self.results];
         let read = &read[..self.read];
         for transfer in &self.transfers {
@@ -125,7 +114,7 @@ impl Transfer {
         });
         let products = match count {
             0 => None,
-            _ => Some(ranks.inner.program(products, *axis, *block, operators)?),
+            _ => Some(ranks.inner.program(products, (*axis, *block, operators))?),
         };
         // What comes is [point][field][line]: the fields are more lines, side by side, along the second axis.
         let n: usize = lengths.iter().sum();
@@ -136,7 +125,7 @@ impl Transfer {
                 s.store(0, s.apply(*op, s.read(0)));
                 let whole = operators.get(*axis, *op).clone();
                 let whole = LineOperators::along(Axis::Y, vec![(*op, whole)]);
-                Some(ranks.inner.program(&s.build(), Axis::Y, [mine, n, 1], &whole)?)
+                Some(ranks.inner.program(&s.build(), (Axis::Y, [mine, n, 1], &whole))?)
             }
         };
         let (shares, lines) = (shares.collect(), lines.collect());

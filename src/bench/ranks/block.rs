@@ -108,7 +108,7 @@ impl Block {
         };
         let lines: usize = points.iter().product::<usize>() / points[axis.index()];
         let mut block = Self {
-            program: place.program(&sweep.1, axis, points, &LineOperators::along(axis, local))?,
+            program: place.program(&sweep.1, (axis, points, &LineOperators::along(axis, local)))?,
             planes: Vec::new(),
             steps: Vec::new(),
             operands: stages.iter().map(Vec::len).sum(),

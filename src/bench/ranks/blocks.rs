@@ -70,7 +70,7 @@ impl Probe<'_> {
         let is_cut = !blocks.is_empty();
         let program = |(axis, sweep): &(Axis, Sweep)| {
             let part = if is_cut && axes.contains(axis) { WHOLE } else { UNCUT };
-            Ok((part, place.program(sweep, *axis, points, &whole)?))
+            Ok((part, place.program(sweep, (*axis, points, &whole))?))
         };
         let programs = problem.sweeps.iter().map(program).collect::<Result<Vec<_>>>()?;
         let all: Vec<&Sweep> = problem.sweeps.iter().map(|(_, sweep)| sweep).collect();

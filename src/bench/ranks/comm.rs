@@ -167,14 +167,18 @@ impl Size<'_> {
         let compute = self.compute(Some(method));
         let ranks = Ranks::new(own, (*comm).clone(), decomposition, &compute)?;
         let backend: &dyn Backend = &ranks;
-        let program = match all_or_error(&***comm, ranks.program(&sweep, axis, points, &operators))
-        {
-            Ok(program) => program,
-            Err(why) => {
-                note_left_out(&format!("{} along {}", method.name(), axis.name()), &why, report);
-                return Ok(None);
-            }
-        };
+        let program =
+            match all_or_error(&***comm, ranks.program(&sweep, (axis, points, &operators))) {
+                Ok(program) => program,
+                Err(why) => {
+                    note_left_out(
+                        &format!("{} along {}", method.name(), axis.name()),
+                        &why,
+                        report,
+                    );
+                    return Ok(None);
+                }
+            };
         let operands = usize::from(options.operands);
         let mine = ranks.block(points);
         let given: Vec<_> = (0..operands)

@@ -45,7 +45,7 @@ impl Probe<'_> {
         (0..FIELDS).for_each(|slot| s.store(slot, s.read(slot)));
         let copy = s.build();
         let none = LineOperators::along(Axis::X, Vec::new());
-        let program = place.program(&copy, Axis::X, points, &none)?;
+        let program = place.program(&copy, (Axis::X, points, &none))?;
         let mut copies = (0..FIELDS).map(|_| place.zeros(len)).collect::<Result<Vec<_>>>()?;
         let staged = |array: usize| if route == Route::Staged { array } else { 0 };
         let mut staging = [FIELDS * len, most.unwrap_or(1)].map(|len| place.staging(staged(len)));

@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::rc::Rc;
 
 use super::two_port::TwoPort;
@@ -19,7 +20,7 @@ use crate::lines::{BandedMatrix, Factors};
 pub(super) struct Line<'a> {
     pub(super) operator: &'a LineOperator,
     pub(super) cyclic: bool,
-    shapes: Vec<Shape>,
+    pub(super) shapes: Vec<Shape>,
     ports: Vec<Rc<TwoPort>>,
 }
 
@@ -34,8 +35,6 @@ pub(super) struct Shape {
 }
 
 impl<'a> Line<'a> {
-    /// # Errors
-    /// A sentence where a block is too short for any method.
     pub(super) fn new(operator: &'a LineOperator, lengths: &[usize]) -> Result<Self, String> {
         assert_eq!(lengths.iter().sum::<usize>(), operator.len(), "the blocks are the line");
         assert!(lengths.len() > 1, "one block is no distribution");
@@ -48,30 +47,17 @@ impl<'a> Line<'a> {
         };
         let shapes: Vec<Shape> = lengths.iter().enumerate().map(shape).collect();
         let mut known = HashMap::new();
-        let mut ports = Vec::with_capacity(shapes.len());
-        for shape in &shapes {
-            let port = match known.entry(*shape) {
-                Entry::Occupied(known) => Rc::clone(known.get()),
-                Entry::Vacant(new) => Rc::clone(new.insert(Rc::new(port(operator, *shape)?))),
-            };
-            ports.push(port);
-        }
+        let ports = shapes.iter().map(|shape| once(&mut known, *shape, || port(operator, *shape)));
+        let ports = ports.collect::<Result<_, String>>()?;
         Ok(Self { operator, cyclic, shapes, ports })
     }
 
-    /// Number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.shapes.len()
     }
 
-    /// Half-bandwidth p of A.
     pub(super) fn half_band(&self) -> usize {
         self.operator.matrix.half_band()
-    }
-
-    /// Shape of block k.
-    pub(super) fn shape(&self, k: usize) -> Shape {
-        self.shapes[k]
     }
 
     /// What block k does to its neighbours.
@@ -84,28 +70,35 @@ impl<'a> Line<'a> {
     pub(super) fn neighbourhoods(&self) -> impl Iterator<Item = usize> {
         let around = |k: usize| {
             let beside = [self.left_of(k), self.right_of(k)];
-            (self.shape(k), beside.map(|beside| beside.map(|k| self.shape(k))))
+            (self.shapes[k], beside.map(|beside| beside.map(|k| self.shapes[k])))
         };
         (0..self.blocks()).filter(move |&k| k == 0 || around(k) != around(k - 1))
     }
 
-    /// The block to the left of block k.
     pub(super) fn left_of(&self, k: usize) -> Option<usize> {
         let blocks = self.blocks();
         (self.cyclic || k > 0).then(|| (k + blocks - 1) % blocks)
     }
 
-    /// The block to the right of block k.
     pub(super) fn right_of(&self, k: usize) -> Option<usize> {
         let blocks = self.blocks();
         (self.cyclic || k + 1 < blocks).then(|| (k + 1) % blocks)
     }
 }
 
+/// What is `known` to be made of this, else what `make` makes.
+pub(super) fn once<K: Eq + Hash, V>(
+    known: &mut HashMap<K, Rc<V>>,
+    of: K,
+    make: impl FnOnce() -> Result<V, String>,
+) -> Result<Rc<V>, String> {
+    Ok(match known.entry(of) {
+        Entry::Occupied(known) => known.get().clone(),
+        Entry::Vacant(new) => new.insert(Rc::new(make()?)).clone(),
+    })
+}
+
 /// What a block of this shape does to its neighbours.
-///
-/// # Errors
-/// A sentence where it is too short for any method.
 fn port(operator: &LineOperator, shape: Shape) -> Result<TwoPort, String> {
     let fewest = fewest(operator, shape);
     if shape.points < fewest {
@@ -178,21 +171,10 @@ impl Shape {
 
     /// A inside the block.
     pub(super) fn matrix(self, operator: &LineOperator) -> BandedMatrix {
-        let mut matrix = BandedMatrix::toeplitz(self.points, 0.0, 0.0, false);
-        for m in 0..self.points {
-            let inside =
-                |d: &isize| *d != 0 && m.checked_add_signed(*d).is_some_and(|c| c < self.points);
-            let entries = (-2..=2).filter(inside).map(|d| (d, self.a(operator, m, d)));
-            let entries: Vec<_> = entries.filter(|(_, a)| *a != 0.0).collect();
-            matrix.set_row(m, &entries);
-        }
-        matrix
+        BandedMatrix::open(self.points, |m, d| self.a(operator, m, d))
     }
 
     /// A and B inside the block; rows that reach out have what is left of them.
-    ///
-    /// # Errors
-    /// A sentence where A has no pivot there.
     pub(super) fn operator(self, operator: &LineOperator) -> Result<LineOperator, String> {
         let n = self.points;
         let [low, high] = halo(operator);

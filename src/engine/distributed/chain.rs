@@ -25,8 +25,6 @@ struct Known {
     first_of_t: Matrix,
 }
 
-/// # Errors
-/// A sentence where the blocks cannot be eliminated in order.
 pub(super) fn distribute(
     line: &Line,
     positions: &[usize],

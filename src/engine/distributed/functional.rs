@@ -7,15 +7,7 @@ use super::two_port::inverse_columns;
 use crate::engine::LineOperator;
 use crate::real::Precision;
 
-/// Weights smaller than this, relative to the largest, are not noticed.
-fn negligible(precision: Precision) -> f64 {
-    precision.epsilon() / 8.0
-}
-
 /// Rows of A_k⁻¹ B_k of a block: w B_k, with Aᵀ_k w = e.
-///
-/// # Errors
-/// A sentence where A has no pivot in the block.
 pub(super) fn result_rows(
     operator: &LineOperator,
     shape: Shape,
@@ -40,9 +32,6 @@ pub(super) fn result_rows(
 }
 
 /// What units of inflow add to the result at the first points, and at the last.
-///
-/// # Errors
-/// A sentence where A has no pivot in the block.
 pub(super) fn corrections(
     operator: &LineOperator,
     shape: Shape,
@@ -59,7 +48,8 @@ pub(super) fn corrections(
 /// The weights of the first points, as many as any of the planes notices.
 pub(super) fn leading(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64>> {
     let noticed = |plane: &Vec<f64>| {
-        let least = negligible(precision) * largest(plane);
+        let largest = plane.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
+        let least = precision.epsilon() / 8.0 * largest;
         plane.iter().rposition(|w| w.abs() > least).map_or(0, |last| last + 1)
     };
     let kept = planes.iter().map(noticed).max().unwrap_or(0);
@@ -72,8 +62,4 @@ pub(super) fn trailing(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64
     let mut kept = leading(&planes.iter().map(backwards).collect::<Vec<_>>(), precision);
     kept.iter_mut().for_each(|plane| plane.reverse());
     kept
-}
-
-fn largest(plane: &[f64]) -> f64 {
-    plane.iter().fold(0.0, |largest, w| largest.max(w.abs()))
 }

@@ -46,7 +46,7 @@ impl Sum {
     /// self + factor other.
     fn plus(mut self, factor: &Matrix, other: &Self) -> Self {
         for (term, matrix) in &other.0 {
-            let nothing = || Matrix::zeros(factor.rows(), matrix.columns());
+            let nothing = || Matrix::zeros(factor.rows, matrix.columns);
             self.0.entry(*term).or_insert_with(nothing).add_product(factor, matrix);
         }
         self
@@ -64,14 +64,11 @@ impl Sum {
         self
     }
 
-    /// The matrix of a term.
     fn part(&self, term: Term, p: usize) -> Matrix {
         self.0.get(&term).cloned().unwrap_or_else(|| Matrix::zeros(p, p))
     }
 }
 
-/// # Errors
-/// A sentence where the blocks cannot be eliminated.
 pub(super) fn distribute(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     let (operator, mut plan) = begin(line, k)?;
     let (p, blocks) = (line.half_band(), line.blocks());

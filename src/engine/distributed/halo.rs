@@ -16,21 +16,16 @@ pub(super) const HEAD: usize = slot::FREE + 2;
 pub(super) const TAIL: usize = slot::FREE + 3;
 
 /// The block and a plan that ends with u and v.
-///
-/// # Errors
-/// A sentence where A has no pivot in the block.
 pub(super) fn begin(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
-    let shape = line.shape(k);
+    let shape = line.shapes[k];
     let mut operator = shape.operator(line.operator)?;
     let (n, p) = (shape.points, line.half_band());
     let [low, high] = halo(line.operator);
     let [left, right] = corrections(line.operator, shape)?;
     let of_result = result_rows(line.operator, shape, (0..p).chain(n - p..n))?;
-    let unit = |at: usize, count: usize| -> Vec<f64> {
-        (0..count).map(|i| f64::from(u8::from(i == at))).collect()
-    };
-    let units = |wanted: bool, count: usize| -> Vec<Vec<f64>> {
-        (0..if wanted { count } else { 0 }).map(|at| unit(at, count)).collect()
+    let units = |wanted: bool, count: usize| match wanted {
+        true => Matrix::identity(count).nested(),
+        false => Vec::new(),
     };
     let ends = BlockCoupling {
         sources: [
@@ -71,8 +66,8 @@ pub(super) fn begin(line: &Line, k: usize) -> Result<(LineOperator, Plan), Strin
 pub(super) fn inflow_from_left(line: &Line, k: usize, plan: &mut Plan, terms: &[(usize, Matrix)]) {
     let halo = &line.port(k).halo_left;
     let padded = |(slot, matrix): &(usize, Matrix)| {
-        let entry = |i, j| if i < matrix.rows() { matrix.at(i, j) } else { 0.0 };
-        (*slot, Matrix::from_fn(halo.rows(), matrix.columns(), entry))
+        let entry = |i, j| if i < matrix.rows { matrix.at(i, j) } else { 0.0 };
+        (*slot, Matrix::from_fn(halo.rows, matrix.columns, entry))
     };
     let terms: Vec<_> = terms.iter().map(padded).chain([(FROM_LEFT, halo.clone())]).collect();
     plan.combine(slot::LEFT, &terms);

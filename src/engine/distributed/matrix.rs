@@ -3,8 +3,8 @@
 /// A dense matrix, which may have no rows or no columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Matrix {
-    rows: usize,
-    columns: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     /// Row after row.
     entries: Vec<f64>,
 }
@@ -32,14 +32,6 @@ impl Matrix {
 
     pub(super) fn at(&self, i: usize, j: usize) -> f64 {
         self.entries[i * self.columns + j]
-    }
-
-    pub(super) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    pub(super) fn columns(&self) -> usize {
-        self.columns
     }
 
     /// Rows and columns of a part of it, from the given ones on.
@@ -117,7 +109,6 @@ impl Matrix {
         Ok(work.part([0, n], n, n))
     }
 
-    /// Rows of numbers.
     pub(super) fn nested(&self) -> Vec<Vec<f64>> {
         (0..self.rows).map(|i| (0..self.columns).map(|j| self.at(i, j)).collect()).collect()
     }

@@ -8,7 +8,8 @@
 //! ```
 //! with columns C of A_k⁻¹ that decay away from the ends. The methods differ in how the inflow is found from what the
 //! blocks send each other; all of that is linear and the same on every line, so that a method is a [`Plan`]: a list of
-//! small constant matrices applied to planes (one value a line), and of messages.
+//! small constant matrices applied to planes (one value a line), and of messages. Where a block is too short for a method, or A has
+//! no pivot there, functions return the sentence that the user is told.
 
 mod block;
 mod chain;

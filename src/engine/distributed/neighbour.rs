@@ -23,14 +23,12 @@ use crate::lines::BandedMatrix;
 pub(super) const FROM_RIGHT: usize = slot::FREE;
 pub(super) const FROM_LEFT: usize = slot::FREE + 1;
 
-/// # Errors
-/// A sentence where blocks are shorter than A⁻¹ reaches.
 pub(super) fn distribute(
     line: &Line,
     positions: &[usize],
 ) -> Result<Vec<(LineOperator, Plan)>, String> {
     if !reaches_no_further(line) {
-        let points = (0..line.blocks()).map(|k| line.shape(k).points).min().unwrap_or(0);
+        let points = (0..line.blocks()).map(|k| line.shapes[k].points).min().unwrap_or(0);
         return Err(format!(
             "`neighbour` needs blocks of {} points for an operator along this axis, the shortest \
              has {points}: use fewer ranks along it, or `pcr`, `chain`, `gather` or `transpose`",
@@ -41,8 +39,8 @@ pub(super) fn distribute(
 }
 
 fn block(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
-    let mut operator = line.shape(k).operator(line.operator)?;
-    let [left, right] = corrections(line.operator, line.shape(k))?;
+    let mut operator = line.shapes[k].operator(line.operator)?;
+    let [left, right] = corrections(line.operator, line.shapes[k])?;
     let sources = outflow(line, k)?;
     let ends = BlockCoupling { sources, left, right };
 
@@ -50,7 +48,7 @@ fn block(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     plan.slot(ends.right.len());
     plan.slot(ends.left.len());
     plan.meet(line.left_of(k), line.right_of(k));
-    let one = |matrix: &Matrix| Matrix::identity(matrix.rows());
+    let one = |matrix: &Matrix| Matrix::identity(matrix.rows);
     if let Some(other) = line.left_of(k) {
         let (own, other) = (line.port(k), line.port(other));
         let rho = own.beyond_left.times(&other.tail_right).negated();
@@ -114,13 +112,13 @@ pub(super) fn reach(operator: &LineOperator) -> usize {
 
 /// What a block without inflow sends out: rows of H − N A_k⁻¹ B_k.
 fn outflow(line: &Line, k: usize) -> Result<[Vec<Vec<f64>>; 4], String> {
-    let shape = line.shape(k);
+    let shape = line.shapes[k];
     let (n, p) = (shape.points, line.half_band());
     let of_result = result_rows(line.operator, shape, (0..p).chain(n - p..n))?;
     let rows = |own: &Matrix, first: usize, beyond: &Matrix, of_result: &[Vec<f64>]| {
         let row = |j: usize| {
             let mut row = vec![0.0; n];
-            for c in 0..own.columns() {
+            for c in 0..own.columns {
                 row[first + c] = own.at(j, c);
             }
             for (c, of_point) in of_result.iter().enumerate() {
@@ -130,7 +128,7 @@ fn outflow(line: &Line, k: usize) -> Result<[Vec<Vec<f64>>; 4], String> {
             }
             row
         };
-        (0..own.rows()).map(row).collect::<Vec<_>>()
+        (0..own.rows).map(row).collect::<Vec<_>>()
     };
     let mut sources = [const { Vec::new() }; 4];
     if let Some(other) = line.left_of(k) {
@@ -140,7 +138,7 @@ fn outflow(line: &Line, k: usize) -> Result<[Vec<Vec<f64>>; 4], String> {
     }
     if let Some(other) = line.right_of(k) {
         let other = line.port(other);
-        let first = n - other.halo_left.columns();
+        let first = n - other.halo_left.columns;
         let planes = rows(&other.halo_left, first, &other.beyond_left, &of_result[p..]);
         sources[slot::TO_RIGHT] = trailing(&planes, line.operator.precision);
     }

@@ -124,8 +124,6 @@ fn partners(rank: usize, stride: usize, attached: usize, cyclic: bool) -> Vec<us
     left.into_iter().chain(right).collect()
 }
 
-/// # Errors
-/// A sentence where the system cannot be reduced.
 pub(super) fn distribute(
     line: &Line,
     positions: &[usize],
@@ -228,9 +226,25 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
+    /// The inflow from the separators on both sides. From the left it is what makes the first p results the separator:
+    /// head_left z = x − u + b x(right), of the first p rows; the others have no more than their halo.
     fn finish(self) -> Result<(LineOperator, Plan), String> {
         let Self { line, k, operator, mut plan, known, beyond, .. } = self;
-        finish(line, k, &mut plan, known, beyond)?;
+        if line.left_of(k).is_some() {
+            let p = line.half_band();
+            let one = Matrix::identity(p);
+            let mut terms = vec![(known, one.clone()), (HEAD, one.negated())];
+            if let Some(beyond) = beyond {
+                terms.push((beyond, line.port(k).coupling().b));
+            }
+            let inverse = near(&line.port(k).head_left, p).inverse()?;
+            let inflow = |(slot, matrix): &(usize, Matrix)| (*slot, inverse.times(matrix));
+            let terms: Vec<_> = terms.iter().map(inflow).collect();
+            inflow_from_left(line, k, &mut plan, &terms);
+        }
+        if let Some(beyond) = beyond {
+            inflow_from_right(line, k, &mut plan, beyond);
+        }
         Ok((operator, plan))
     }
 }
@@ -240,30 +254,4 @@ fn next(plan: &mut Plan, planes: usize, terms: &[(usize, Matrix)]) -> usize {
     let to = plan.slot(planes);
     plan.combine(to, terms);
     to
-}
-
-/// The inflow from the separators on both sides. From the left it is what makes the first p results the separator:
-/// head_left z = x − u + b x(right), of the first p rows; the others have no more than their halo.
-fn finish(
-    line: &Line,
-    k: usize,
-    plan: &mut Plan,
-    head: usize,
-    beyond: Option<usize>,
-) -> Result<(), String> {
-    if line.left_of(k).is_some() {
-        let p = line.half_band();
-        let one = Matrix::identity(p);
-        let mut terms = vec![(head, one.clone()), (HEAD, one.negated())];
-        if let Some(beyond) = beyond {
-            terms.push((beyond, line.port(k).coupling().b));
-        }
-        let inverse = near(&line.port(k).head_left, p).inverse()?;
-        let inflow = |(slot, matrix): &(usize, Matrix)| (*slot, inverse.times(matrix));
-        inflow_from_left(line, k, plan, &terms.iter().map(inflow).collect::<Vec<_>>());
-    }
-    if let Some(beyond) = beyond {
-        inflow_from_right(line, k, plan, beyond);
-    }
-    Ok(())
 }

@@ -104,7 +104,6 @@ impl Plan {
         Self { widths: ends.widths().to_vec(), steps: Vec::new() }
     }
 
-    /// A new slot of `width` planes.
     pub(super) fn slot(&mut self, width: usize) -> usize {
         self.widths.push(width);
         self.widths.len() - 1
@@ -113,7 +112,7 @@ impl Plan {
     /// Slot `to` = Σ matrix × slot; slots without planes are left out.
     pub(super) fn combine(&mut self, to: usize, terms: &[(usize, Matrix)]) {
         for (from, matrix) in terms {
-            let shape = [matrix.rows(), matrix.columns()];
+            let shape = [matrix.rows, matrix.columns];
             assert_eq!(shape, [self.widths[to], self.widths[*from]], "a term of slot {to}");
         }
         let terms = terms.iter().filter(|(from, _)| self.widths[*from] > 0);

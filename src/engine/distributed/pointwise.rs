@@ -47,10 +47,8 @@ pub(crate) struct Parts {
 
 impl Parts {
     pub(crate) fn of(sweep: &Sweep) -> Self {
-        let after = |slot: Option<usize>| slot.map_or(0, |slot| slot + 1);
         let operations = &sweep.operations;
-        let read = after(operations.iter().filter_map(read_slot).max());
-        let written = after(operations.iter().filter_map(written_slot).max());
+        let (read, written) = (sweep.fields_read(), sweep.fields_written());
         let mut results = HashMap::new();
         let mut batches = Vec::new();
         let ops = sweep.operators();
@@ -100,22 +98,6 @@ impl Parts {
             }
         }
         Self { batches, last: builder.build(), read, written, results: results.len() }
-    }
-}
-
-fn read_slot(operation: &Operation) -> Option<usize> {
-    match operation {
-        Operation::Read { slot, .. } => Some(*slot),
-        _ => None,
-    }
-}
-
-fn written_slot(operation: &Operation) -> Option<usize> {
-    match operation {
-        Operation::Previous { slot, .. }
-        | Operation::Add { slot, .. }
-        | Operation::Store { slot, .. } => Some(*slot),
-        _ => None,
     }
 }
 

@@ -1,12 +1,10 @@
 //! The system of the separators that `pcr` reduces: one row a block.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::Hash;
 use std::ptr::from_ref;
 use std::rc::Rc;
 
-use super::block::Line;
+use super::block::{Line, once};
 use super::matrix::Matrix;
 use super::pcr::Phase;
 use super::two_port::Coupling;
@@ -61,18 +59,6 @@ pub(super) fn separators(line: &Line) -> Result<Vec<Rc<Row>>, String> {
     let blocks = 0..line.blocks();
     let port = |k: usize| from_ref(line.port(k));
     blocks.map(|k| once(&mut known, (line.left_of(k).map(port), port(k)), || row(k))).collect()
-}
-
-/// The row that is `known` to be made of this, else the one that `make` makes.
-fn once<K: Eq + Hash>(
-    known: &mut HashMap<K, Rc<Row>>,
-    of: K,
-    make: impl FnOnce() -> Result<Row, String>,
-) -> Result<Rc<Row>, String> {
-    Ok(match known.entry(of) {
-        Entry::Occupied(known) => known.get().clone(),
-        Entry::Vacant(new) => new.insert(Rc::new(make()?)).clone(),
-    })
 }
 
 /// What couples row k to the row of `peer`; both sides where a subsystem has two rows.
@@ -131,7 +117,7 @@ fn eliminated([left, row, right]: [&Row; 3], alone: bool) -> Result<Row, String>
     if alone {
         let factor = row.lower.plus(&row.upper).times(&from_left);
         let other = left.lower.plus(&left.upper);
-        let nothing = Matrix::zeros(row.lower.rows(), row.lower.columns());
+        let nothing = Matrix::zeros(row.lower.rows, row.lower.columns);
         let diagonal = row.diagonal.minus(&factor.times(&other));
         return Ok(Row { lower: nothing.clone(), diagonal, upper: nothing });
     }

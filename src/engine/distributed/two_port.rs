@@ -68,11 +68,9 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// # Errors
-    /// A sentence where the block has no solution behind the others.
     pub(super) fn new(block: &Coupling, reflected: &Matrix) -> Result<Self, String> {
         let Coupling { a, b, c, d } = block;
-        let head = Matrix::identity(a.rows()).plus(&a.times(reflected)).inverse()?;
+        let head = Matrix::identity(a.rows).plus(&a.times(reflected)).inverse()?;
         let of_head = c.times(reflected).times(&head);
         let through = of_head.times(a).minus(c);
         let reflected = of_head.times(b).minus(d);
@@ -81,8 +79,6 @@ impl Taken {
 }
 
 impl TwoPort {
-    /// # Errors
-    /// A sentence where A has no pivot in the block.
     pub(super) fn new(operator: &LineOperator, shape: Shape) -> Result<Self, String> {
         let n = shape.points;
         let p = operator.matrix.half_band();

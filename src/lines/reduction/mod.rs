@@ -13,17 +13,13 @@
 
 mod banded;
 mod cyclic;
-mod near_toeplitz;
 mod parallel;
 mod sorted;
 
 use super::{BandedMatrix, Border, CyclicReduction, NearToeplitz};
 use crate::real::Real;
 use banded::Banded;
-use cyclic::Cyclic;
-use near_toeplitz::Classes;
-use parallel::Parallel;
-use sorted::{Direct, Stepwise};
+use sorted::Direct;
 
 /// What keeps solvers of three diagonals from solving five, as the end of a sentence.
 pub const TRIDIAGONAL_ONLY: &str = "is for tridiagonal operators, and this one is pentadiagonal";
@@ -82,12 +78,13 @@ pub struct Reduced<T> {
 
 #[derive(Clone, Debug)]
 enum Core<T> {
-    Cyclic(Cyclic<T>),
-    Parallel(Parallel<T>),
+    /// The rows (a, b, c) of a tridiagonal matrix, as for `Parallel`.
+    Cyclic(Vec<[T; 3]>),
+    Parallel(Vec<[T; 3]>),
     Banded(Banded<T>),
-    NearToeplitz(Classes<T>),
+    NearToeplitz(NearToeplitz<T>),
     SortedDirect(Direct<T>),
-    SortedStepwise(Stepwise<T>),
+    SortedStepwise(CyclicReduction<T>),
 }
 
 impl<T: Real> Reduced<T> {
@@ -98,14 +95,22 @@ impl<T: Real> Reduced<T> {
     pub fn new(matrix: &BandedMatrix, reduction: Reduction, tolerance: f64) -> Self {
         let Border { core, unknowns, correction, head, tail, .. } = Border::new(matrix, tolerance);
         let rounded = |table: Vec<Vec<f64>>| table.iter().map(|row| all(row)).collect();
+        let row = |m| [-1, 0, 1].map(|d| T::of(core.entry(m, d)));
+        let rows = || (0..core.len()).map(row).collect();
+        let levels = || CyclicReduction::new(&core);
         Self {
             core: match reduction {
-                Reduction::Cyclic => Core::Cyclic(Cyclic::new(&core)),
-                Reduction::Parallel => Core::Parallel(Parallel::new(&core)),
+                Reduction::Cyclic => Core::Cyclic(rows()),
+                Reduction::Parallel => Core::Parallel(rows()),
                 Reduction::Banded => Core::Banded(Banded::new(&core, tolerance)),
-                Reduction::NearToeplitz => Core::NearToeplitz(Classes::new(&core)),
+                Reduction::NearToeplitz => {
+                    let classes = NearToeplitz::new(&levels());
+                    let classes =
+                        classes.unwrap_or_else(|| panic!("the matrix is not near-Toeplitz"));
+                    Core::NearToeplitz(classes.rounded())
+                }
                 Reduction::SortedDirect => Core::SortedDirect(Direct::new(&core)),
-                Reduction::SortedStepwise => Core::SortedStepwise(Stepwise::new(&core)),
+                Reduction::SortedStepwise => Core::SortedStepwise(levels().rounded()),
             },
             rows: core.len(),
             unknowns: rounded(unknowns),
@@ -119,8 +124,9 @@ impl<T: Real> Reduced<T> {
     pub fn room(&self, lanes: usize) -> usize {
         let n = self.rows;
         match &self.core {
-            Core::Cyclic(_) => Cyclic::<T>::room(n, lanes),
-            Core::Parallel(_) => Parallel::<T>::room(n, lanes),
+            // For a copy of the matrix; for the next level of the data, and for two of the matrix.
+            Core::Cyclic(_) => (3 * n).div_ceil(lanes),
+            Core::Parallel(_) => n + (6 * n).div_ceil(lanes),
             Core::NearToeplitz(_) => 0,
             Core::Banded(_) | Core::SortedDirect(_) | Core::SortedStepwise(_) => n,
         }
@@ -135,12 +141,12 @@ impl<T: Real> Reduced<T> {
         assert_eq!(x.len(), self.rows + self.unknowns.len(), "rows of the system");
         let (y, last) = x.split_at_mut(self.rows);
         match &self.core {
-            Core::Cyclic(core) => core.solve(y, room),
-            Core::Parallel(core) => core.solve(y, room),
+            Core::Cyclic(rows) => cyclic::solve(rows, y, room),
+            Core::Parallel(rows) => parallel::solve(rows, y, room),
             Core::Banded(core) => core.solve(y, room),
             Core::NearToeplitz(core) => core.solve(y),
             Core::SortedDirect(core) => core.solve(y, room),
-            Core::SortedStepwise(core) => core.solve(y, room),
+            Core::SortedStepwise(levels) => sorted::stepwise(levels, y, room),
         }
         if !last.is_empty() {
             self.close(y, last);
@@ -176,7 +182,7 @@ fn all<T: Real>(numbers: &[f64]) -> Vec<T> {
 
 /// a − k b, for every line.
 #[inline(always)]
-fn less<T: Real, const W: usize>(mut a: [T; W], k: T, b: [T; W]) -> [T; W] {
+pub(super) fn less<T: Real, const W: usize>(mut a: [T; W], k: T, b: [T; W]) -> [T; W] {
     for line in 0..W {
         a[line] -= k * b[line];
     }
@@ -185,7 +191,7 @@ fn less<T: Real, const W: usize>(mut a: [T; W], k: T, b: [T; W]) -> [T; W] {
 
 /// k a, for every line.
 #[inline(always)]
-fn times<T: Real, const W: usize>(k: T, mut a: [T; W]) -> [T; W] {
+pub(super) fn times<T: Real, const W: usize>(k: T, mut a: [T; W]) -> [T; W] {
     for line in 0..W {
         a[line] = k * a[line];
     }

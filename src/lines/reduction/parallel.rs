@@ -1,63 +1,48 @@
-//! Parallel cyclic reduction, the coefficients reduced with the data.
+//! Parallel cyclic reduction of an open tridiagonal matrix of rows (a, b, c), the coefficients reduced with the data.
 
-use super::cyclic::rows_of;
 use super::{less, times};
-use crate::lines::BandedMatrix;
 use crate::real::Real;
 
-/// The rows (a, b, c) of an open tridiagonal matrix.
-#[derive(Clone, Debug)]
-pub(super) struct Parallel<T> {
-    rows: Vec<[T; 3]>,
-}
-
-impl<T: Real> Parallel<T> {
-    pub(super) fn new(matrix: &BandedMatrix) -> Self {
-        Self { rows: rows_of(matrix) }
-    }
-
-    /// Rows of `lanes` numbers for the next level of the data, and for two of the matrix.
-    pub(super) fn room(rows: usize, lanes: usize) -> usize {
-        rows + (6 * rows).div_ceil(lanes)
-    }
-
-    /// Srinath 2015, §1.4.3: at stride s = 1, 2, 4, ... every row loses its neighbours s away, by eq. 1.7 to 1.12, until there
-    /// are none.
-    #[inline(always)]
-    pub(super) fn solve<const W: usize>(&self, d: &mut [[T; W]], room: &mut [[T; W]]) {
-        let n = d.len();
-        let (next, matrix) = room.split_at_mut(n);
-        let matrix = &mut matrix.as_flattened_mut().as_chunks_mut::<3>().0[..2 * n];
-        let (rows, next_rows) = matrix.split_at_mut(n);
-        rows.copy_from_slice(&self.rows);
-        let mut s = 1;
-        while s < n {
-            for i in 0..n {
-                let [a, mut b, c] = rows[i];
-                let (mut sum, mut ends) = (d[i], [T::ZERO; 2]);
-                if i >= s {
-                    let below = rows[i - s];
-                    let k1 = a / below[1];
-                    ends[0] = -(below[0] * k1);
-                    b -= below[2] * k1;
-                    sum = less(sum, k1, d[i - s]);
-                }
-                if i + s < n {
-                    let above = rows[i + s];
-                    let k2 = c / above[1];
-                    ends[1] = -(above[2] * k2);
-                    b -= above[0] * k2;
-                    sum = less(sum, k2, d[i + s]);
-                }
-                next[i] = sum;
-                next_rows[i] = [ends[0], b, ends[1]];
-            }
-            d.copy_from_slice(&next[..n]);
-            rows.copy_from_slice(next_rows);
-            s *= 2;
-        }
+/// Srinath 2015, §1.4.3: at stride s = 1, 2, 4, ... every row loses its neighbours s away, by eq. 1.7 to 1.12, until there
+/// are none.
+#[inline(always)]
+pub(super) fn solve<T: Real, const W: usize>(
+    matrix: &[[T; 3]],
+    d: &mut [[T; W]],
+    room: &mut [[T; W]],
+) {
+    let n = d.len();
+    let (next, rows) = room.split_at_mut(n);
+    let rows = &mut rows.as_flattened_mut().as_chunks_mut::<3>().0[..2 * n];
+    let (rows, next_rows) = rows.split_at_mut(n);
+    rows.copy_from_slice(matrix);
+    let mut s = 1;
+    while s < n {
         for i in 0..n {
-            d[i] = times(T::of(1.0) / rows[i][1], d[i]);
+            let [a, mut b, c] = rows[i];
+            let (mut sum, mut ends) = (d[i], [T::ZERO; 2]);
+            if i >= s {
+                let below = rows[i - s];
+                let k1 = a / below[1];
+                ends[0] = -(below[0] * k1);
+                b -= below[2] * k1;
+                sum = less(sum, k1, d[i - s]);
+            }
+            if i + s < n {
+                let above = rows[i + s];
+                let k2 = c / above[1];
+                ends[1] = -(above[2] * k2);
+                b -= above[0] * k2;
+                sum = less(sum, k2, d[i + s]);
+            }
+            next[i] = sum;
+            next_rows[i] = [ends[0], b, ends[1]];
         }
+        d.copy_from_slice(&next[..n]);
+        rows.copy_from_slice(next_rows);
+        s *= 2;
+    }
+    for i in 0..n {
+        d[i] = times(T::of(1.0) / rows[i][1], d[i]);
     }
 }

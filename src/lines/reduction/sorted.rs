@@ -1,34 +1,14 @@
 //! Cyclic reduction of rows that are sorted, so that those that are read together stand together (Esfahanian et al. 2014, section
 //! 2): of every level the even rows, which are done with until the way back, and the odd ones, which go on.
 
-use super::near_toeplitz::rounded;
 use super::{less, times};
 use crate::lines::{BandedMatrix, CyclicReduction};
 use crate::real::Real;
 
-/// The coefficients of [`CyclicReduction`].
-#[derive(Clone, Debug)]
-struct Levels<T> {
-    /// [k1, k2] of rows 1, 3, 5, ... of every level.
-    forward: Vec<Vec<[T; 2]>>,
-    /// [1 / b, a / b, c / b] of rows 0, 2, 4, ... of every level.
-    backward: Vec<Vec<[T; 3]>>,
-    last: T,
-}
-
-impl<T: Real> Levels<T> {
-    fn new(matrix: &BandedMatrix) -> Self {
-        let CyclicReduction { levels, last } = CyclicReduction::new(matrix);
-        let (forward, backward): (Vec<_>, Vec<_>) =
-            levels.into_iter().map(|level| (level.forward, level.backward)).unzip();
-        Self { forward: rounded(&forward), backward: rounded(&backward), last: T::of(last) }
-    }
-}
-
 /// All rows sorted once: the even rows of level 0, of level 1, ..., and the one that is left.
 #[derive(Clone, Debug)]
 pub(super) struct Direct<T> {
-    levels: Levels<T>,
+    reduction: CyclicReduction<T>,
     /// Where row i stands.
     places: Vec<usize>,
 }
@@ -41,19 +21,20 @@ impl<T: Real> Direct<T> {
             let level = (i + 1).trailing_zeros();
             n - (n >> level) + ((i + 1) >> (level + 1))
         };
-        Self { levels: Levels::new(matrix), places: (0..n).map(place).collect() }
+        let reduction = CyclicReduction::new(matrix).rounded();
+        Self { reduction, places: (0..n).map(place).collect() }
     }
 
     #[inline(always)]
     pub(super) fn solve<const W: usize>(&self, d: &mut [[T; W]], sorted: &mut [[T; W]]) {
         let (n, places) = (d.len(), &self.places[..]);
-        let Levels { forward, backward, last } = &self.levels;
+        let CyclicReduction { levels, last } = &self.reduction;
         for i in 0..n {
             sorted[places[i]] = d[i];
         }
-        for (level, rows) in forward.iter().enumerate() {
+        for (level, rows) in levels.iter().enumerate() {
             let (count, evens) = (n >> level, n - (n >> level));
-            for (u, &[k1, k2]) in rows.iter().enumerate() {
+            for (u, &[k1, k2]) in rows.forward.iter().enumerate() {
                 let place = places[((2 * u + 2) << level) - 1];
                 let mut sum = less(sorted[place], k1, sorted[evens + u]);
                 if 2 * u + 2 < count {
@@ -63,9 +44,9 @@ impl<T: Real> Direct<T> {
             }
         }
         sorted[n - 1] = times(*last, sorted[n - 1]);
-        for (level, rows) in backward.iter().enumerate().rev() {
+        for (level, rows) in levels.iter().enumerate().rev() {
             let (count, evens) = (n >> level, n - (n >> level));
-            for (u, &[inverse, a, c]) in rows.iter().enumerate() {
+            for (u, &[inverse, a, c]) in rows.backward.iter().enumerate() {
                 let mut x = times(inverse, sorted[evens + u]);
                 if u > 0 {
                     x = less(x, a, sorted[places[((2 * u) << level) - 1]]);
@@ -83,49 +64,43 @@ impl<T: Real> Direct<T> {
 }
 
 /// Every level sorted for the next: its odd rows become an array of their own, and go back between the even ones.
-#[derive(Clone, Debug)]
-pub(super) struct Stepwise<T>(Levels<T>);
-
-impl<T: Real> Stepwise<T> {
-    pub(super) fn new(matrix: &BandedMatrix) -> Self {
-        Self(Levels::new(matrix))
+#[inline(always)]
+pub(super) fn stepwise<T: Real, const W: usize>(
+    CyclicReduction { levels, last }: &CyclicReduction<T>,
+    d: &mut [[T; W]],
+    room: &mut [[T; W]],
+) {
+    let n = d.len();
+    // Level l > 0 has n / 2ˡ rows from place n − n / 2ˡ⁻¹ of the room on: n / 2 + n / 4 + ... of it, less than n.
+    let start = |level: usize| n - (n >> (level - 1));
+    for (level, rows) in levels.iter().enumerate() {
+        let count = n >> level;
+        let (from, to) = level_and_next(d, room, (level, count), start);
+        for (u, &[k1, k2]) in rows.forward.iter().enumerate() {
+            let mut sum = less(from[2 * u + 1], k1, from[2 * u]);
+            if 2 * u + 2 < count {
+                sum = less(sum, k2, from[2 * u + 2]);
+            }
+            to[u] = sum;
+        }
     }
-
-    #[inline(always)]
-    pub(super) fn solve<const W: usize>(&self, d: &mut [[T; W]], room: &mut [[T; W]]) {
-        let Levels { forward, backward, last } = &self.0;
-        let n = d.len();
-        // Level l > 0 has n / 2ˡ rows from place n − n / 2ˡ⁻¹ of the room on: n / 2 + n / 4 + ... of it, less than n.
-        let start = |level: usize| n - (n >> (level - 1));
-        for (level, rows) in forward.iter().enumerate() {
-            let count = n >> level;
-            let (from, to) = level_and_next(d, room, (level, count), start);
-            for (u, &[k1, k2]) in rows.iter().enumerate() {
-                let mut sum = less(from[2 * u + 1], k1, from[2 * u]);
-                if 2 * u + 2 < count {
-                    sum = less(sum, k2, from[2 * u + 2]);
-                }
-                to[u] = sum;
+    match levels.len() {
+        0 => d[0] = times(*last, d[0]),
+        levels => room[start(levels)] = times(*last, room[start(levels)]),
+    }
+    for (level, rows) in levels.iter().enumerate().rev() {
+        let count = n >> level;
+        let (to, from) = level_and_next(d, room, (level, count), start);
+        for (u, &[inverse, a, c]) in rows.backward.iter().enumerate() {
+            let mut x = times(inverse, to[2 * u]);
+            if u > 0 {
+                x = less(x, a, from[u - 1]);
             }
-        }
-        match forward.len() {
-            0 => d[0] = times(*last, d[0]),
-            levels => room[start(levels)] = times(*last, room[start(levels)]),
-        }
-        for (level, rows) in backward.iter().enumerate().rev() {
-            let count = n >> level;
-            let (to, from) = level_and_next(d, room, (level, count), start);
-            for (u, &[inverse, a, c]) in rows.iter().enumerate() {
-                let mut x = times(inverse, to[2 * u]);
-                if u > 0 {
-                    x = less(x, a, from[u - 1]);
-                }
-                if 2 * u + 1 < count {
-                    x = less(x, c, from[u]);
-                    to[2 * u + 1] = from[u];
-                }
-                to[2 * u] = x;
+            if 2 * u + 1 < count {
+                x = less(x, c, from[u]);
+                to[2 * u + 1] = from[u];
             }
+            to[2 * u] = x;
         }
     }
 }
