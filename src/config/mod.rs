@@ -82,6 +82,19 @@ impl Config {
         self.problem().grid()
     }
 
+    /// The exact solution of what the case's flow shows, at every point; NaN where there is none, nothing for scalars.
+    pub(crate) fn exact_solution(&self, time: f64) -> Vec<f64> {
+        let (domain, active) = (&self.grid.domain, self.grid.points.map(|n| n > 1));
+        let grid = self.grid();
+        let Some(flow) = self.case.flow() else { return Vec::new() };
+        let at = |point: usize| {
+            let x = grid.coordinates(grid.index(point));
+            let point = flow.exact(&self.gas, domain, active, x, time)?;
+            Some(point.mass_and_momentum()[flow.shown()])
+        };
+        (0..grid.len()).map(|point| at(point).unwrap_or(f64::NAN)).collect()
+    }
+
     /// See [`Problem::is_of_case`].
     pub fn is_of_case(&self) -> bool {
         self.problem().is_of_case()

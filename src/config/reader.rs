@@ -53,6 +53,7 @@ impl Refusal {
                 }
                 let found = match value {
                     Value::String(word) => format!("unknown{}", hint(word, &names)),
+                    Value::Array(_) => "unknown".to_owned(),
                     _ => format!("found {kind}, must be a string"),
                 };
                 format!("{found}\n{}", listed("allowed: ", &names))

@@ -10,7 +10,6 @@ mod shared;
 mod solve;
 
 pub use options::ConvergeOptions;
-pub(crate) use solve::exact;
 
 use std::path::PathBuf;
 

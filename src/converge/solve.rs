@@ -86,7 +86,7 @@ fn odd_part(
     end: f64,
 ) -> Solved {
     let odd: Vec<f64> = one.values.iter().zip(&other.values).map(|(a, b)| 0.5 * (a - b)).collect();
-    let exact = [config, opposite].map(|config| exact(config, end));
+    let exact = [config, opposite].map(|config| config.exact_solution(end));
     let errors = odd.iter().enumerate().map(|(at, odd)| odd - 0.5 * (exact[0][at] - exact[1][at]));
     let [[start, density], [other_start, other_density]] = [&one.density, &other.density];
     let even = (0..density.len())
@@ -103,19 +103,6 @@ fn odd_part(
         floor,
         ..one
     }
-}
-
-/// The exact solution of what is compared, at every point.
-pub(crate) fn exact(config: &Config, time: f64) -> Vec<f64> {
-    let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
-    let grid = config.grid();
-    let Some(flow) = config.case.flow() else { return Vec::new() };
-    let at = |point: usize| {
-        let x = grid.coordinates(grid.index(point));
-        let point = flow.exact(&config.gas, domain, active, x, time)?;
-        Some(point.mass_and_momentum()[flow.shown()])
-    };
-    (0..grid.len()).map(|point| at(point).unwrap_or(f64::NAN)).collect()
 }
 
 /// (root mean square, maximum); what is no number makes both of them none.

@@ -91,9 +91,13 @@ impl SweepContext<'_> {
 impl SweepContext<'_> {
     /// The quantity at `slot` of those before the gradients.
     fn quantity(&self, slot: usize) -> Value {
-        self.quantities[slot].unwrap_or_else(|| match self.s.read(slot) {
-            across if slot == read::U + self.j => self.s.odd(across),
-            field => field,
+        self.quantities[slot].unwrap_or_else(|| {
+            let is_read = matches!(self.gradients, CrossGradients::Read);
+            assert!(is_read, "quantity {slot} is formed");
+            match self.s.read(slot) {
+                across if slot == read::U + self.j => self.s.odd(across),
+                field => field,
+            }
         })
     }
 

@@ -6,7 +6,6 @@ use super::check::{Check, Fall, distance, float, worse};
 use super::setup::{Setup, compact6, hale64, spacing};
 use super::waves::Symbols;
 use crate::config::Config;
-use crate::converge::exact;
 use crate::error::Result;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -93,7 +92,7 @@ pub(super) fn odd_error(setup: &Setup, config: &Config, end: f64) -> Result<f64>
 fn at_end(setup: &Setup, config: &Config, end: f64) -> Result<(Vec<f64>, Vec<f64>)> {
     let mut run = setup.start(config)?;
     run.advance(end)?;
-    Ok((run.state()?.swap_remove(config.case.shown()), exact(config, end)))
+    Ok((run.state()?.swap_remove(config.case.shown()), config.exact_solution(end)))
 }
 
 /// A vortex in a stream. Its spectrum k⁷ exp(−k²/2) of the sixth-order error has its middle at k² = 7.
