@@ -23,6 +23,11 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// Values of a field.
+    pub(super) fn values(&self) -> usize {
+        self.points.iter().product()
+    }
+
     /// The lines that the sweep goes along.
     pub(super) fn lines(&self) -> Lines {
         Lines::along(self.axis, self.points)

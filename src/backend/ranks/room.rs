@@ -1,6 +1,7 @@
 //! The arrays that sweeps along split axes work in. Sweeps of one rank use them one after another, so that a rank takes as much
 //! as the one that needs most.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::coupled::layouts;
@@ -104,7 +105,8 @@ impl Needed {
 pub(super) struct Room {
     /// Those of sweeps along each axis, for one sweep at a time.
     pub(super) planes: [Mutex<Planes>; 3],
-    pub(super) whole_lines: Mutex<WholeLines>,
+    /// Of fields of so many values.
+    pub(super) whole_lines: Mutex<BTreeMap<usize, WholeLines>>,
 }
 
 /// Those for the planes of every stage of the sweeps along an axis.
@@ -149,7 +151,9 @@ impl Room {
                 known[stage] = len;
             }
         }
-        let WholeLines { products, results, travel, buffer } = &mut *locked(&self.whole_lines);
+        let mut whole_lines = locked(&self.whole_lines);
+        let own = whole_lines.entry(field).or_default();
+        let WholeLines { products, results, travel, buffer } = own;
         for (fields, count) in [(products, needed.products), (results, needed.results)] {
             while fields.len() < count {
                 fields.push(ranks.inner.zeros(field)?);

@@ -12,6 +12,8 @@ use crate::grid::Axis;
 /// A sweep ready to run with its lines made whole.
 pub(super) struct Transposed {
     axis: usize,
+    /// Values of a field.
+    field: usize,
     read: usize,
     written: usize,
     results: usize,
@@ -49,10 +51,12 @@ impl Transposed {
     ) -> Result<Self> {
         let parts = Parts::of(sweep);
         let Place { axis, block, .. } = *place;
-        ranks.room.grow(ranks, &Needed::of_whole_lines(&parts, place), block.iter().product())?;
+        let field = block.iter().product();
+        ranks.room.grow(ranks, &Needed::of_whole_lines(&parts, place), field)?;
         let transfer = |batch: &Batch| Transfer::new(ranks, place, batch, operators);
         Ok(Self {
             axis: axis.index(),
+            field,
             read: parts.read,
             written: parts.written,
             results: parts.results,
@@ -68,7 +72,9 @@ impl Transposed {
         write: &mut [&mut Field],
         weights: Weights,
     ) {
-        let WholeLines { products, results, travel, .. } = &mut *locked(&ranks.room.whole_lines);
+        let mut whole_lines = locked(&ranks.room.whole_lines);
+        let own = whole_lines.entry(self.field).or_default();
+        let WholeLines { products, results, travel, .. } = own;
         let results = &mut results[..self.results];
         let read = &read[..self.read];
         for transfer in &self.transfers {

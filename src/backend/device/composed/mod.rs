@@ -61,8 +61,7 @@ impl Composed {
         let stages = task.sweep.stages();
         let stage = |(at, applied): (usize, &Vec<_>)| builder.stage(at, applied);
         let stages = stages.iter().enumerate().map(stage).collect::<Result<_>>()?;
-        let room =
-            task.workspace.values.take(builder.places.count, task.points.iter().product())?;
+        let room = task.workspace.values.take(builder.places.count, task.values())?;
         let (last, precision) = (builder.last()?, task.workspace.precision);
         Ok(Self { stages, last, room, precision })
     }
@@ -154,7 +153,7 @@ impl Builder<'_> {
             let near = reach.max().filter(|_| number == 0);
             let near = near.and_then(|reach| self.task.lines().near_ends(reach));
             at_ends = near.map(|near| kernel(&near)).transpose()?;
-            products = Some(kernel(&Visit::all(workspace.len))?);
+            products = Some(kernel(&Visit::all(self.task.values()))?);
         }
         let layout = Layout::of_ends(ends.iter().copied());
         let mut applications = Vec::new();
@@ -194,7 +193,7 @@ impl Builder<'_> {
 
     /// Everything that the sweep stores and adds.
     fn last(&self) -> Result<Option<Pointwise>> {
-        let Task { workspace, sweep, .. } = self.task;
+        let Task { sweep, .. } = self.task;
         let results = &self.places.results;
         // An operator may have written its result where it is stored.
         let is_direct = |value: Value| {
@@ -234,7 +233,7 @@ impl Builder<'_> {
             stores.push(format!("w{at}[at] = s{at};"));
         }
         let written: Vec<Place> = slots.into_iter().map(Place::Written).collect();
-        let visit = Visit::all(workspace.len);
+        let visit = Visit::all(self.task.values());
         forming.kernel(&visit, "sum of all terms", &written, &stores).map(Some)
     }
 }
