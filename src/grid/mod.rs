@@ -159,6 +159,13 @@ impl Grid {
         (0..3).map(|a| self.weight_along(a, index[a])).product::<f64>() * jacobian
     }
 
+    /// The weights of the points along axis `a` in an average along it.
+    pub fn shares_along(&self, a: usize) -> Vec<f64> {
+        let weights = (0..self.points[a]).map(|i| self.weight_along(a, i));
+        let sum: f64 = weights.clone().sum();
+        weights.map(|weight| weight / sum).collect()
+    }
+
     /// The position of the point (i, j, k) in the plane of the first two axes.
     pub fn in_plane(&self, [i, j, _]: [usize; 3]) -> usize {
         i + self.points[0] * j

@@ -53,13 +53,14 @@ impl Body {
             return Ok(());
         }
         let fields = host_values(backend, flow(start))?;
-        let mut sums = [0.0; 4];
+        let (mut sums, shares) = ([0.0; 4], grid.shares_along(2));
         let last = |at: &usize| block.index(*at)[1] + 1 == grid.points[1];
         for at in (0..block.len()).filter(last) {
             let state = std::array::from_fn(|k| fields[k].at(at));
             let [u, v, _, p, _] = self.primitives(state);
+            let share = shares[block.index(at)[2]];
             let values = [u, v, p + self.base.pressure, 1.0];
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += share * value);
         }
         backend.comm().sum(&mut sums);
         self.far = [0, 1, 2].map(|k| sums[k] / sums[3]);
@@ -127,7 +128,7 @@ impl Body {
     ) -> Result<Vec<f64>> {
         let gradients = gradients.iter().map(|field| &**field);
         let fields = host_values(backend, flow(u).into_iter().chain(gradients))?;
-        let mut all = vec![0.0; 4 * grid.points[0]];
+        let (mut all, shares) = (vec![0.0; 4 * grid.points[0]], grid.shares_along(2));
         for at in 0..block.len() {
             let index = block.index(at);
             if index[1] > 0 {
@@ -135,8 +136,9 @@ impl Body {
             }
             let values = std::array::from_fn(|k| fields[k].at(at));
             let parts = self.traction(grid, index, values);
+            let share = shares[index[2]];
             let own = &mut all[4 * index[0]..4 * index[0] + 4];
-            own.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / grid.points[2] as f64);
+            own.iter_mut().zip(parts).for_each(|(sum, part)| *sum += share * part);
         }
         backend.comm().sum(&mut all);
         Ok(all)

@@ -2,11 +2,13 @@
 //!
 //! Operators are closed by one-sided rows there. The gas has the wall's velocity, and its temperature or the heat that flows: they
 //! are imposed on the state after every stage, and the density follows from the conservation of mass. Where two walls meet, that
-//! across the later axis holds, but nothing goes through either. Velocity may jump there, which no derivative of the mass flux sees
+//! across the later axis holds, but nothing goes through either: of a wall across z that moves, the component along a curved one is left. Velocity may jump there, which no derivative of the mass flux sees
 //! well, so that the pressure is the mean of those to which it goes on along both walls without a gradient.
 
+use std::sync::Arc;
+
 use super::base_state::BaseState;
-use super::discretisation::Discretisation;
+use super::discretisation::{Discretisation, Part};
 use super::formulas::{Primitives, whole};
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Prepared};
@@ -14,7 +16,7 @@ use crate::boundary::{Face, Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
 use crate::gas::Gas;
-use crate::grid::{Axis, Block, Grid};
+use crate::grid::{Axis, Block, Grid, Plane};
 
 /// Points next to a wall, along a line, whose values go on to the wall.
 pub(super) const INSIDE: usize = Wall::POINTS - 1;
@@ -40,10 +42,32 @@ const READ: usize = conserved::COUNT * INSIDE;
 /// The faces that bound this rank's block, and the edges where walls meet.
 #[derive(Default)]
 pub(super) struct Walls {
-    faces: Vec<(Face, Prepared)>,
-    /// Curved walls that move along themselves: what turns the velocity, and their direction.
-    curved: Vec<(Prepared, [Field; 2])>,
-    edges: Vec<Prepared>,
+    /// With what turns the velocity of a curved wall that moves along itself.
+    faces: Vec<(Face, Prepared, Option<OnLines>)>,
+    /// With what leaves the velocity along a curved wall.
+    edges: Vec<(Option<OnLines>, Prepared)>,
+}
+
+/// A formula of the state on a curved wall, and the direction of the lines there, which follows the state.
+struct OnLines {
+    formula: Prepared,
+    direction: [Field; 2],
+}
+
+impl OnLines {
+    /// `formula` on a part of a wall across axis `a`.
+    fn new(part: &Part<'_>, plane: &Plane, a: usize, formula: PointFormula) -> Result<Self> {
+        let component =
+            |k: usize| part.field(|index| plane.direction(part.on.grid.in_plane(index), 1 - a)[k]);
+        let direction = [component(0)?, component(1)?];
+        Ok(Self { formula: part.prepare(formula, &[], direction.len())?, direction })
+    }
+
+    fn apply(&mut self, backend: &dyn Backend, u: &mut [&mut Field; conserved::COUNT]) {
+        let all = u.iter_mut().map(|field| &mut **field).chain(&mut self.direction);
+        let mut all: [&mut Field; conserved::COUNT + 2] = exactly(all);
+        backend.map_part(&self.formula, &mut all, &[]);
+    }
 }
 
 /// One end of the lines along an axis.
@@ -110,24 +134,29 @@ impl Walls {
                         (PointFormula::map(formula), end.fields_inside(conserved::COUNT).collect())
                     }
                 };
-                walls.faces.push((face, part.prepare(formula, &reads, 0)?));
-                let Some(wall) = face.wall() else { continue };
-                if let Some(plane) = grid.plane.as_ref().filter(|_| a < 2)
-                    && wall.velocity[1 - a] != 0.0
-                {
-                    let turn = part.prepare(PointFormula::map(Turned { along: 1 - a }), &[], 2)?;
-                    let direction = |k: usize| {
-                        part.field(|index| plane.direction(grid.in_plane(index), 1 - a)[k])
-                    };
-                    walls.curved.push((turn, [direction(0)?, direction(1)?]));
+                let plane = grid.plane.as_ref();
+                let turned = plane.filter(|_| a < 2).zip(face.wall().map(|wall| wall.velocity));
+                let turned = turned.filter(|(_, velocity)| velocity[1 - a] != 0.0);
+                let turn = |(plane, _): (&Arc<Plane>, _)| {
+                    OnLines::new(&part, plane, a, PointFormula::map(Turned { along: 1 - a }))
+                };
+                let prepared = part.prepare(formula, &reads, 0)?;
+                walls.faces.push((face, prepared, turned.map(turn).transpose()?));
+                if face.wall().is_none() {
+                    continue;
                 }
                 for other in ends.iter().filter(|other| other.axis != a) {
                     let both = [end, *other];
                     let reads = both.iter().flat_map(|it| it.fields_inside(conserved::COUNT));
                     let reads: Vec<_> = reads.collect();
-                    let formula = PointFormula::map(Edge { gas, base, across: [a, other.axis] });
                     let edge = on.part(other.of(end.face(block)));
-                    walls.edges.push(edge.prepare(formula, &reads, 0)?);
+                    // Axes are gone through in their order: `other` is not z.
+                    let curved = plane.filter(|_| a == Axis::Z.index());
+                    let along = PointFormula::map(AlongLines { base });
+                    let along = curved.map(|plane| OnLines::new(&edge, plane, other.axis, along));
+                    let across = if curved.is_some() { [a, a] } else { [a, other.axis] };
+                    let formula = PointFormula::map(Edge { gas, base, across });
+                    walls.edges.push((along.transpose()?, edge.prepare(formula, &reads, 0)?));
                 }
                 ends.push(end);
             }
@@ -141,18 +170,19 @@ impl Walls {
             return;
         }
         let mut u: [&mut Field; conserved::COUNT] = exactly(u.iter_mut().take(conserved::COUNT));
-        for (face, prepared) in &self.faces {
+        for (face, prepared, turn) in &mut self.faces {
             match face {
                 Face::Wall(wall) => backend.map_part(prepared, &mut u, &wall.velocity_at(time)),
                 _ => backend.map_part(prepared, &mut u, &[]),
             }
+            if let Some(turn) = turn {
+                turn.apply(backend, &mut u);
+            }
         }
-        for (turn, direction) in &mut self.curved {
-            let all = u.iter_mut().map(|field| &mut **field).chain(direction);
-            let mut all: [&mut Field; conserved::COUNT + 2] = exactly(all);
-            backend.map_part(turn, &mut all, &[]);
-        }
-        for prepared in &self.edges {
+        for (along, prepared) in &mut self.edges {
+            if let Some(along) = along {
+                along.apply(backend, &mut u);
+            }
             backend.map_part(prepared, &mut u, &[]);
         }
     }
@@ -257,6 +287,25 @@ impl Formula<0, 7> for Turned {
         for k in 0..2 {
             all[conserved::MOMENTUM + k] = momentum * all[conserved::COUNT + k];
         }
+        all
+    }
+}
+
+/// The state on the edge of a curved wall without the velocity through it, at the temperature that it has. The direction of the lines along
+/// the wall follows the state.
+struct AlongLines {
+    base: BaseState,
+}
+
+impl Formula<0, 7> for AlongLines {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], mut all: [N; 7], _: [N; 0]) -> [N; 7] {
+        let [rho, m_x, m_y, _, _, x, y] = all;
+        let (along, through) = (m_x * x + m_y * y, m_y * x - m_x * y);
+        all[conserved::MOMENTUM] = along * x;
+        all[conserved::MOMENTUM + 1] = along * y;
+        let lost = N::of(0.5) * through * through / whole(rho, self.base.density);
+        all[conserved::ENERGY] = all[conserved::ENERGY] - lost;
         all
     }
 }
