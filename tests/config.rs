@@ -397,7 +397,12 @@ fn what_a_case_brings_is_refused_as_if_it_were_written() {
             "boundary.y: a wall that moves along x goes through the plane of symmetry across x",
         ),
         ("channel", [16, 33, 16], &[wavy], "[forcing] is of a flow on straight lines"),
-        ("vortex-outflow", [33, 33, 1], &[wavy], "boundary.x: comes in through a straight face"),
+        (
+            "vortex-outflow",
+            [33, 33, 1],
+            &[wavy],
+            "boundary.x: is an inflow, which goes through no lines of a mapping yet",
+        ),
         (
             "taylor-green",
             [33, 33, 33],

@@ -306,7 +306,7 @@ pub(super) fn check_others(
         let why = match face {
             Face::Symmetry => "a plane of symmetry is straight, and lines here are not",
             Face::Open(Open { beyond: Beyond::Inflow(_), .. }) => {
-                "comes in through a straight face"
+                "is an inflow, which goes through no lines of a mapping yet"
             }
             _ => continue,
         };

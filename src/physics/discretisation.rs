@@ -9,7 +9,7 @@ use super::metric::{Metric, stretched};
 use super::problem::Problem;
 use super::slots::conserved;
 use super::volume::field_of;
-use crate::backend::{Backend, OnPart, Field, Prepared, Program};
+use crate::backend::{Backend, Field, OnPart, Prepared, Program};
 use crate::engine::{LineOperators, Op, PointFormula, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
@@ -64,6 +64,19 @@ impl<'a> Discretisation<'a> {
     pub(super) fn program(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
         self.backend.program(&sweep, (axis, self.grid.points, &self.operators))
+    }
+
+    /// One along `axis` of the points of planes across another, one of each rank there; derivatives are along ξ.
+    pub(super) fn program_on_planes(
+        &self,
+        axis: Axis,
+        across: Axis,
+        sweep: &Sweep,
+    ) -> Result<Program> {
+        let mut points = self.grid.points;
+        points[across.index()] = self.backend.decomposition().ranks[across.index()];
+        let sweep = mirrored(sweep, axis, &self.grid);
+        self.backend.program(&sweep, (axis, points, &self.operators))
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
@@ -128,13 +141,18 @@ pub(super) fn with_parity(s: &SweepBuilder, axis: Axis, k: usize, field: Value) 
 
 /// `sweep`, written for lines of equal spacings without planes of symmetry, as it runs along `axis` of `grid`.
 pub(super) fn on_grid<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
-    let mirrored = match grid.is_mirrored(axis) {
-        false => Cow::Borrowed(sweep),
-        true => Cow::Owned(sweep.mirrored()),
-    };
+    let mirrored = mirrored(sweep, axis, grid);
     match grid.lines[axis.index()] {
         None => mirrored,
         Some(_) => Cow::Owned(stretched(&mirrored, axis)),
+    }
+}
+
+/// `sweep`, written for lines without planes of symmetry, as it runs along `axis` of `grid`.
+fn mirrored<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
+    match grid.is_mirrored(axis) {
+        false => Cow::Borrowed(sweep),
+        true => Cow::Owned(sweep.mirrored()),
     }
 }
 

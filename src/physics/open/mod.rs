@@ -20,6 +20,8 @@
 //!   what a stream carries out with U, ∂/∂t = −U ∂/∂n, and κ = U/(U + c − u_n) makes of rate + L the rate itself: nothing comes back. To
 //!   first order in the disturbance that is its Mach number (Yoo and Im 2007; Lodato et al. 2008). U is that of the flow beyond this face
 //!   or the opposite one; where none is known, u_n, with κ = M.
+//!   Where that flow goes along the face too, with V_t, ∂/∂t = −U ∂/∂n − V_t·∇, and rate = κ (rate + L) − (1 − κ) (V_t·∇p − ρc n·(V_t·∇)u), but for the ends at which V_t
+//!   leads into the face: nothing is known there of what comes along it, and V_t is taken as 0.
 //! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
 //! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0. Of a start that comes in
@@ -32,14 +34,16 @@
 //! What is changed are the sums of rates and the state after a stage: the state before it is U − a K, so that sweeps know nothing of
 //! it. Where faces meet, each changes what those before it left; that across the later axis holds. Walls come after them.
 
+mod along;
 mod at_face;
+mod geometry;
 mod waves;
 
 pub(super) use at_face::AtFace;
 pub(super) use waves::left;
 
 use super::base_state::BaseState;
-use super::discretisation::Discretisation;
+use super::discretisation::{Discretisation, Part};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, MASS};
 use super::walls::{End, faces_here};
@@ -49,8 +53,10 @@ use crate::cases::PassiveScalar;
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::{Block, Grid};
-use waves::{ALL, BOTH, GEOMETRY, Imposed, OfStart, Waves};
+use crate::grid::{Axis, Block};
+use along::Along;
+use geometry::{GEOMETRY, across, length};
+use waves::{ALL, BOTH, Imposed, OfStart, Waves};
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
@@ -59,6 +65,8 @@ pub(super) struct OpenFaces {
     sponges: Vec<(Field, Face)>,
     /// Which waves go through.
     faces: Vec<Face>,
+    /// The lines along those that a known flow moves along.
+    along: Vec<Along>,
     /// Where the gas comes in faster than sound.
     given: Vec<GivenFace>,
 }
@@ -101,11 +109,29 @@ impl OpenFaces {
                     {
                         found.given.push(given_face(on, [a, at], stream)?);
                     }
-                    _ => found.faces.push(open_face(on, [a, at], open)?),
+                    _ => found.add(on, (axis, at), open)?,
                 }
             }
         }
         Ok(found)
+    }
+
+    /// Add a face that waves go through.
+    fn add(
+        &mut self,
+        on: &Discretisation<'_>,
+        (axis, at): (Axis, usize),
+        open: Open,
+    ) -> Result<()> {
+        let a = axis.index();
+        let known = known(on.problem, a, at);
+        let length = length(&on.grid, a, on.problem.domain.length[a]);
+        let is_known = known.is_some();
+        let waves = Waves { gas: on.problem.gas, base: on.base, open, length, is_known };
+        let part = on.part(End::new(&on.block, a, at).face(&on.block));
+        self.along.extend(Along::new((self.faces.len(), &part), (axis, waves), known)?);
+        self.faces.push(open_face(&part, [a, at], waves)?);
+        Ok(())
     }
 
     /// Take what is known beyond them from the state at the start, and make that of given faces what they ask for.
@@ -189,6 +215,9 @@ impl OpenFaces {
                 scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
             }
         }
+        for along in &mut self.along {
+            along.carry(backend, &mut self.faces, (&mut *rate, &mut *u), advance);
+        }
         for Face { flow, scalars } in &mut self.faces {
             flow.correct(backend, rate.iter_mut().chain(&mut *u), &[beta, advance]);
             for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
@@ -251,16 +280,13 @@ fn zone(
     Ok(Some((sigma, Face { flow, scalars: scalars.collect::<Result<_>>()? })))
 }
 
-/// Face number `at` across axis `a`, which waves go through.
-fn open_face(on: &Discretisation<'_>, [a, at]: [usize; 2], open: Open) -> Result<Face> {
+/// Face number `at` across axis `a`, which waves go through, of the points of `face`.
+fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face> {
+    let on = face.on;
     let Discretisation { problem, grid, block, .. } = on;
-    let end = End::new(block, a, at);
-    let face = on.part(end.face(block));
-    let known = known(problem, a, at);
+    let (end, known) = (End::new(block, a, at), known(problem, a, at));
+    let Waves { open, length, .. } = waves;
     let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
-    let length = length(grid, a, problem.domain.length[a]);
-    let is_known = known.is_some();
-    let waves = Waves { gas: problem.gas, base: on.base, open, length, is_known };
     let of_start = || {
         let reads: Vec<_> = end.fields_inside(COUNT).collect();
         face.prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
@@ -272,7 +298,7 @@ fn open_face(on: &Discretisation<'_>, [a, at]: [usize; 2], open: Open) -> Result
     let reads: Vec<_> = end.fields_inside(BOTH).collect();
     let through = |scalar: &PassiveScalar| {
         let known = scalar.known([a, at], &open);
-        AtFace::through(&face, (&end, spacing), (&open, length), known)
+        AtFace::through(face, (&end, spacing), (&open, length), known)
     };
     // The outward derivatives of ρ', u, v, w and p' stand behind the state.
     let values = beyond(on, known).into_iter().chain([0.0; COUNT]);
@@ -283,7 +309,7 @@ fn open_face(on: &Discretisation<'_>, [a, at]: [usize; 2], open: Open) -> Result
         give: comes_in.then(give).transpose()?,
         kept: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
         geometry: geometry.collect::<Result<_>>()?,
-        ..AtFace::new(&face, correct, values, of_start()?)?
+        ..AtFace::new(face, correct, values, of_start()?)?
     };
     let scalars = problem.scalars.iter().map(through);
     Ok(Face { flow, scalars: scalars.collect::<Result<_>>()? })
@@ -315,32 +341,6 @@ fn known(problem: &Problem, a: usize, at: usize) -> Option<Known> {
     let faces = problem.boundaries.0[a]?;
     let known = |end: usize| faces[end].open().and_then(|open| open.known());
     known(at).or_else(|| known(1 - at))
-}
-
-/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; behind them stands what is known with the start.
-fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
-    let outward = if at == 0 { -1.0 } else { 1.0 };
-    let (mut normal, mut slope) = ([0.0; 3], 1.0 / grid.jacobian(a, index[a]));
-    match grid.plane.as_ref().filter(|_| a < 2) {
-        None => normal[a] = outward,
-        Some(plane) => {
-            let [x, y] = plane.gradient(grid.in_plane(index), a);
-            slope = x.hypot(y);
-            normal = [outward * x / slope, outward * y / slope, 0.0];
-        }
-    }
-    let [x, y, z] = normal;
-    [x, y, z, slope / grid.spacing[a], 0.0]
-}
-
-/// The distance from one end of axis `a` to the other; along curves that of the ends of the first.
-fn length(grid: &Grid, a: usize, straight: f64) -> f64 {
-    let Some(plane) = grid.plane.as_ref().filter(|_| a < 2) else { return straight };
-    let mut last = [0; 3];
-    last[a] = grid.points[a] - 1;
-    let at = grid.in_plane(last);
-    let [x, y] = plane.coordinates.each_ref().map(|it| it[at] - it[0]);
-    x.hypot(y)
 }
 
 impl Stream {

@@ -1,5 +1,6 @@
 //! The characteristic waves through an open face: what the rates have too little on it. See [the faces](super).
 
+use super::geometry::GEOMETRY;
 use crate::boundary::{Beyond, Known, Open};
 use crate::engine::{Formula, Number};
 use crate::gas::Gas;
@@ -12,8 +13,6 @@ use crate::physics::walls::{INSIDE, outward_slope};
 pub(super) const BOTH: usize = 2 * COUNT;
 /// What is read at the points inside.
 const READ: usize = BOTH * INSIDE;
-/// The outward normal, one over the spacing across the face, and whether a start comes in faster than sound there, 1 or 0.
-pub(super) const GEOMETRY: usize = 5;
 /// With the rates that were kept, the flow beyond, and the geometry of the face.
 pub(super) const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
 
@@ -44,23 +43,23 @@ pub(super) struct Waves {
 
 /// ρ', (u, v, w), p' and T', or what they change by.
 #[derive(Clone, Copy)]
-struct Flow<N> {
+pub(super) struct Flow<N> {
     rho: N,
-    velocity: [N; 3],
-    p: N,
+    pub(super) velocity: [N; 3],
+    pub(super) p: N,
     t: N,
 }
 
 impl Waves {
     /// The flow at a point as it was before the stage, from the sums of rates and the state there.
     #[inline(always)]
-    fn before<N: Number>(&self, both: &[N], a: N) -> Flow<N> {
+    pub(super) fn before<N: Number>(&self, both: &[N], a: N) -> Flow<N> {
         self.flow(std::array::from_fn(|k| both[COUNT + k] - a * both[k]))
     }
 
     /// The flow of a state.
     #[inline(always)]
-    fn flow<N: Number>(&self, state: [N; COUNT]) -> Flow<N> {
+    pub(super) fn flow<N: Number>(&self, state: [N; COUNT]) -> Flow<N> {
         let [u, v, w, p, t] = Primitives { gas: self.gas, base: self.base }.at(state, state, []);
         Flow { rho: state[MASS], velocity: [u, v, w], p, t }
     }
@@ -80,7 +79,7 @@ impl Waves {
     }
 
     /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
-    /// less that of the flow beyond.
+    /// less that of the flow beyond, and what is carried along the face is V_t·∇p' and n·(V_t·∇)u'.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
@@ -89,6 +88,7 @@ impl Waves {
         rate: &Flow<N>,
         slope: &Flow<N>,
         normal: [N; 3],
+        [carried_p, carried_u_n]: [N; 2],
     ) -> Missing<N> {
         let Self { gas, base, open, .. } = *self;
         let half = N::of(0.5);
@@ -132,8 +132,9 @@ impl Waves {
         };
         let kept = carried / (carried - back);
         let amplitude = back * (slope.p - of_slope);
+        let along = carried_p - rho * c * carried_u_n;
         Missing {
-            coming: kept * (coming + amplitude) - coming
+            coming: kept * (coming + amplitude) - coming - (N::of(1.0) - kept) * along
                 + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
             entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
             velocity: std::array::from_fn(|i| {
@@ -216,7 +217,8 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
-        let [x, y, z, per_spacing, given] = std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
+        let [x, y, z, per_spacing, carried_p, carried_u_n, given] =
+            std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
         let normal = [x, y, z];
         let mut slope = Self::slopes(&at, &points, per_spacing);
         let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
@@ -238,7 +240,7 @@ impl Formula<READ, { ALL }, 2> for Waves {
             t: N::of(0.0),
         };
         let Missing { coming, entropy, velocity, going, speed: [rho, c, inward] } =
-            self.missing(&at, &beyond, &rate, &slope, normal);
+            self.missing(&at, &beyond, &rate, &slope, normal, [carried_p, carried_u_n]);
         let p = half * (going + coming);
         // Along the normal the two waves of sound have it.
         let through = half * (going - coming) / (rho * c) - dot(normal, velocity);

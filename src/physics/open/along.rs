@@ -1,0 +1,158 @@
+//! What the flow beyond an open face carries along it: V_t·∇p' and n·(V_t·∇)u', with V_t its velocity along the face. See
+//! [the faces](super).
+//!
+//! The derivatives are those of the scheme on the lines of the face. Where lines are cut between ranks, each of these has a part of the face.
+
+use super::Face;
+use super::geometry::{CARRIED, GEOMETRY, gradient, outward};
+use super::waves::{BOTH, Waves};
+use crate::backend::{Backend, Field, Prepared, Program, Weights};
+use crate::boundary::{Beyond, Known};
+use crate::engine::{Expr, Formula, Number, PointFormula, Sweep, SweepBuilder};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::physics::discretisation::{Discretisation, Part};
+use crate::physics::formulas::dot;
+use crate::physics::slots::conserved::COUNT;
+use crate::physics::slots::exactly;
+use crate::physics::volume::field_of;
+
+/// p', u, v and w.
+const CARRIES: usize = 4;
+/// The axes along a face.
+const AXES: usize = 2;
+/// What is known of each of them at a point: ∇ξ, and at the ends of its lines −1 or 1, else 0.
+const OF_AXIS: usize = 4;
+/// What [`Before`] takes: rates, state, the flow beyond, the geometry, what is known of the axes, p' and the velocity, and the speeds.
+const TAKEN: usize = BOTH + COUNT + GEOMETRY + OF_AXIS * AXES + CARRIES + AXES;
+
+/// The lines along a face, with which the flow beyond moves.
+pub(super) struct Along {
+    /// The number of the face.
+    face: usize,
+    before: Prepared,
+    of_axes: Vec<Field>,
+    /// p' and the velocity before a stage, less those of the flow beyond.
+    flow: Vec<Field>,
+    /// V_t·∇ξ.
+    speeds: Vec<Field>,
+    /// What adds V_t·∇ξ ∂/∂ξ of p' and of the velocity through the face, by the axis.
+    programs: Vec<(usize, Program)>,
+}
+
+impl Along {
+    /// Those of face number `face` of this rank, across `axis`, of the points of `part`; `None` where no flow is known beyond it that moves
+    /// along it.
+    pub(super) fn new(
+        (face, part): (usize, &Part<'_>),
+        (axis, waves): (Axis, Waves),
+        known: Option<Known>,
+    ) -> Result<Option<Self>> {
+        let Discretisation { grid, backend, block, .. } = part.on;
+        let axes = Axis::ALL.into_iter().filter(|it| *it != axis);
+        let moves = match (waves.open.beyond, known) {
+            (Beyond::Inflow(_), _) | (_, None) => false,
+            (_, Some(Known::Start)) => true,
+            (_, Some(Known::Stream(stream))) => {
+                let moves = |it: Axis| grid.is_active(it) && stream.velocity[it.index()] != 0.0;
+                match grid.plane {
+                    None => axes.clone().any(moves),
+                    Some(_) => Axis::ALL.into_iter().any(moves),
+                }
+            }
+        };
+        if !moves {
+            return Ok(None);
+        }
+        let mut plane = *block;
+        plane.points[axis.index()] = 1;
+        let zeros = |count: usize| -> Result<Vec<_>> {
+            (0..count).map(|_| field_of(*backend, plane.len(), |_| 0.0)).collect()
+        };
+        let of_axis = |(it, k): (Axis, usize)| {
+            part.field(|index| match k {
+                3 => outward(grid, it, index),
+                k => gradient(grid, it, index)[k],
+            })
+        };
+        let of_axes = axes.clone().flat_map(|it| (0..OF_AXIS).map(move |k| (it, k)));
+        let active = axes.enumerate().filter(|(_, it)| grid.is_active(*it));
+        let program = |(k, it)| Ok((k, part.on.program_on_planes(it, axis, &sweep(it))?));
+        Ok(Some(Self {
+            face,
+            before: part.prepare(PointFormula::map(Before(waves)), &[], TAKEN - BOTH)?,
+            of_axes: of_axes.map(of_axis).collect::<Result<_>>()?,
+            flow: zeros(CARRIES)?,
+            speeds: zeros(AXES)?,
+            programs: active.map(program).collect::<Result<_>>()?,
+        }))
+    }
+
+    /// Put what is carried at the state before a stage, `u` less so much of `rate`, into the geometry of the face.
+    pub(super) fn carry(
+        &mut self,
+        backend: &dyn Backend,
+        faces: &mut [Face],
+        (rate, u): (&mut [Field], &mut [Field]),
+        advance: f64,
+    ) {
+        let Self { face, before, of_axes, flow, speeds, programs } = self;
+        let of_face = &mut faces[*face].flow;
+        let known = of_face.beyond.iter_mut().take(COUNT).chain(&mut of_face.geometry);
+        let own = known.chain(of_axes).chain(&mut *flow).chain(&mut *speeds);
+        let mut all: [&mut Field; TAKEN] = exactly(rate.iter_mut().chain(u).chain(own));
+        backend.map_part(before, &mut all, &[advance]);
+        let mut weights = Weights::SET;
+        let (normal, carried) = of_face.geometry.split_at_mut(CARRIED);
+        for (k, program) in programs {
+            let read = flow.iter().chain([&speeds[*k]]).chain(normal.iter().take(3));
+            let read: [&Field; CARRIES + 4] = exactly(read);
+            let mut write: [&mut Field; 2] = exactly(carried.iter_mut().take(2));
+            backend.run(program, &read, &mut write, weights);
+            weights = Weights::ADD;
+        }
+    }
+}
+
+/// ∂/∂ξ along `axis` of p', and of the velocity through the face, times a speed.
+fn sweep(axis: Axis) -> Sweep {
+    let s = SweepBuilder::new();
+    let speed = s.read(CARRIES);
+    s.add(0, speed * s.d1(s.read(0)));
+    let through = (0..3).map(|i| {
+        let velocity = s.read(1 + i);
+        let velocity = if i == axis.index() { s.odd(velocity) } else { velocity };
+        speed * (s.read(CARRIES + 1 + i) * s.d1(velocity))
+    });
+    s.add(1, through.fold(Expr::zero(), |sum, term| sum + term));
+    s.build()
+}
+
+/// p' and the velocity before a stage less those of the flow beyond, and V_t·∇ξ, but where a line begins with which the flow moves:
+/// nothing is known there of what comes along it. Parameter: a.
+struct Before(Waves);
+
+impl Formula<0, TAKEN, 1> for Before {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], before: [N; TAKEN], [a]: [N; 1]) -> [N; TAKEN] {
+        let Self(waves) = self;
+        let at = waves.before(&before[..BOTH], a);
+        let beyond = waves.flow(std::array::from_fn(|k| before[BOTH + k]));
+        let normal = std::array::from_fn(|k| before[BOTH + COUNT + k]);
+        let through = dot(normal, beyond.velocity);
+        let along: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - through * normal[i]);
+        let mut after = before;
+        let [of_axes, flow] = [BOTH + COUNT + GEOMETRY, TAKEN - CARRIES - AXES];
+        after[flow] = at.p - beyond.p;
+        for i in 0..3 {
+            after[flow + 1 + i] = at.velocity[i] - beyond.velocity[i];
+        }
+        for k in 0..AXES {
+            let [x, y, z, end] = std::array::from_fn(|i| before[of_axes + OF_AXIS * k + i]);
+            let speed = dot([x, y, z], along);
+            let out = end * speed;
+            after[flow + CARRIES + k] = speed - end * (N::of(0.5) * (out - out.abs()));
+        }
+        after
+    }
+}

@@ -1,0 +1,60 @@
+//! Where an open face lies: its normal, its size, and how points follow one another across it and along it.
+
+use crate::grid::{Axis, End, Grid};
+
+/// The outward normal, one over the spacing across the face, what is carried along it, and whether a start comes in faster than sound
+/// there, 1 or 0.
+pub(super) const GEOMETRY: usize = 7;
+/// Where V_t·∇p' and n·(V_t·∇)u' stand: see [`Along`](super::along::Along).
+pub(super) const CARRIED: usize = 4;
+
+/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; the rest is known later.
+pub(super) fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
+    let outward = if at == 0 { -1.0 } else { 1.0 };
+    let (mut normal, mut slope) = ([0.0; 3], 1.0 / grid.jacobian(a, index[a]));
+    match grid.plane.as_ref().filter(|_| a < 2) {
+        None => normal[a] = outward,
+        Some(plane) => {
+            let [x, y] = plane.gradient(grid.in_plane(index), a);
+            slope = x.hypot(y);
+            normal = [outward * x / slope, outward * y / slope, 0.0];
+        }
+    }
+    let [x, y, z] = normal;
+    [x, y, z, slope / grid.spacing[a], 0.0, 0.0, 0.0]
+}
+
+/// ∇ξ of the coordinate along `axis` at a point.
+pub(super) fn gradient(grid: &Grid, axis: Axis, index: [usize; 3]) -> [f64; 3] {
+    let a = axis.index();
+    let mut gradient = [0.0; 3];
+    match grid.plane.as_ref().filter(|_| a < 2) {
+        None => gradient[a] = 1.0 / grid.jacobian(a, index[a]),
+        Some(plane) => gradient[..2].copy_from_slice(&plane.gradient(grid.in_plane(index), a)),
+    }
+    gradient
+}
+
+/// −1 where lines along `axis` begin with an end, 1 where they stop at one, else 0. Planes of symmetry are none.
+pub(super) fn outward(grid: &Grid, axis: Axis, index: [usize; 3]) -> f64 {
+    let a = axis.index();
+    let is_end = |end: usize| grid.ends[a].is_some_and(|ends| ends[end] != End::Symmetry);
+    match index[a] {
+        0 if is_end(0) => -1.0,
+        i if i + 1 == grid.points[a] && is_end(1) => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// The distance from one end of axis `a` to the other; along curves the largest of those of their ends.
+pub(super) fn length(grid: &Grid, a: usize, straight: f64) -> f64 {
+    let Some(plane) = grid.plane.as_ref().filter(|_| a < 2) else { return straight };
+    let distance = |other: usize| {
+        let [mut first, mut last] = [[0; 3]; 2];
+        (first[1 - a], last[1 - a], last[a]) = (other, other, grid.points[a] - 1);
+        let [from, to] = [first, last].map(|index| grid.in_plane(index));
+        let [x, y] = plane.coordinates.each_ref().map(|it| it[to] - it[from]);
+        x.hypot(y)
+    };
+    (0..grid.points[1 - a]).map(distance).fold(0.0, f64::max)
+}
