@@ -404,6 +404,12 @@ fn what_a_case_brings_is_refused_as_if_it_were_written() {
             "boundary.x: is an inflow, which goes through no lines of a mapping yet",
         ),
         (
+            "cylinder",
+            [32, 33, 1],
+            &["case.mach=0.8"],
+            "mach = 0.8 leaves the start no pressure beside the cylinder; it must be below 0.6901",
+        ),
+        (
             "taylor-green",
             [33, 33, 33],
             &["case.octant=true", wavy],

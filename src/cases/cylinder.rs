@@ -54,6 +54,20 @@ impl Definition for Cylinder {
         let far = Open { sponge: Some(SPONGE), ..far };
         Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
     }
+
+    fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        // Beside the cylinder u·u = 4.
+        let most = (1.5 * gas.gamma).powf(-0.5);
+        if gas.mach < most {
+            return Vec::new();
+        }
+        let what = format!(
+            "mach = {} leaves the start no pressure beside the cylinder; it must be below {most:.4}\n\
+             start a faster stream from `custom`, or from a checkpoint of a slower one",
+            gas.mach
+        );
+        vec![("mach", what)]
+    }
 }
 
 impl FlowCase for Cylinder {
