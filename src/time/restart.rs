@@ -459,6 +459,10 @@ pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgre
     course.restarts.push(head.step);
     let was = input_before(head, config)?;
     let other_flow = changes(head, config).iter().any(|change| change.physics);
+    if other_flow {
+        // Averages over two flows mean nothing.
+        (course.statistics, course.profiles) = (None, None);
+    }
     let was = Part { other_flow, ..part(&was, head.step) };
     if was != part(config, head.step) {
         // One of no steps at all is none.

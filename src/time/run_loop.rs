@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
             }
             Ok(own)
         })?;
-        let statistics = statistics(comm, config, directory, course)?;
+        let statistics = statistics(comm, config, directory, course.map(|_| &before))?;
         let place = (directory, own.as_ref());
         let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;
         let files = own.map(|own| Files::open(&simulation, own, course, curves.flatten(), log));

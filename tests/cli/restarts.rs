@@ -366,6 +366,26 @@ fn another_flow_is_refused_unless_it_is_allowed() {
     assert_whole(&found, Series::read(&found.join("series.csv")).unwrap().rows());
 }
 
+/// Catches averages over the flow of before and another one.
+#[test]
+fn averages_begin_anew_with_another_flow() {
+    let dir = tempfile::tempdir().unwrap();
+    let often = "statistics = { every_steps = 1, quantities = [\"moments\"] }";
+    let input = input(10, 6).replace("statistics = { every_steps = 5, from = 0.2 }", often);
+    let weight = |name: &str, more: &[&str]| {
+        let found = run(dir.path(), &input, name);
+        let further = ["restart", name, "--set", "time.max_steps=8"];
+        done(dir.path(), [&further[..], more].concat());
+        let moments = read(found.join("statistics/moments.csv"));
+        let mut lines = moments.lines().filter(|line| !line.starts_with('#'));
+        let at = lines.next().unwrap().split(',').position(|name| name == "weight").unwrap();
+        lines.next_back().unwrap().split(',').nth(at).unwrap().parse::<f64>().unwrap()
+    };
+    let same = weight("same", &[]);
+    let other = weight("other", &["--set", "gas.prandtl=0.9", "--allow-physics-change"]);
+    assert!(other < 0.5 * same, "{other} {same}");
+}
+
 #[test]
 fn a_restart_that_is_refused_has_changed_nothing() {
     let dir = tempfile::tempdir().unwrap();
