@@ -181,7 +181,7 @@ fn noise_dies_out_between_open_faces() {
         (
             [41, 1, 1],
             along,
-            pair("x", &open("far-field", [1.0, 1.0]), "'outflow'"),
+            pair("x", &open("far-field", along), "'outflow'"),
             "boundary.z=periodic".into(),
         ),
         (

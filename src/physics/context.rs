@@ -92,8 +92,8 @@ impl SweepContext<'_> {
     /// The quantity at `slot` of those before the gradients.
     fn quantity(&self, slot: usize) -> Value {
         self.quantities[slot].unwrap_or_else(|| {
-            let is_read = matches!(self.gradients, CrossGradients::Read);
-            assert!(is_read, "quantity {slot} is formed");
+            let are_read = self.quantities.iter().all(Option::is_none);
+            assert!(are_read, "quantity {slot} is formed");
             match self.s.read(slot) {
                 across if slot == read::U + self.j => self.s.odd(across),
                 field => field,
