@@ -189,7 +189,7 @@ pub trait Backend: Send + Sync {
     /// A field of `values`, rounded to its precision.
     fn field(&self, values: &Values<'_>) -> Result<Field>;
 
-    /// A field of `len` zeros, one for every point of the block.
+    /// A field of `len` zeros, one for every point of the block or of a part of it.
     fn zeros(&self, len: usize) -> Result<Field>;
 
     /// The values of a field, on the host.

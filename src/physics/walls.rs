@@ -2,10 +2,8 @@
 //!
 //! Operators are closed by one-sided rows there. The gas has the wall's velocity, and its temperature or the heat that flows: they
 //! are imposed on the state after every stage, and the density follows from the conservation of mass. Where two walls meet, that
-//! across the later axis holds, but nothing goes through either: of a wall across z that moves, the component along a curved one is left. Velocity may jump there, which no derivative of the mass flux sees
-//! well, so that the pressure is the mean of those to which it goes on along both walls without a gradient.
-
-use std::sync::Arc;
+//! across the later axis holds, but nothing goes through either: of a wall across z that moves, the component along a curved one
+//! is left. Velocity may jump there, which no derivative of the mass flux sees well, so that the pressure is the mean of those to which it goes on along both walls without a gradient.
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
@@ -134,14 +132,15 @@ impl Walls {
                         (PointFormula::map(formula), end.fields_inside(conserved::COUNT).collect())
                     }
                 };
-                let plane = grid.plane.as_ref();
-                let turned = plane.filter(|_| a < 2).zip(face.wall().map(|wall| wall.velocity));
-                let turned = turned.filter(|(_, velocity)| velocity[1 - a] != 0.0);
-                let turn = |(plane, _): (&Arc<Plane>, _)| {
-                    OnLines::new(&part, plane, a, PointFormula::map(Turned { along: 1 - a }))
-                };
                 let prepared = part.prepare(formula, &reads, 0)?;
-                walls.faces.push((face, prepared, turned.map(turn).transpose()?));
+                let turn = match (&grid.plane, face.wall()) {
+                    (Some(plane), Some(wall)) if a < 2 && wall.velocity[1 - a] != 0.0 => {
+                        let formula = PointFormula::map(Turned { along: 1 - a });
+                        Some(OnLines::new(&part, plane, a, formula)?)
+                    }
+                    _ => None,
+                };
+                walls.faces.push((face, prepared, turn));
                 if face.wall().is_none() {
                     continue;
                 }
@@ -151,12 +150,15 @@ impl Walls {
                     let reads: Vec<_> = reads.collect();
                     let edge = on.part(other.of(end.face(block)));
                     // Axes are gone through in their order: `other` is not z.
-                    let curved = plane.filter(|_| a == Axis::Z.index());
-                    let along = PointFormula::map(AlongLines { base });
-                    let along = curved.map(|plane| OnLines::new(&edge, plane, other.axis, along));
-                    let across = if curved.is_some() { [a, a] } else { [a, other.axis] };
+                    let (along, across) = match &grid.plane {
+                        Some(plane) if axis == Axis::Z => {
+                            let formula = PointFormula::map(AlongLines { base });
+                            (Some(OnLines::new(&edge, plane, other.axis, formula)?), [a, a])
+                        }
+                        _ => (None, [a, other.axis]),
+                    };
                     let formula = PointFormula::map(Edge { gas, base, across });
-                    walls.edges.push((along.transpose()?, edge.prepare(formula, &reads, 0)?));
+                    walls.edges.push((along, edge.prepare(formula, &reads, 0)?));
                 }
                 ends.push(end);
             }

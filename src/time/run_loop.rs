@@ -155,6 +155,7 @@ impl<'a> Run<'a> {
             }
             Ok(own)
         })?;
+        // Averages go on from what `before` has of them, which is none where the flow is another.
         let statistics = statistics(comm, config, directory, course.map(|_| &before))?;
         let place = (directory, own.as_ref());
         let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;

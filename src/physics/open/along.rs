@@ -11,11 +11,10 @@ use crate::boundary::{Beyond, Known};
 use crate::engine::{Expr, Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::physics::discretisation::{Discretisation, Part};
+use crate::physics::discretisation::Part;
 use crate::physics::formulas::dot;
 use crate::physics::slots::conserved::COUNT;
 use crate::physics::slots::exactly;
-use crate::physics::volume::field_of;
 
 /// p', u, v and w.
 const CARRIES: usize = 4;
@@ -48,7 +47,7 @@ impl Along {
         (axis, waves): (Axis, Waves),
         known: Option<Known>,
     ) -> Result<Option<Self>> {
-        let Discretisation { grid, backend, block, .. } = part.on;
+        let grid = &part.on.grid;
         let axes = Axis::ALL.into_iter().filter(|it| *it != axis);
         let moves = match (waves.open.beyond, known) {
             (Beyond::Inflow(_), _) | (_, None) => false,
@@ -64,11 +63,7 @@ impl Along {
         if !moves {
             return Ok(None);
         }
-        let mut plane = *block;
-        plane.points[axis.index()] = 1;
-        let zeros = |count: usize| -> Result<Vec<_>> {
-            (0..count).map(|_| field_of(*backend, plane.len(), |_| 0.0)).collect()
-        };
+        let zeros = |count: usize| (0..count).map(|_| part.field(|_| 0.0)).collect::<Result<_>>();
         let of_axis = |(it, k): (Axis, usize)| {
             part.field(|index| match k {
                 3 => outward(grid, it, index),

@@ -11,16 +11,10 @@ pub(super) const CARRIED: usize = 4;
 /// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; the rest is known later.
 pub(super) fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
     let outward = if at == 0 { -1.0 } else { 1.0 };
-    let (mut normal, mut slope) = ([0.0; 3], 1.0 / grid.jacobian(a, index[a]));
-    match grid.plane.as_ref().filter(|_| a < 2) {
-        None => normal[a] = outward,
-        Some(plane) => {
-            let [x, y] = plane.gradient(grid.in_plane(index), a);
-            slope = x.hypot(y);
-            normal = [outward * x / slope, outward * y / slope, 0.0];
-        }
-    }
-    let [x, y, z] = normal;
+    let gradient = gradient(grid, Axis::ALL[a], index);
+    let [x, y, z] = gradient;
+    let slope = x.hypot(y).hypot(z);
+    let [x, y, z] = gradient.map(|part| outward * part / slope);
     [x, y, z, slope / grid.spacing[a], 0.0, 0.0, 0.0]
 }
 
