@@ -53,6 +53,13 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     assert!(told.err.contains("not steady after 7 steps: dU/dt has fallen to"), "{}", told.err);
     let verdict = super::summary(&dir.path().join("part"))["verdict_reason"].to_string();
     assert!(verdict.contains("not finished: not steady after 7 steps"), "{verdict}");
+    // Why, where linear systems are left.
+    assert!(!verdict.contains("products"), "{verdict}");
+    let few = "time.implicit={ method = 'steady', products = 1 }";
+    let few = ["run", "my.toml", "--out", "few", "--set", few, "--set", "time.max_steps=3"];
+    let told = done(dir.path(), few).err;
+    let why = "; the last linear system was left at ";
+    assert!(told.contains(why) && told.contains("give more products (now 1)"), "{told}");
     done(dir.path(), ["restart", "part", "--set", "time.max_steps=1000"]);
     let series = |run: &str| read(dir.path().join(run).join("series.csv"));
     assert_eq!(series("whole"), series("part"));

@@ -84,6 +84,8 @@ pub(super) struct Work {
     pub(super) products: usize,
     /// Right-hand sides.
     pub(super) residuals: usize,
+    /// ‖b − A x‖ / ‖b‖ at which the worst of the linear systems was left.
+    pub(super) left: f64,
 }
 
 impl ImplicitStepper {
@@ -293,6 +295,7 @@ impl ImplicitStepper {
         )?;
         self.work.products += solved.iterations;
         self.work.residuals += solved.iterations;
+        self.work.left = self.work.left.max(solved.residual);
         Ok(())
     }
 

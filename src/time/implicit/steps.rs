@@ -6,7 +6,7 @@ use crate::comm::all_or_error;
 use crate::error::Result;
 use crate::io::checkpoint::ImplicitState;
 use crate::real::Values;
-use crate::scheme::Marching;
+use crate::scheme::{ImplicitConfig, Marching};
 use crate::time::Simulation;
 
 /// Columns added where steps are implicit: root mean square of dU/dt, as it is scaled, the filter with it; corrections of Newton's method
@@ -59,7 +59,17 @@ impl Simulation {
         let fallen = implicit.saved().fall.map_or(String::new(), |fall| {
             format!(": dU/dt has fallen to {fall:.1e} of its first value")
         });
-        Some(format!("not steady after {} steps{fallen}", self.steps()))
+        let ImplicitConfig { linear_tolerance, products, .. } = implicit.options;
+        let left = implicit.work.left;
+        let short = if left > linear_tolerance {
+            format!(
+                "; the last linear system was left at {left:.1e} of its right-hand side, linear_tolerance is \
+                 {linear_tolerance}: give more products (now {products}) and krylov, or a smaller cfl"
+            )
+        } else {
+            String::new()
+        };
+        Some(format!("not steady after {} steps{fallen}{short}", self.steps()))
     }
 
     /// Begin anew with implicit steps from a flow that another run made. Collective.
