@@ -132,6 +132,17 @@ fn a_start_from_arrays_is_that_of_walls_and_faces_and_has_no_exact_solution() {
     assert!(off < 1e-10, "{off:e}");
 }
 
+/// Catches a panic, or a flow that the input would refuse, from a configuration that was changed after it was read.
+#[test]
+fn a_changed_configuration_is_read_again_and_a_column_that_is_none_is_named() {
+    let mut changed = config("taylor-green", POINTS, &[]);
+    changed.grid.points = [6, 0, 2];
+    let told = Simulation::new(&changed).err().unwrap().to_string();
+    assert!(told.starts_with("error: configuration:") && told.contains("points"), "{told}");
+    let told = simulation(&[]).quantity("kinetic").unwrap_err().to_string();
+    assert!(told.contains("no column `kinetic`") && told.contains("kinetic_energy,"), "{told}");
+}
+
 #[test]
 fn a_start_that_is_none_is_refused_and_leaves_the_state() {
     let mut simulation = simulation(&[]);

@@ -9,7 +9,7 @@ use super::implicit::{IMPLICIT_COLUMNS, ImplicitStepper, Place};
 use super::initial::initial;
 use crate::backend::{self, Backend, Field, Program};
 use crate::comm::{Communicator, all_or_error};
-use crate::config::{Config, FilterConfig, StepSize, Variable};
+use crate::config::{self, Config, FilterConfig, StepSize, Variable};
 use crate::error::{Error, Result, refused};
 use crate::grid::{Block, Grid};
 use crate::io::checkpoint::ForcingState;
@@ -97,11 +97,14 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The initial state of `config`.
+    /// The initial state of `config`, which may have been changed since it was read.
     ///
     /// # Errors
-    /// Where the backend cannot be had, or the initial state makes no sense.
+    /// Where it is none that could have been read (lines are those of [`Config::to_toml`]), the backend cannot be had, or the initial state
+    /// makes no sense.
     pub fn new(config: &Config) -> Result<Self> {
+        let itself = Config { origin: None, ..config.clone() };
+        config::parse(&itself.to_toml(), "configuration", &[])?;
         Self::on(
             backend::open(&config.compute, config.grid.points.iter().product())?.into(),
             config,
@@ -376,13 +379,12 @@ impl Simulation {
     /// The column `name` of [`Simulation::row`], computed now.
     ///
     /// # Errors
-    /// What the device says.
-    ///
-    /// # Panics
-    /// Where there is no such column.
+    /// Where there is no such column, and what the device says.
     pub fn quantity(&mut self, name: &str) -> Result<f64> {
         let at = self.columns().iter().position(|column| *column == name);
-        Ok(self.row()?[at.unwrap_or_else(|| panic!("no column `{name}`"))])
+        let all = || format!("columns: {}", self.columns().join(", "));
+        let at = at.ok_or_else(|| refused(format!("no column `{name}`"), all()))?;
+        Ok(self.row()?[at])
     }
 
     /// (root mean square, maximum) of the error of [`Case::error_quantity`](crate::cases::Case::error_quantity), where the exact solution is known.

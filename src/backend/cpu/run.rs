@@ -84,12 +84,18 @@ impl<T: Real> Job<'_, T> {
 }
 
 impl<T: Real> Tile<'_, T> {
+    /// Work on it, with the instruction set; not inlined, for it is the largest piece of code.
+    #[inline(never)]
+    fn dispatch(self) {
+        self.arch.dispatch(self);
+    }
+
     /// The whole sweep.
     fn sweep(self) {
         let Self { arch, job, tile, rows, .. } = self;
         let steps = &job.code.steps;
         if steps.is_empty() || !steps.iter().all(|step| Straight::takes(&step.solver, &tile)) {
-            return arch.dispatch(self);
+            return self.dispatch();
         }
         for Step { solver, from, to } in steps {
             let (from, to, between) = (job.field(*from), job.written(*to), rows.start());
@@ -211,7 +217,7 @@ impl<T: Real> Cpu<T> {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
                 let (tile, rows) = (whole.tile.window(first, window), whole.rows.of_lines(window));
                 let end = Some(end);
-                self.arch.dispatch(Tile { tile, begins: true, next: None, end, rows, ..whole });
+                Tile { tile, begins: true, next: None, end, rows, ..whole }.dispatch();
             }
         });
     }
