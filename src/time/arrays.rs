@@ -83,6 +83,7 @@ impl Simulation {
             other => other,
         })?;
         self.system.know_start(&mut state)?;
+        self.system.impose(&mut state, self.moment.time);
         let rate = self.system.check_now(&state, self.moment)?;
         self.state_mut().iter_mut().zip(state).for_each(|(old, new)| *old = new);
         self.rate = Some(rate);

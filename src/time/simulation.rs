@@ -119,6 +119,7 @@ impl Simulation {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
         simulation.system.hold(&mut simulation.state, 0.0);
         simulation.system.know_start(&mut simulation.state)?;
+        simulation.system.impose(&mut simulation.state, 0.0);
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         simulation.begin_implicit(None)?;
         Ok(simulation)
@@ -272,7 +273,9 @@ impl Simulation {
         self.moment.step += 1;
         self.moment.time = time;
         self.last_dt = dt;
-        self.unfiltered += dt;
+        if every.is_some() {
+            self.unfiltered += dt;
+        }
         if filters {
             self.filter()?;
         }
@@ -476,7 +479,7 @@ impl Simulation {
 }
 
 /// Steps from one filtering of the state to the next, where the filter is no part of dU/dt.
-fn explicit_filter(config: &Config) -> Option<u64> {
+pub(super) fn explicit_filter(config: &Config) -> Option<u64> {
     let between = |filter: &FilterConfig| filter.time.is_none() && config.time.implicit.is_none();
     config.scheme.filter.filter(between).map(|filter| filter.every)
 }

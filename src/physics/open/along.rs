@@ -1,5 +1,5 @@
-//! What the flow beyond an open face carries along it: V_t·∇p' and n·(V_t·∇)u', with V_t its velocity along the face. See
-//! [the faces](super).
+//! What the flow beyond an open face carries along its lines ξ: (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ, with V its velocity, or that along the
+//! face where it comes in. See [the faces](super).
 //!
 //! The derivatives are those of the scheme on the lines of the face. Where lines are cut between ranks, each of these has a part of the face.
 
@@ -33,9 +33,9 @@ pub(super) struct Along {
     of_axes: Vec<Field>,
     /// p' and the velocity before a stage, less those of the flow beyond.
     flow: Vec<Field>,
-    /// V_t·∇ξ.
+    /// V·∇ξ.
     speeds: Vec<Field>,
-    /// What adds V_t·∇ξ ∂/∂ξ of p' and of the velocity through the face, by the axis.
+    /// What adds V·∇ξ ∂/∂ξ of p' and of the velocity through the face, by the axis.
     programs: Vec<(usize, Program)>,
 }
 
@@ -123,7 +123,7 @@ fn sweep(axis: Axis) -> Sweep {
     s.build()
 }
 
-/// p' and the velocity before a stage less those of the flow beyond, and V_t·∇ξ, but where a line begins with which the flow moves:
+/// p' and the velocity before a stage less those of the flow beyond, and V·∇ξ, but where a line begins with which the flow moves:
 /// nothing is known there of what comes along it. Parameter: a.
 struct Before(Waves);
 
@@ -134,8 +134,11 @@ impl Formula<0, TAKEN, 1> for Before {
         let at = waves.before(&before[..BOTH], a);
         let beyond = waves.flow(std::array::from_fn(|k| before[BOTH + k]));
         let normal = std::array::from_fn(|k| before[BOTH + COUNT + k]);
+        // V, less what of it comes in.
+        let half = N::of(0.5);
         let through = dot(normal, beyond.velocity);
-        let along: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - through * normal[i]);
+        let inward = half * (through - through.abs());
+        let carried: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - inward * normal[i]);
         let mut after = before;
         let [of_axes, flow] = [BOTH + COUNT + GEOMETRY, TAKEN - CARRIES - AXES];
         after[flow] = at.p - beyond.p;
@@ -144,9 +147,9 @@ impl Formula<0, TAKEN, 1> for Before {
         }
         for k in 0..AXES {
             let [x, y, z, end] = std::array::from_fn(|i| before[of_axes + OF_AXIS * k + i]);
-            let speed = dot([x, y, z], along);
+            let speed = dot([x, y, z], carried);
             let out = end * speed;
-            after[flow + CARRIES + k] = speed - end * (N::of(0.5) * (out - out.abs()));
+            after[flow + CARRIES + k] = speed - end * (half * (out - out.abs()));
         }
         after
     }

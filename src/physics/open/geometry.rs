@@ -5,7 +5,7 @@ use crate::grid::{Axis, End, Grid};
 /// The outward normal, one over the spacing across the face, what is carried along it, and whether a start comes in faster than sound
 /// there, 1 or 0.
 pub(super) const GEOMETRY: usize = 7;
-/// Where V_t·∇p' and n·(V_t·∇)u' stand: see [`Along`](super::along::Along).
+/// Where what is carried of p' and of the velocity through the face stands: see [`Along`](super::along::Along).
 pub(super) const CARRIED: usize = 4;
 
 /// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; the rest is known later.

@@ -20,8 +20,9 @@
 //!   what a stream carries out with U, ∂/∂t = −U ∂/∂n, and κ = U/(U + c − u_n) makes of rate + L the rate itself: nothing comes back. To
 //!   first order in the disturbance that is its Mach number (Yoo and Im 2007; Lodato et al. 2008). U is that of the flow beyond this face
 //!   or the opposite one; where none is known, u_n, with κ = M.
-//!   Where that flow goes along the face too, with V_t, ∂/∂t = −U ∂/∂n − V_t·∇, and rate = κ (rate + L) − (1 − κ) (V_t·∇p − ρc n·(V_t·∇)u), but for the ends at which V_t
-//!   leads into the face: nothing is known there of what comes along it, and V_t is taken as 0.
+//!   Where that flow, V, moves along the lines ξ of the face too, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
+//!   but for the ends at which V leads into the face: nothing is known there of what comes along it, and V·∇ξ is taken as 0. Where it
+//!   comes in through the face V is its part along it.
 //! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
 //! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0. Of a start that comes in
@@ -29,7 +30,7 @@
 //! * Passive scalars are waves of speed u_n too: see the [scalars](AtFace::through).
 //!
 //! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
-//! and Lee 2000).
+//! and Lee 2000). Lines that meet it aslant have n·∇ξ ≠ 0, and U n a part in V·∇ξ.
 //!
 //! What is changed are the sums of rates and the state after a stage: the state before it is U − a K, so that sweeps know nothing of
 //! it. Where faces meet, each changes what those before it left; that across the later axis holds. Walls come after them.
@@ -134,7 +135,7 @@ impl OpenFaces {
         Ok(())
     }
 
-    /// Take what is known beyond them from the state at the start, and make that of given faces what they ask for.
+    /// Take what is known beyond them from the state at the start.
     pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
         let (flow, states) = start.split_at_mut(COUNT);
         let sponges = self.sponges.iter_mut().map(|(_, face)| face);
@@ -146,7 +147,6 @@ impl OpenFaces {
             }
         }
         self.given.iter_mut().for_each(|face| face.is_known = true);
-        self.impose(backend, flow, states);
     }
 
     /// Make flow and scalars what is given.

@@ -79,7 +79,7 @@ impl Waves {
     }
 
     /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
-    /// less that of the flow beyond, and what is carried along the face is V_t·∇p' and n·(V_t·∇)u'.
+    /// less that of the flow beyond, and what is carried along the face is (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
