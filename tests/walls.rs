@@ -145,6 +145,29 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
 const GOOD: &str = "[case]\nname = 'couette-flow'\nreynolds = 50\n[grid]\npoints = [9, 18, 8]\n[boundary]\n\
                     y = { low = 'wall', high = 'wall' }\n[time]\nend = 1\n";
 
+/// Catches a viscosity that is not that of the wall's own temperature: steps were of first order.
+#[test]
+fn heat_through_a_wall_of_variable_viscosity_is_of_the_order_of_the_steps() {
+    let at = |dt: f64| {
+        let walls = "boundary.y={ low = { kind = 'wall', heat_flux = 1.0 }, high = { kind = 'wall', temperature = 1.0 } }";
+        let (dt, law) =
+            (format!("time.dt={dt}"), "gas.viscosity={ law = 'power', exponent = 1.5 }");
+        let set =
+            ["case.mach=0.5", "case.reynolds=20", "grid.length=[1.0, 2.0, 1.0]", law, walls, &dt];
+        let mut flow = on_host(&config("custom", [1, 21, 1], &set));
+        while flow.time() < 0.32 {
+            flow.step(Some(0.32)).unwrap();
+        }
+        flow.field("temperature").unwrap()
+    };
+    let fields = [0.008, 0.004, 0.002].map(at);
+    let apart = |a: usize, b: usize| {
+        fields[a].iter().zip(&fields[b]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    };
+    let [coarse, fine] = [apart(0, 1), apart(1, 2)];
+    assert!(coarse > 10.0 * fine && coarse < 1e-6, "{coarse:e} {fine:e}");
+}
+
 #[test]
 fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
     let y = "y = { low = 'wall', high = 'wall' }";

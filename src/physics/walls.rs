@@ -13,7 +13,7 @@ use crate::backend::{Backend, Field, Prepared};
 use crate::boundary::{Face, Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
-use crate::gas::Gas;
+use crate::gas::{Gas, Viscosity};
 use crate::grid::{Axis, Block, Grid, Plane};
 
 /// Points next to a wall, along a line, whose values go on to the wall.
@@ -312,6 +312,9 @@ impl Formula<0, 7> for AlongLines {
     }
 }
 
+/// From a temperature of the step before these leave round-off.
+const NEWTON_STEPS: u32 = 3;
+
 /// The state at a wall through which so much heat flows, from the points inside. Parameters: its velocity.
 struct OfHeatFlux {
     gas: Gas,
@@ -326,9 +329,17 @@ impl Formula<READ, 5, 3> for OfHeatFlux {
         let Self { gas, base, heat_flux, spacing } = *self;
         let mut t = goes_on(gas, base, &inside, TEMPERATURE);
         if heat_flux != 0.0 {
-            let [.., before] = Primitives { gas, base }.at(before, before, []);
-            let mu = gas.mu(whole(before, base.temperature));
-            t = t - N::of(OF_SLOPE * spacing * heat_flux / gas.conductivity()) / mu;
+            // T + B/μ(T) = that of no flux, by Newton's method from the temperature before: another one of the same time is made of it.
+            let no_flux = t;
+            let b = N::of(OF_SLOPE * spacing * heat_flux / gas.conductivity());
+            let steps = if gas.viscosity == Viscosity::Constant { 1 } else { NEWTON_STEPS };
+            [.., t] = Primitives { gas, base }.at(before, before, []);
+            for _ in 0..steps {
+                let whole = whole(t, base.temperature);
+                let mu = gas.mu(whole);
+                let slope = b * gas.dmu_dt(whole) / (mu * mu);
+                t = (no_flux - b / mu - slope * t) / (N::of(1.0) - slope);
+            }
         }
         at_wall(&gas, base, before[0], t, velocity)
     }
