@@ -316,7 +316,11 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     if found.is_some_and(|found| found.head.step < summary.steps) {
         return None;
     }
-    let is_steady = found.is_some_and(|found| is_steady(&found.head, config));
+    // That of another flow, grid or scheme is not.
+    let is_same = |change: &Change| ["time", "compute"].contains(&change.section);
+    let is_steady = found.is_some_and(|found| {
+        is_steady(&found.head, config) && changes(&found.head, config).iter().all(is_same)
+    });
     let is_over = is_steady || is_over(config, summary.steps, summary.end_time);
     if !(summary.finished && closed && is_over) {
         return None;

@@ -8,6 +8,7 @@ use super::implicit::ImplicitStepper;
 use super::initial::{initial, initial_scalar};
 use super::memory::check_values_memory;
 use super::refusals::{check_other_grid, check_other_maps};
+use super::simulation::explicit_filter;
 use crate::backend::Backend;
 use crate::cases::PassiveScalar;
 use crate::comm::all_or_error;
@@ -127,14 +128,16 @@ impl Simulation {
         }
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
-        resumed.unfiltered = head.unfiltered;
+        let filters = explicit_filter(config).is_some();
+        resumed.unfiltered = if filters { head.unfiltered } else { 0.0 };
         let first = head.fields.len() - head.scalar_filter_rates.len();
         let rate_of = |name: &String| {
             let at = head.fields.iter().position(|saved| saved == name)?;
             head.scalar_filter_rates.get(at.checked_sub(first)?).copied()
         };
         let rates = scalars.iter().map(|name| rate_of(name).unwrap_or(0.0));
-        resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
+        let rates = std::iter::once(head.filter_rate).chain(rates);
+        resumed.filter_rates = rates.map(|rate| if filters { rate } else { 0.0 }).collect();
         resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
         resumed.begin_implicit(head.implicit)?;
         if let Some(implicit) = resumed.implicit.as_mut().filter(|_| head.points == points) {

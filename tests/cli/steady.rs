@@ -41,6 +41,14 @@ fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
         "{}",
         again.err
     );
+    // That of another flow is not.
+    let slower = ["restart", "whole", "--set", "case.reynolds=39"];
+    assert!(kolmo(dir.path(), slower).err.contains("--allow-physics-change"));
+    shell(dir.path(), "cp -r whole copy");
+    let copied = ["restart", "copy", "--set", "case.reynolds=39", "--allow-physics-change"];
+    done(dir.path(), copied);
+    let copy = read(dir.path().join("copy/summary.json"));
+    assert!(copy.contains("it was another flow up to step"), "{copy}");
     done(dir.path(), ["plot", "whole"]);
     // Through time it has other columns.
     let through = ["restart", "whole", "--set", "time={ cfl = 0.5, max_steps = 1000 }"];
