@@ -193,10 +193,10 @@ fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Exi
     let report = verify(options, comm, &progress)?;
     let mut code = ExitCode::SUCCESS;
     if first {
+        say(&if options.json { report.json() } else { format!("\n{}\n", report.verdict()) })?;
         if let Some(path) = &options.html {
             report.write_page(path)?;
         }
-        say(&if options.json { report.json() } else { format!("\n{}\n", report.verdict()) })?;
     }
     if report.failed > 0 {
         code = ExitCode::from(1);

@@ -72,7 +72,7 @@ impl Material {
         own(run_dir, &run_dir.join("config.toml"))?;
         let series = needed(run_dir, "series.csv", Series::read)?;
         let goes_on = so_far.is_some();
-        if series.required("time")?.is_empty() && !goes_on {
+        if series.times()?.is_empty() && !goes_on {
             return Err(malformed(
                 &run_dir.join("series.csv"),
                 "there are no rows: the file was cut",

@@ -347,6 +347,15 @@ impl Series {
         self.column(name).ok_or_else(|| self.missing(name))
     }
 
+    /// The times of the rows, which increase.
+    pub fn times(&self) -> Result<&[f64]> {
+        let time = self.required("time")?;
+        if !time.iter().all(|t| t.is_finite()) || !time.is_sorted() {
+            return Err(malformed(&self.path, "the times do not increase from row to row"));
+        }
+        Ok(time)
+    }
+
     /// A column of words, `axis` or `quantity`, that has to be there.
     pub(super) fn words(&self, name: &str) -> Result<&[String]> {
         match self.named(name) {

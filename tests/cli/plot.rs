@@ -173,3 +173,21 @@ fn profiles_of_runs_stand_over_each_other_beside_what_is_exact() {
     assert!(curves[0].starts_with("coarse, points = [16, 1, 1], t = "), "{curves:?}");
     assert_eq!(curves[2], "exact");
 }
+
+/// Catches a table that `compare` refuses and `plot` draws.
+#[test]
+fn a_series_whose_times_do_not_increase_is_refused_by_plot_and_compare() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["run", "other"] {
+        run(dir.path(), name, &[]);
+    }
+    let file = dir.path().join("run/series.csv");
+    let series = read(&file);
+    let (before, last) = series.trim_end().rsplit_once('\n').unwrap();
+    let cells: Vec<&str> = last.split(',').collect();
+    fs::write(&file, format!("{before}\n{},nan,{}\n", cells[0], cells[2..].join(","))).unwrap();
+    for command in [&["plot", "run"][..], &["compare", "run", "other"]] {
+        let told = kolmo(dir.path(), command);
+        assert!(told.err.contains("the times do not increase"), "{command:?}: {}", told.err);
+    }
+}
