@@ -243,7 +243,7 @@ fn noise_dies_out_where_a_stream_goes_along_open_faces() {
     }
 }
 
-/// Catches what U carries along lines that meet the face aslant: 15 % of the pressure were left.
+/// Catches what U carries along lines that meet the face aslant: 15 % of the pressure was left.
 #[test]
 fn a_vortex_leaves_through_a_face_that_lines_meet_at_60_degrees() {
     const SWIRL: f64 = 0.25;

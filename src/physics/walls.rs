@@ -312,7 +312,7 @@ impl Formula<0, 7> for AlongLines {
     }
 }
 
-/// From a temperature of the step before these leave round-off.
+/// Steps of Newton's method; from a temperature of the stage before they leave round-off.
 const NEWTON_STEPS: u32 = 3;
 
 /// The state at a wall through which so much heat flows, from the points inside. Parameters: its velocity.
@@ -329,7 +329,7 @@ impl Formula<READ, 5, 3> for OfHeatFlux {
         let Self { gas, base, heat_flux, spacing } = *self;
         let mut t = goes_on(gas, base, &inside, TEMPERATURE);
         if heat_flux != 0.0 {
-            // T + B/μ(T) = that of no flux, by Newton's method from the temperature before: another one of the same time is made of it.
+            // T = that of no flux − B/μ(T), by Newton's method from the temperature before, whose viscosity would be that of a stage before.
             let no_flux = t;
             let b = N::of(OF_SLOPE * spacing * heat_flux / gas.conductivity());
             let steps = if gas.viscosity == Viscosity::Constant { 1 } else { NEWTON_STEPS };

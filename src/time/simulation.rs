@@ -100,8 +100,8 @@ impl Simulation {
     /// The initial state of `config`, which may have been changed since it was read.
     ///
     /// # Errors
-    /// Where it is none that could have been read (lines are those of [`Config::to_toml`]), the backend cannot be had, or the initial state
-    /// makes no sense.
+    /// Where it is none that could have been read (lines are those of [`Config::to_toml`]; a file of points is read again), the backend cannot
+    /// be had, or the initial state makes no sense.
     pub fn new(config: &Config) -> Result<Self> {
         let itself = Config { origin: None, ..config.clone() };
         config::parse(&itself.to_toml(), "configuration", &[])?;
