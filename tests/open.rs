@@ -8,7 +8,9 @@ use kolmo::config::{Config, parse};
 use kolmo::io::checkpoint::Checkpoint;
 use kolmo::time::Simulation;
 
-use crate::common::{assert_repeats, config, float, host, max_difference, on_host, state, steps};
+use crate::common::{
+    advance, assert_repeats, config, float, host, max_difference, on_host, state, steps,
+};
 use crate::spread::blocks::assert_cuts_agree;
 use crate::verify::assert_verified;
 
@@ -197,9 +199,7 @@ fn left_of_noise(flow: &mut Simulation, end: f64) -> f64 {
         let changed = flow.backend().field(&Values::from(values)).unwrap();
         flow.state_mut()[field] = changed;
     }
-    while flow.time() < end {
-        flow.step(Some(end)).unwrap();
-    }
+    advance(flow, end);
     let spread = |field: Vec<f64>| {
         let mean = field.iter().sum::<f64>() / float(field.len());
         field.iter().map(|x| (x - mean).abs()).fold(0.0, f64::max)
@@ -268,9 +268,7 @@ fn a_vortex_leaves_through_a_face_that_lines_meet_at_60_degrees() {
         pressure.iter().map(|p| (p - 1.0).abs()).fold(0.0, f64::max)
     };
     let own = off(&mut flow);
-    while flow.time() < 1.4 {
-        flow.step(Some(1.4)).unwrap();
-    }
+    advance(&mut flow, 1.4);
     let left = off(&mut flow) / own;
     assert!(left < 0.01, "{left:e}");
 }

@@ -123,15 +123,28 @@ pub(super) fn others(grid: &Grid, axis: Axis) -> Vec<usize> {
     found
 }
 
-/// The mean over axes, where they are alike.
-fn pooled(grid: &Grid, all: &[Increments]) -> Vec<Increments> {
+/// How many of them [`structure_functions`] finds.
+pub fn rows(grid: &Grid) -> usize {
     let axes: Vec<usize> = grid.active_axes().map(Axis::index).collect();
-    let Some((&first, rest)) = axes.split_first() else { return Vec::new() };
-    let alike = |&a: &usize| {
+    let along = |a: &usize| separations(grid.points[*a]).len();
+    let pooled = axes.first().filter(|_| are_alike(grid, &axes)).map_or(0, along);
+    axes.iter().map(along).sum::<usize>() + pooled
+}
+
+/// Whether these are several axes with as many points and the same spacing.
+fn are_alike(grid: &Grid, axes: &[usize]) -> bool {
+    let Some((&first, rest)) = axes.split_first() else { return false };
+    let is_like = |&a: &usize| {
         let off = (grid.spacing[a] - grid.spacing[first]).abs();
         grid.points[a] == grid.points[first] && off <= 1e-12 * grid.spacing[first]
     };
-    if rest.is_empty() || !rest.iter().all(alike) {
+    !rest.is_empty() && rest.iter().all(is_like)
+}
+
+/// The mean over axes, where they are alike.
+fn pooled(grid: &Grid, all: &[Increments]) -> Vec<Increments> {
+    let axes: Vec<usize> = grid.active_axes().map(Axis::index).collect();
+    if !are_alike(grid, &axes) {
         return Vec::new();
     }
     let each = all.len() / axes.len();

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::io::pieces::Selection;
 use crate::physics;
 use crate::scheme::{ImplicitConfig, Marching};
+use crate::statistics::increments;
 
 /// Bytes of a number in a table, with its comma.
 const CELL: f64 = 20.0;
@@ -195,18 +196,15 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
     }
     if let Some(statistics) = &output.statistics {
         let longest = grid.points.into_iter().max().unwrap_or(1) as f64;
-        let ended = (0..3).filter(|a| grid.ends[*a].is_some());
-        let across = ended.map(|a| grid.points[a] as f64).reduce(f64::max).unwrap_or(longest);
-        // More points along an axis bring hardly more separations.
-        let separated: f64 = grid.points.map(|n| n.min(64) as f64).into_iter().sum();
+        let between = problem.axis_between_walls().map_or(0, |axis| grid.points[axis.index()]);
         let rows = |quantity: &Statistic| match quantity {
             Statistic::Moments => 60.0 * CELL,
             // Shells to the corner of the cube, bins of nine densities.
             Statistic::Spectra => 0.9 * longest * (9 + config.scalars.len()) as f64 * CELL,
-            Statistic::Increments => 0.63 * separated * 10.0 * CELL,
+            Statistic::Increments => increments::rows(&grid) as f64 * 10.0 * CELL,
             Statistic::Gradients => 400.0 * 3.0 * CELL,
             Statistic::Turbulence => 20.0 * CELL,
-            Statistic::Profiles => 43.0 * across * CELL,
+            Statistic::Profiles => 43.0 * between as f64 * CELL,
         };
         let once: f64 = statistics.quantities.iter().map(rows).sum();
         parts.push(("statistics", times(statistics.schedule) * once));

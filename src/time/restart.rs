@@ -316,11 +316,7 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     if found.is_some_and(|found| found.head.step < summary.steps) {
         return None;
     }
-    // That of another flow, grid or scheme is not.
-    let is_same = |change: &Change| ["time", "compute"].contains(&change.section);
-    let is_steady = found.is_some_and(|found| {
-        is_steady(&found.head, config) && changes(&found.head, config).iter().all(is_same)
-    });
+    let is_steady = found.is_some_and(|found| is_steady(&found.head, config));
     let is_over = is_steady || is_over(config, summary.steps, summary.end_time);
     if !(summary.finished && closed && is_over) {
         return None;
@@ -334,11 +330,13 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     Some(sentence)
 }
 
-/// Whether the flow of `head` is as steady as `config` asks for.
+/// Whether the flow of `head` is that of `config`, on the same grid by the same scheme, and as steady as this asks for.
 fn is_steady(head: &Head, config: &Config) -> bool {
     let asked = config.time.implicit.filter(|implicit| implicit.is_steady());
     let fall = head.implicit.and_then(|implicit| implicit.fall);
+    let is_same = |change: &Change| ["time", "compute"].contains(&change.section);
     asked.zip(fall).is_some_and(|(implicit, fall)| fall <= implicit.tolerance())
+        && changes(head, config).iter().all(is_same)
 }
 
 /// # Errors

@@ -128,16 +128,16 @@ impl Simulation {
         }
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
-        let filters = explicit_filter(config).is_some();
-        resumed.unfiltered = if filters { head.unfiltered } else { 0.0 };
-        let first = head.fields.len() - head.scalar_filter_rates.len();
-        let rate_of = |name: &String| {
-            let at = head.fields.iter().position(|saved| saved == name)?;
-            head.scalar_filter_rates.get(at.checked_sub(first)?).copied()
-        };
-        let rates = scalars.iter().map(|name| rate_of(name).unwrap_or(0.0));
-        let rates = std::iter::once(head.filter_rate).chain(rates);
-        resumed.filter_rates = rates.map(|rate| if filters { rate } else { 0.0 }).collect();
+        if explicit_filter(config).is_some() {
+            resumed.unfiltered = head.unfiltered;
+            let first = head.fields.len() - head.scalar_filter_rates.len();
+            let rate_of = |name: &String| {
+                let at = head.fields.iter().position(|saved| saved == name)?;
+                head.scalar_filter_rates.get(at.checked_sub(first)?).copied()
+            };
+            let rates = scalars.iter().map(|name| rate_of(name).unwrap_or(0.0));
+            resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
+        }
         resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
         resumed.begin_implicit(head.implicit)?;
         if let Some(implicit) = resumed.implicit.as_mut().filter(|_| head.points == points) {

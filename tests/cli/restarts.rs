@@ -577,26 +577,3 @@ fn a_new_run_starts_from_the_checkpoint_of_another() {
         assert!(outcome.err.contains(&format!("input.toml:{told}")), "{}", outcome.err);
     }
 }
-
-/// Catches what a filter of before did to the energy told of a run without one, and that of a new filter shared out over the time of before.
-#[test]
-fn a_filter_that_a_restart_switches_off_or_on_is_told_from_there() {
-    let dir = tempfile::tempdir().unwrap();
-    let filter = "scheme.filter={ order = 4, alpha = 0.3, every = 1 }";
-    let run = |out: &str, filter: &str| {
-        let set = [filter, "case.reynolds=100", "grid.points=[12, 12, 12]", "time.max_steps=6"];
-        let set = set.iter().chain(&["output.series.every_steps=1"]);
-        let set = set.flat_map(|set| ["--set", set]);
-        done(dir.path(), ["run", "taylor-green", "--out", out].into_iter().chain(set));
-    };
-    let rates = |out: &str, filter: &str| {
-        done(dir.path(), ["restart", out, "--set", filter, "--set", "time.max_steps=9"]);
-        let series = kolmo::io::Series::read(&dir.path().join(out).join("series.csv")).unwrap();
-        series.column("ke_rate_filter").unwrap()[7..].to_vec()
-    };
-    run("off", filter);
-    assert_eq!(rates("off", "scheme.filter='none'"), [0.0; 3]);
-    run("on", "scheme.filter='none'");
-    let on = rates("on", filter);
-    assert!(on[0] < 0.0 && (on[0] / on[2] - 1.0).abs() < 0.5, "{on:?}");
-}

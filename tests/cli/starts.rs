@@ -55,6 +55,29 @@ fn outputs_that_coincide_but_for_round_off_share_a_step() {
     assert!(rate.iter().all(|rate| rate.abs() < 0.1), "{rate:?}");
 }
 
+/// Catches what a filter of before did to the energy told of a run without one, and that of a new filter shared out over the time of before.
+#[test]
+fn a_filter_that_a_restart_switches_off_or_on_is_told_from_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let filter = "scheme.filter={ order = 4, alpha = 0.3, every = 1 }";
+    let run = |out: &str, filter: &str| {
+        let set = [filter, "case.reynolds=100", "grid.points=[12, 12, 12]", "time.max_steps=6"];
+        let set = set.iter().chain(&["output.series.every_steps=1"]);
+        let set = set.flat_map(|set| ["--set", set]);
+        done(dir.path(), ["run", "taylor-green", "--out", out].into_iter().chain(set));
+    };
+    let rates = |out: &str, filter: &str| {
+        done(dir.path(), ["restart", out, "--set", filter, "--set", "time.max_steps=9"]);
+        let series = kolmo::io::Series::read(&dir.path().join(out).join("series.csv")).unwrap();
+        series.column("ke_rate_filter").unwrap()[7..].to_vec()
+    };
+    run("off", filter);
+    assert_eq!(rates("off", "scheme.filter='none'"), [0.0; 3]);
+    run("on", "scheme.filter='none'");
+    let on = rates("on", filter);
+    assert!(on[0] < 0.0 && (on[0] / on[2] - 1.0).abs() < 0.5, "{on:?}");
+}
+
 #[test]
 fn a_run_that_did_not_reach_the_peak_of_its_reference_has_not_passed() {
     let dir = tempfile::tempdir().unwrap();

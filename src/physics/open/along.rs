@@ -5,7 +5,7 @@
 
 use super::Face;
 use super::geometry::{CARRIED, GEOMETRY, gradient, outward};
-use super::waves::{BOTH, Waves};
+use super::waves::{BOTH, Waves, inward};
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::boundary::{Beyond, Known};
 use crate::engine::{Expr, Formula, Number, PointFormula, Sweep, SweepBuilder};
@@ -135,10 +135,8 @@ impl Formula<0, TAKEN, 1> for Before {
         let beyond = waves.flow(std::array::from_fn(|k| before[BOTH + k]));
         let normal = std::array::from_fn(|k| before[BOTH + COUNT + k]);
         // V, less what of it comes in.
-        let half = N::of(0.5);
-        let through = dot(normal, beyond.velocity);
-        let inward = half * (through - through.abs());
-        let carried: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - inward * normal[i]);
+        let through = inward(dot(normal, beyond.velocity));
+        let carried: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - through * normal[i]);
         let mut after = before;
         let [of_axes, flow] = [BOTH + COUNT + GEOMETRY, TAKEN - CARRIES - AXES];
         after[flow] = at.p - beyond.p;
@@ -148,8 +146,7 @@ impl Formula<0, TAKEN, 1> for Before {
         for k in 0..AXES {
             let [x, y, z, end] = std::array::from_fn(|i| before[of_axes + OF_AXIS * k + i]);
             let speed = dot([x, y, z], carried);
-            let out = end * speed;
-            after[flow + CARRIES + k] = speed - end * (half * (out - out.abs()));
+            after[flow + CARRIES + k] = speed - end * inward(end * speed);
         }
         after
     }

@@ -50,6 +50,12 @@ pub(super) struct Flow<N> {
     t: N,
 }
 
+/// The part of a speed that leads into the box, not above 0.
+#[inline(always)]
+pub(super) fn inward<N: Number>(speed: N) -> N {
+    N::of(0.5) * (speed - speed.abs())
+}
+
 impl Waves {
     /// The flow at a point as it was before the stage, from the sums of rates and the state there.
     #[inline(always)]
@@ -91,14 +97,11 @@ impl Waves {
         [carried_p, carried_u_n]: [N; 2],
     ) -> Missing<N> {
         let Self { gas, base, open, .. } = *self;
-        let half = N::of(0.5);
         let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
         let c2 = N::of(gas.gamma) * p / rho;
         let c = c2.sqrt();
         let n = |v: &[N; 3]| dot(normal, *v);
         let u_n = n(&at.velocity);
-        // The part of a speed that leads into the box, not above 0.
-        let inward = |speed: N| half * (speed - speed.abs());
         let (back, slow, forth) = (inward(u_n - c), inward(u_n), inward(u_n + c));
         let coming = rate.p - rho * c * n(&rate.velocity);
         let relax = N::of(open.relaxation / self.length);
