@@ -169,6 +169,10 @@ fn bad_planes_are_told_and_good_ones_are_read_back() {
     let config = parse(&text(planes, "inf"), "in.toml", &[]).unwrap();
     assert_eq!(config.grid().ends, [None, Some([End::Symmetry; 2]), None]);
     assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config);
+    // A stagnation flow: what comes in leaves along the plane.
+    let inflow = "x = { low = 'symmetry', high = { kind = 'inflow', velocity = [-1, 0, 0] } }";
+    let stagnation = format!("{inflow}\ny = {{ low = 'outflow', high = 'outflow' }}");
+    parse(&text(&stagnation, "100"), "in.toml", &[]).unwrap();
     let moving = "x = { low = { kind = 'wall', velocity = [0, 1, 0] }, high = 'wall' }";
     #[rustfmt::skip]
     let rows = [

@@ -47,7 +47,9 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
         |axis: usize| boundaries.0[axis].is_some_and(|ends| ends.contains(&Face::Symmetry));
     for (axis, _, face) in boundaries.faces() {
         let velocity = face.velocity().unwrap_or_default();
-        if let Some(through) = (0..3).find(|&b| velocity[b] != 0.0 && mirrored(b)) {
+        // What comes in through the face opposite a plane of symmetry leaves along it.
+        let along = |b: usize| b != axis.index() && velocity[b] != 0.0;
+        if let Some(through) = (0..3).find(|&b| along(b) && mirrored(b)) {
             let moves = if face.wall().is_some() { "a wall that moves" } else { "a flow" };
             let why = format!(
                 "{moves} along {0} goes through the plane of symmetry across {0}",

@@ -37,7 +37,17 @@ const UNARY: Functions<fn(f64) -> f64, 15> = [
 ];
 /// Functions of two numbers.
 const BINARY: Functions<fn(f64, f64) -> f64, 3> =
-    [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max)];
+    [("atan2", f64::atan2), ("min", smaller), ("max", larger)];
+
+/// The smaller of two numbers, no number where one of them is none.
+fn smaller(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a < b { a } else { b }
+}
+
+/// The larger of two numbers, no number where one of them is none.
+fn larger(a: f64, b: f64) -> f64 {
+    -smaller(-a, -b)
+}
 
 /// Expressions within expressions at most.
 const DEEPEST: usize = 100;
@@ -379,6 +389,10 @@ mod tests {
         ];
         for (text, expected) in known {
             assert_eq!(value(text).to_bits(), expected.to_bits(), "{text}");
+        }
+        // A root of a negative number is to be found, not hidden behind a bound.
+        for text in ["max(sqrt(-x), 0)", "max(0, sqrt(-x))", "min(1, 0/0)", "min(0/0, 1)"] {
+            assert!(value(text).is_nan(), "{text}");
         }
     }
 

@@ -116,6 +116,10 @@ impl System for Advection {
         &*self.backend
     }
 
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     fn names(&self) -> Vec<String> {
         vec!["scalar".into()]
     }

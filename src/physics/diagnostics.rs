@@ -18,6 +18,7 @@ use crate::backend::{Backend, Field, Program, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;
 use crate::error::{Error, Result};
+use crate::grid::Grid;
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use crate::statistics::{BetweenWalls, Flow, Sample};
@@ -25,6 +26,10 @@ use crate::statistics::{BetweenWalls, Flow, Sample};
 impl System for NavierStokes {
     fn backend(&self) -> &dyn Backend {
         &*self.backend
+    }
+
+    fn grid(&self) -> &Grid {
+        &self.grid
     }
 
     fn names(&self) -> Vec<String> {

@@ -7,6 +7,7 @@ use super::drawn::Drawn;
 use super::stage_sweep::StageSweep;
 use crate::backend::{Backend, Field, Prepared, Program, Reduction, Weights};
 use crate::error::Result;
+use crate::grid::Grid;
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use crate::statistics::Sample;
@@ -66,6 +67,9 @@ pub trait System {
     /// The backend the fields live on.
     fn backend(&self) -> &dyn Backend;
 
+    /// The whole grid.
+    fn grid(&self) -> &Grid;
+
     /// Names of the fields in U, as files have them.
     fn names(&self) -> Vec<String>;
 
@@ -107,8 +111,8 @@ pub trait System {
     /// Impose on `u` what holds at the ends of the box at `time`. A stage in 2N storage does it itself.
     fn impose(&mut self, _u: &mut [Field], _time: f64) {}
 
-    /// The same but for a start that comes in faster than sound: what implicit steps hold, whose unknowns there stay for their rates are 0,
-    /// and what is imposed before such a start is known.
+    /// The same but for what is of a start: a face where this comes in faster than sound, passive scalars where such a stream is given.
+    /// Implicit steps hold it, whose unknowns there stay for their rates are 0, and it is imposed before a start is known.
     fn hold(&mut self, _u: &mut [Field], _time: f64) {}
 
     /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between

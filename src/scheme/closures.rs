@@ -94,7 +94,7 @@ pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
     let prefix = match scheme.kind {
         Kind::FirstDerivative => "",
         Kind::SecondDerivative => "second-",
-        Kind::Filter if scheme.half_band() == 1 => {
+        Kind::Filter if scheme.half_band() < 2 => {
             return Some(filter_closure(scheme.order, scheme.alpha));
         }
         _ => return None,

@@ -119,10 +119,12 @@ pub fn filter_row(order: u32, alpha: f64, point: u32) -> ClosureRow {
         point < order / 2,
         "point {point} has the interior formula of the order-{order} filter"
     );
-    let (lhs, strength) = match point {
-        0 => (vec![(1, alpha)], 1.0 - alpha),
-        _ => (vec![(-1, alpha), (1, alpha)], 1.0 - 2.0 * alpha),
+    let (neighbours, strength) = match point {
+        0 => (&[1][..], 1.0 - alpha),
+        _ => (&[-1, 1][..], 1.0 - 2.0 * alpha),
     };
+    let neighbours = neighbours.iter().filter(|_| alpha != 0.0);
+    let lhs = neighbours.map(|offset| (*offset, alpha)).collect();
     let rhs = (0..=order)
         .map(|n| {
             let kept = [1.0, alpha].get(n.abs_diff(point) as usize).copied().unwrap_or(0.0);

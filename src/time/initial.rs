@@ -25,10 +25,10 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
     let backend = system.backend();
     let comm = backend.comm();
     let (gas, domain) = (&config.gas, &config.grid.domain);
-    let grid = config.grid();
+    let grid = system.grid();
     let block = backend.block(grid.points);
     let x = |at: usize| grid.coordinates(block.index(at));
-    let scalars = (0..config.scalars.len()).map(|at| scalar(config, at, backend, &grid));
+    let scalars = (0..config.scalars.len()).map(|at| scalar(config, at, backend, grid));
     let scalars: Vec<Vec<f64>> = scalars.collect::<Result<_>>()?;
     let flow_and_scalars = |at: usize, flow: FlowPoint, to: &mut [f64]| {
         // In the order of [`System::state_of`].
@@ -40,7 +40,7 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
         let place = Place {
             comm,
             decomposition: backend.decomposition(),
-            grid,
+            grid: grid.clone(),
             domain: *domain,
             gas: *gas,
         };
@@ -69,8 +69,7 @@ pub(super) fn initial_scalar(
     at: usize,
 ) -> Result<Field> {
     let backend = system.backend();
-    let grid = config.grid();
-    let mut values = scalar(config, at, backend, &grid)?;
+    let mut values = scalar(config, at, backend, system.grid())?;
     let at_rest = system.base_state()[0];
     let made = backend.values(&state[0]).and_then(|density| {
         values.iter_mut().zip(density.iter()).for_each(|(phi, rho)| *phi *= rho + at_rest);

@@ -101,7 +101,7 @@ pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
     let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
     let mistake = Error::refused(
         format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-        "change the parameters in [case], [gas] or the box",
+        "change the parameters in [case], [gas], [boundary] or the box",
     );
     if ranks == 1 {
         return mistake;

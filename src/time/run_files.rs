@@ -1,6 +1,5 @@
 //! What rank 0 alone writes of a run.
 
-use std::fs;
 use std::path::Path;
 
 use super::Simulation;
@@ -8,6 +7,7 @@ use super::run_loop::tables;
 use super::summary::reference_csv;
 use crate::error::Result;
 use crate::io::checkpoint::OutputProgress;
+use crate::io::directory::entries;
 use crate::io::series::cut;
 use crate::io::{
     Progress, RunDirectory, SeriesWriter, SliceWriter, USER_REFERENCE, remove_file, sync_file,
@@ -118,8 +118,7 @@ fn write(directory: &mut RunDirectory, name: &str, text: &str) -> Result<()> {
 
 /// Remove the rows of later steps also from tables that the run does not go on with.
 fn cut_statistics(directory: &RunDirectory, course: &OutputProgress) -> Result<()> {
-    let Ok(entries) = fs::read_dir(directory.join("statistics")) else { return Ok(()) };
-    let tables = entries.flatten().map(|entry| entry.path());
+    let tables = entries(&directory.join("statistics")).into_iter();
     let mut tables = tables.filter(|path| directory.owns(path));
     tables.try_for_each(|table| cut(&table, course.written.get("statistics").copied()))
 }

@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 use crate::io::checkpoint::{OutputProgress, Writing};
+use crate::io::directory::entries;
 use crate::io::progress::tell;
 use crate::io::{
     PROFILE, RunDirectory, RunId, SURFACE, USER_REFERENCE, remove_file, user_reference,
@@ -145,9 +146,10 @@ impl<'a> Run<'a> {
                 // They tell of an end that is none any more.
                 remove_file(&own.join("summary.json"))?;
                 remove_file(&own.join("report.html"))?;
-                for name in [PROFILE, SURFACE] {
-                    if own.owns(&own.join(name)) {
-                        remove_file(&own.join(name))?;
+                let tables = [PROFILE, SURFACE].map(|name| own.join(name));
+                for path in tables.into_iter().chain(entries(&own.join("plots"))) {
+                    if own.owns(&path) {
+                        remove_file(&path)?;
                     }
                 }
                 // Before anything is cut: whoever goes on from them must find all that they count on.
@@ -283,12 +285,12 @@ impl<'a> Run<'a> {
 
     /// On the terminal: the present step, and the kinetic energy of the last row.
     fn show_progress(&mut self) {
-        let (step, time) = (self.simulation.steps(), self.simulation.time());
-        let Simulation { grid, phases, .. } = &self.simulation;
-        let ns = ns_per_point_stage(grid, phases, self.simulation.right_hand_sides());
-        let dt = self.simulation.last_dt();
+        let simulation = &self.simulation;
+        let (step, time, dt) = (simulation.steps(), simulation.time(), simulation.last_dt());
+        let right_hand_sides = simulation.right_hand_sides();
+        let ns = ns_per_point_stage(simulation.grid(), &simulation.phases, right_hand_sides);
         let Some(Files { progress, .. }) = &mut self.files else { return };
-        match self.simulation.decades() {
+        match simulation.decades() {
             Some(decades) => progress.update_steady(step, decades, dt, self.kinetic_energy, ns),
             None => progress.update(step, time, dt, self.kinetic_energy, ns),
         }

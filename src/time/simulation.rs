@@ -67,7 +67,6 @@ impl Phases {
 pub struct Simulation {
     pub(super) system: Box<dyn System + Send>,
     pub(super) backend: Arc<dyn Backend>,
-    pub(super) grid: Grid,
     /// The input.
     pub(super) config: Config,
     /// Whether it says what the exact solution is.
@@ -131,8 +130,7 @@ impl Simulation {
         config: &Config,
         state: impl FnOnce(&dyn System) -> Result<Vec<Field>>,
     ) -> Result<Self> {
-        let grid = config.grid();
-        let len = backend.block(grid.points).len();
+        let len = backend.block(config.grid.points).len();
         let prepare = || -> Result<Box<dyn System + Send>> {
             Ok(match config.case.scalar() {
                 Some(scalar) => {
@@ -151,7 +149,7 @@ impl Simulation {
         let stepper = Stepper::new(&*backend, config.time.integrator, system.fields(), len);
         let stepper = all_or_error(backend.comm(), stepper)?;
         let implicit = config.time.implicit.map(|options| {
-            ImplicitStepper::new(backend.clone(), options, &config.problem(), &grid)
+            ImplicitStepper::new(backend.clone(), options, &config.problem(), system.grid())
         });
         let implicit = all_or_error(backend.comm(), implicit.transpose())?;
         let budgets = system.budgets();
@@ -170,7 +168,6 @@ impl Simulation {
             implicit,
             system,
             backend,
-            grid,
             config: config.clone(),
             has_exact,
             state,
@@ -428,12 +425,12 @@ impl Simulation {
 
     /// The points that the fields hold.
     pub fn block(&self) -> Block {
-        self.backend.block(self.grid.points)
+        self.backend.block(self.grid().points)
     }
 
     /// The whole grid.
     pub fn grid(&self) -> &Grid {
-        &self.grid
+        self.system.grid()
     }
 
     /// U, at the points of [`Simulation::block`].

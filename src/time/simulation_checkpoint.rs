@@ -54,7 +54,7 @@ impl Simulation {
             unfiltered: self.unfiltered,
             filter_rate: self.filter_rates[0],
             scalar_filter_rates: self.filter_rates[1..].to_vec(),
-            points: self.grid.points,
+            points: self.grid().points,
             fields: [names, names_before].concat(),
             references: [references, vec![0.0; before.len()]].concat(),
             // What it was started from need not be there for what is started from this.
@@ -66,7 +66,8 @@ impl Simulation {
         let values = self.state.iter().map(|field| self.backend.values(field));
         let mut values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
         values.extend(before);
-        Writing::begin(comm, &self.backend.decomposition(), path, &self.grid, head, &values, manner)
+        let cut = self.backend.decomposition();
+        Writing::begin(comm, &cut, path, self.grid(), head, &values, manner)
     }
 
     /// What was saved, on a backend that is open already, with any ranks that cut the grid in any way. From here on every
@@ -106,7 +107,7 @@ impl Simulation {
         }
         let block = decomposition.block(comm.rank(), head.points);
         check_values_memory(comm, head.fields.len(), &block)?;
-        let points = resumed.grid.points;
+        let points = resumed.grid().points;
         let references = resumed.system.base_state();
         for (name, reference) in names.iter().zip(references) {
             // A scalar that the checkpoint does not have begins here.
@@ -118,7 +119,7 @@ impl Simulation {
             };
             let mut values = all_or_error(comm, saved.field(at, block, reference))?;
             if head.points != points {
-                all_or_error(comm, check_other_grid(&resumed.grid, head.points))?;
+                all_or_error(comm, check_other_grid(resumed.grid(), head.points))?;
                 values = resample(comm, decomposition, head.points, points, values);
             }
             resumed.state.push(all_or_error(comm, resumed.backend.field(&values.into()))?);

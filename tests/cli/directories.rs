@@ -48,6 +48,23 @@ fn files_of_others_in_the_folders_of_a_run_stay() {
     assert_eq!(names(&run.join("planes/z_0.00000")), ["mine.vti"]);
 }
 
+/// Catches a drawing of what a run no longer has, which stayed beside a report without it.
+#[test]
+fn a_restart_removes_drawings_that_it_does_not_make_again() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run"]));
+    let run = dir.path().join("run");
+    ["spectra", "mine"].map(|name| put(run.join(format!("plots/{name}.svg"))));
+    let manifest = read(run.join("manifest.txt"));
+    fs::write(run.join("manifest.txt"), manifest + "plots/spectra.svg\n").unwrap();
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
+    let plots = names(&run.join("plots"));
+    assert!(
+        plots.contains(&"mine.svg".into()) && !plots.contains(&"spectra.svg".into()),
+        "{plots:?}"
+    );
+}
+
 #[test]
 fn a_run_that_would_replace_files_of_others_is_refused_before_it_begins() {
     for name in [

@@ -12,7 +12,7 @@ fn closed_formulas() -> impl Iterator<Item = (Op, &'static SchemeFamily, Scheme)
         .iter()
         .flat_map(|family| DERIVATIVES.map(|op| (op, family, compact_filter(2, 0.4))));
     let filters = [2, 4, 6, 8, 10].into_iter().flat_map(|order| {
-        [-0.2, 0.3, 0.45, 0.49]
+        [-0.2, 0.0, 0.3, 0.45, 0.49]
             .map(|alpha| (Op::Filter, &families()[0], compact_filter(order, alpha)))
     });
     derivatives.chain(filters)

@@ -78,13 +78,26 @@ struct Face {
     scalars: Vec<AtFace>,
 }
 
+impl Face {
+    /// Make the scalars that `are` so what is given, in a flow that is.
+    fn give_scalars(
+        &mut self,
+        backend: &dyn Backend,
+        states: &mut [Field],
+        are: impl Fn(&AtFace) -> bool,
+    ) {
+        let Self { flow, scalars } = self;
+        for (scalar, state) in scalars.iter_mut().zip(states).filter(|(scalar, _)| are(scalar)) {
+            scalar.correct(backend, [state, &mut flow.beyond[MASS]], &[]);
+        }
+    }
+}
+
 /// A face whose state is given.
 struct GivenFace {
     face: Face,
     /// Makes a rate 0.
     still: Prepared,
-    /// Whether nothing of it is still to be taken from the start.
-    is_known: bool,
 }
 
 impl OpenFaces {
@@ -146,31 +159,31 @@ impl OpenFaces {
                 scalar.know_start(backend, [&mut flow[MASS], state]);
             }
         }
-        self.given.iter_mut().for_each(|face| face.is_known = true);
     }
 
-    /// Make flow and scalars what is given.
+    /// Make flow and scalars what is given, but for scalars whose start is.
     pub(super) fn impose(
         &mut self,
         backend: &dyn Backend,
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for GivenFace { face, .. } in self.given.iter_mut().filter(|it| it.is_known) {
+        for GivenFace { face, .. } in &mut self.given {
             face.flow.correct(backend, &mut *flow, &[]);
-            for (scalar, state) in face.scalars.iter_mut().zip(&mut *states) {
-                scalar.correct(backend, [state, &mut face.flow.beyond[MASS]], &[]);
-            }
+            face.give_scalars(backend, states, |scalar| scalar.of_start.is_none());
         }
     }
 
-    /// Make flow and scalars those of a start where this comes in faster than sound.
+    /// Make flow and scalars those of a start where this comes in faster than sound, or is given.
     pub(super) fn give_start(
         &mut self,
         backend: &dyn Backend,
         flow: &mut [Field],
         states: &mut [Field],
     ) {
+        for GivenFace { face, .. } in &mut self.given {
+            face.give_scalars(backend, states, |scalar| scalar.of_start.is_some());
+        }
         for Face { flow: at, scalars } in &mut self.faces {
             if at.give.is_none() {
                 continue;
@@ -321,12 +334,11 @@ fn given_face(on: &Discretisation<'_>, [a, at]: [usize; 2], stream: Stream) -> R
     let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
     let scalars = on.problem.scalars.iter();
     let scalars = scalars.map(|it| AtFace::given(&part, it.known([a, at], &open)));
-    let scalars: Vec<_> = scalars.collect::<Result<_>>()?;
+    let scalars = scalars.collect::<Result<_>>()?;
     let give = part.prepare(PointFormula::map(Given), &[], COUNT)?;
     let still = part.prepare(PointFormula::map(Still), &[], 0)?;
-    let is_known = scalars.iter().all(|scalar| scalar.of_start.is_none());
     let flow = AtFace::new(&part, give, stream.conserved(&on.problem.gas, on.base), None)?;
-    Ok(GivenFace { face: Face { flow, scalars }, still, is_known })
+    Ok(GivenFace { face: Face { flow, scalars }, still })
 }
 
 /// The state of what is `known`; where nothing is, and until the start is known, of the gas at rest.
