@@ -1,4 +1,4 @@
-"""What GPUs can do, and what the time of a kernel is made of: floors that are counted, and a prediction by a rule."""
+"""Rates of GPUs, and the time of a kernel: lower bounds from counts, and a prediction by a model."""
 
 import math
 from typing import NamedTuple
@@ -6,36 +6,36 @@ from typing import NamedTuple
 import sass
 
 WARP = 32
-SCHEDULERS = 4  # of a multiprocessor; each issues one instruction of a warp a clock
-SHARED_BYTES = 128  # a clock and multiprocessor
+SCHEDULERS = 4  # per multiprocessor; each issues one warp instruction per clock
+SHARED_BYTES = 128  # per clock and multiprocessor
 REGISTERS = 16384  # of a quarter of a multiprocessor
-WARPS = 16  # of a quarter
-BLOCKS = 32  # of a multiprocessor
-SYSTEM = 1 << 10  # bytes on chip that the system takes of every block
-# Assumed, of all chips alike.
+WARPS = 16  # per quarter
+BLOCKS = 32  # per multiprocessor
+SYSTEM = 1 << 10  # on-chip bytes that the system takes per block
+# Assumptions, equal for all chips.
 ACHIEVED = 0.9  # of the memory rate of the data sheet
-SHARED_LATENCY = 30  # clocks after a barrier until a value of another thread is there
-LATENCY = 600  # clocks of a load from device memory
+SHARED_LATENCY = 30  # clocks after a barrier until a value of another thread is available
+LATENCY = 600  # clocks per load from device memory
 
 
 class Chip(NamedTuple):
-    """SMs, clock and memory rate of the data sheets; rates of a multiprocessor of the CUDA programming guide."""
+    """SMs, clock and memory rate from the data sheets; rates per multiprocessor from the CUDA programming guide."""
 
     name: str
     capability: int  # times ten
-    on_chip: int  # bytes of a multiprocessor
+    on_chip: int  # bytes per multiprocessor
     multiprocessors: int
     clock: float  # Hz
-    memory: float  # bytes a second
-    fp64: int  # results a clock and multiprocessor
+    memory: float  # bytes per second
+    fp64: int  # results per clock and multiprocessor
     fp32: int
 
     def memory_bytes(self):
-        """A clock and multiprocessor."""
+        """Bytes per clock and multiprocessor."""
         return ACHIEVED * self.memory / self.clock / self.multiprocessors
 
 
-# The clock of the B200 is that at which 148 multiprocessors do the 37 TFLOP/s of its data sheet.
+# The clock of the B200 is the one at which 148 multiprocessors reach the 37 TFLOP/s of its data sheet.
 CHIPS = [
     Chip("A100", 80, 164 << 10, 108, 1.410e9, 2.039e12, 32, 64),
     Chip("H100", 90, 228 << 10, 132, 1.755e9, 3.35e12, 64, 128),
@@ -45,32 +45,32 @@ CHIPS = [
 
 
 class Launch(NamedTuple):
-    """How a kernel is run."""
+    """Launch parameters of a kernel."""
 
-    threads: int  # of a block
-    points: int  # of a tile
-    blocks: int  # tiles in all, where blocks do several in turn
-    on_chip: int  # bytes of a block
-    words: int  # of device memory that a point must move
-    real: int  # bytes of a word
-    tiles: int = 1  # that a block does in turn
+    threads: int  # per block
+    points: int  # per tile
+    blocks: int  # total number of tiles, if blocks do several in turn
+    on_chip: int  # bytes per block
+    words: int  # of device memory that must be moved per point
+    real: int  # bytes per word
+    tiles: int = 1  # per block, in turn
 
 
 def most_on_chip(capability):
-    """Bytes that a block may take."""
+    """Largest number of on-chip bytes per block."""
     return next(chip.on_chip for chip in CHIPS if chip.capability == capability) - SYSTEM
 
 
 def resident(chip, launch, registers):
-    """Blocks that a multiprocessor holds."""
+    """Resident blocks per multiprocessor."""
     warps = math.ceil(launch.threads / WARP)
-    # A warp takes registers by 256, from a quarter of the multiprocessor.
+    # Registers are allocated per warp in units of 256, from a quarter of the multiprocessor.
     of_quarter = min(WARPS, REGISTERS // (math.ceil(registers * WARP / 256) * 256))
     return min(of_quarter * SCHEDULERS // warps, chip.on_chip // (launch.on_chip + SYSTEM), BLOCKS)
 
 
 def floors(chip, launch, counts):
-    """Clocks of a multiprocessor for a block, by what takes them, each as if nothing else did."""
+    """Lower bounds in clocks of a multiprocessor per block, by resource, each as if it were the only limit."""
     warps = math.ceil(launch.threads / WARP)
     arithmetic = counts.fp64 / chip.fp64 + counts.fp32 / chip.fp32
     return {
@@ -82,9 +82,9 @@ def floors(chip, launch, counts):
 
 
 def alone(chip, launch, kernel):
-    """Clocks of a block that has a multiprocessor for itself: it computes at the largest floor but that of memory, and waits.
+    """Clocks of a block alone on a multiprocessor: it computes at the largest bound except that of memory, and waits.
 
-    A word that is loaded again comes from the caches: all accesses together take what memory takes for the words that must be moved.
+    Repeated loads of a word are served by the caches: all accesses together take the memory time of the words that must be moved.
     """
     counts = sass.counted(kernel)
     least = floors(chip, launch, counts)
@@ -95,9 +95,9 @@ def alone(chip, launch, kernel):
 
 
 def predicted(chip, launch, kernel):
-    """Clocks of a multiprocessor for a block.
+    """Predicted clocks of a multiprocessor per block.
 
-    Where several blocks are resident, each finds the others before it at whatever is busiest (the lower bound of the throughput of a
+    If several blocks are resident, each waits for all others at the busiest resource (the lower bound of the throughput of a
     closed queue: Lazowska et al., Quantitative System Performance, 1984, ch. 5). The last blocks of a launch leave multiprocessors idle.
     """
     blocks = resident(chip, launch, kernel.registers)
@@ -108,5 +108,5 @@ def predicted(chip, launch, kernel):
 
 
 def nanoseconds(chip, launch, clocks):
-    """A point, of clocks of a multiprocessor a block."""
+    """Converts clocks of a multiprocessor per block to nanoseconds per point."""
     return 1e9 * clocks / launch.points / chip.clock / chip.multiprocessors

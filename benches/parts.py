@@ -1,8 +1,8 @@
-"""Parts of a measurement, each with a limit of time, of which none stops another: the machinery of `benches/gpu`.
+"""Parts of a measurement, each with a time limit and independent of the others: the framework of `benches/gpu`.
 
-A part is one command or several that run at the same time. It has failed where one of them ends with another status than 0, is still
-running at the limit, or says something that cannot be. What is known is written after each part, so that nothing is lost where the
-machine takes the whole campaign away.
+A part is one command, or several that run concurrently. It fails if a command exits with a status other than 0, is still running at the
+limit, or prints an impossible result. The results are written after each part, so that none is lost if the machine ends the whole
+campaign.
 """
 
 import contextlib
@@ -15,18 +15,18 @@ import tempfile
 import time
 from typing import Any, Callable, NamedTuple
 
-OVERRUN = 124  # the status of what is stopped at its limit, as that of `timeout`
-UNLIKELY = 125  # the status of what ends with 0 and says something that cannot be
-GRACE = 5  # seconds from the request to end to the end, and from there to giving up
-LEAST = 5  # seconds, with less left of which no part is begun
-MOST = 1 << 24  # bytes of what a command says that are read
-KEPT = 1 << 15  # that are kept
+OVERRUN = 124  # status of a command stopped at its limit, as for `timeout`
+UNLIKELY = 125  # status of a command that exits with 0 but prints an impossible result
+GRACE = 5  # seconds from SIGTERM to SIGKILL, and from there to giving up
+LEAST = 5  # seconds; with less time left no part is started
+MOST = 1 << 24  # bytes of a command's output that are read
+KEPT = 1 << 15  # bytes of it that are kept
 UNBEGUN = "not begun before the limit"
 HEAD = f"{'part':26} {'':>10} {'seconds':>8} {'limit':>7}"
 
 
 class Wrong(Exception):
-    """What a command said that cannot be, in a sentence, and the numbers in it all the same."""
+    """An impossible result of a command, as a sentence, with the numbers that were found nevertheless."""
 
     def __init__(self, sentence, numbers=None):
         super().__init__(sentence)
@@ -36,18 +36,18 @@ class Wrong(Exception):
 class Command(NamedTuple):
     name: str
     arguments: list
-    read: Callable[[str], dict[str, Any]] = lambda out: {}  # the numbers in what it says, or Wrong
+    read: Callable[[str], dict[str, Any]] = lambda out: {}  # the numbers in its output, or Wrong
 
 
 class Part(NamedTuple):
     name: str
     limit: float  # seconds for all commands
     commands: list[Command]
-    needs: str = ""  # a program without which it is left out
+    needs: str = ""  # a required program; without it the part is left out
 
 
 class Process:
-    """A command with all that it starts, and what it says."""
+    """A command with its child processes and its output."""
 
     def __init__(self, command, environment, folder):
         self.command, self.began = command, time.monotonic()
@@ -81,21 +81,21 @@ class Process:
             os.killpg(self.process.pid, number)
 
     def said(self, file, most=MOST):
-        """The end of it."""
+        """The last `most` bytes of an output."""
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - most))
         return file.read().decode(errors="replace")
 
 
 def text(value):
-    """A number, or several with their names, as they stand in the table."""
+    """A number, or several with their names, as text for the table."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {text(number)}" for name, number in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def stop(processes):
-    """Have them end, with all that they started. What hangs in a driver may not even die: nobody waits longer for it."""
+    """End processes and their children. A process that hangs in a driver may not even die, so the wait is bounded."""
     running = [process for process in processes if not process.ended()]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in running:
@@ -108,7 +108,7 @@ def stop(processes):
 
 
 class Campaign:
-    """Carries parts out one after another, and keeps a table, JSON and all that was said in a folder."""
+    """Runs parts one after another, and keeps a table, JSON and all output in a folder."""
 
     def __init__(self, folder, limit, environment=None, root=None, jobs=None):
         folder.mkdir(parents=True, exist_ok=True)
@@ -119,8 +119,8 @@ class Campaign:
         (folder / "log.txt").write_text("")
 
     def run(self, parts):
-        """Whether some ran and none failed."""
-        # A machine that takes this away says so first: what runs is stopped, and all that is known is written.
+        """Run all parts; return whether at least one ran and none failed."""
+        # A machine sends SIGTERM before it ends the campaign: running parts are stopped, and all results are written.
         before = signal.signal(signal.SIGTERM, self.cut)
         print(HEAD, flush=True)
         for part in parts:
@@ -148,7 +148,7 @@ class Campaign:
         for process in ended:
             try:
                 numbers = process.command.read(process.said(process.out))
-            # Whatever it says, or a file that it did not write: the next part comes all the same.
+            # An unreadable output or a missing file must not stop the next part.
             except Exception as why:
                 wrong = why if isinstance(why, Wrong) else Wrong(repr(why))
                 process.status = process.status or UNLIKELY
@@ -163,7 +163,7 @@ class Campaign:
         return {**result, "status": status, "seconds": round(time.monotonic() - began, 1), "limit": round(limit, 1)}
 
     def carry_out(self, commands, deadline):
-        """The processes, and the commands that found no time."""
+        """Run commands; return their processes, and the commands that were not started in time."""
         waiting, running, ended = list(commands), [], []
         try:
             while waiting or running:
@@ -181,7 +181,7 @@ class Campaign:
 
     @staticmethod
     def why(process):
-        """Why it failed: the last line that it said."""
+        """Why a command failed: the last line of its output."""
         if process.status == OVERRUN:
             return f"stopped at the limit, after {process.seconds:.0f} s"
         lines = (process.said(process.err) or process.said(process.out)).strip().splitlines()

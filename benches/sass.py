@@ -1,10 +1,9 @@
-"""What a thread of a kernel does, counted in the disassembly that `nvdisasm` prints of it.
+"""Operations of a thread of a kernel, counted in the disassembly by `nvdisasm`.
 
-A thread is followed from the entry to the exit. A branch forward that skips a part is not taken, since what it guards is work of a point
-that is there; it is taken where that part calls a function, as only slow paths do, and where it leads to another way with fewer
-conditions. What a loop repeats counts as often as the loop
-goes round, where it counts in steps between two constants; else once, and the loop is named. Only a loop with barriers is another matter: a
-block does one tile after another in it, and what is counted is one of them.
+A thread is followed from the entry to the exit. A forward branch that skips a part is not taken, because the part is the work of an
+existing point; it is taken if the part calls a function, which only slow paths do, and if it leads to an alternative path with fewer
+conditions. The body of a loop counts with the number of its iterations if the loop counts in steps between two constants; otherwise once,
+and the loop is reported. A loop with barriers is an exception: a block does one tile per iteration, and one tile is counted.
 """
 
 import math
@@ -30,7 +29,7 @@ class Instruction(NamedTuple):
     predicate: str  # empty, or such as !P0
     opcode: str
     operands: str
-    target: int | None  # which instruction a branch goes to
+    target: int | None  # instruction that a branch jumps to
 
     @property
     def base(self):
@@ -38,7 +37,7 @@ class Instruction(NamedTuple):
 
     @property
     def is_never(self):
-        """Issued, and without effect."""
+        """Issued, but without effect."""
         return self.predicate in ("!PT", "!UPT")
 
     @property
@@ -47,7 +46,7 @@ class Instruction(NamedTuple):
 
     @property
     def written(self):
-        """The registers of the result."""
+        """Registers of the result."""
         first = REGISTER.match(self.operands)
         if not first or self.base.startswith("ST"):
             return []
@@ -57,7 +56,7 @@ class Instruction(NamedTuple):
 
     @property
     def decides(self):
-        """The predicate that a branch depends on: before it, or its first operand."""
+        """Predicate of a branch: in front of it, or its first operand."""
         of_operands = re.match(r"!?(U?P\d)\b", self.operands)
         return self.predicate.lstrip("!") or (of_operands[1] if of_operands else "")
 
@@ -65,27 +64,27 @@ class Instruction(NamedTuple):
 class Kernel(NamedTuple):
     code: list
     registers: int
-    frame: int  # bytes that a thread keeps in device memory
+    frame: int  # bytes per thread in device memory
 
 
 class Counts(NamedTuple):
-    """Of one thread, and of one of the tiles that it does in turn."""
+    """Counts of one thread and one of its tiles."""
 
     instructions: int
     fp64: int
     fp32: int
     shared: float  # words loaded and stored
-    loaded: float  # words of device memory, again from caches too
+    loaded: float  # words of device memory, including repeated loads from caches
     stored: float
     local: int  # loads and stores of spilled registers
     barriers: int
-    guarded: int  # accesses of memory behind a predicate, counted as if it held
-    beside: int  # instructions that are in the text and not on the path
+    guarded: int  # memory accesses with a predicate, counted as if it were true
+    beside: int  # instructions in the text but not on the path
     unknown: list  # addresses of loops that are counted once
 
 
 def parsed(text, entry):
-    """The kernel `entry` of what `nvdisasm` prints of an image."""
+    """Parses the kernel `entry` in the output of `nvdisasm`."""
     section = text.partition(f"\n.text.{entry}:\n")[2].partition("\n//-----")[0]
     lines, labels = [], {}
     for line in section.splitlines():
@@ -107,7 +106,7 @@ def attribute(text, name, entry):
 
 
 def trips(body, before, branch):
-    """How often a loop goes round, or None: a counter that is compared with a constant, begins with one, and grows by one."""
+    """Number of iterations of a loop whose counter starts at a constant, grows by a constant, and is compared with a constant; else None."""
     test = next((at for at in reversed(range(len(body))) if is_test(body[at], branch.decides)), None)
     if test is None:
         return None
@@ -122,7 +121,7 @@ def trips(body, before, branch):
         return None
     at, step = steps[0]
     end += any(part in ("GT", "LE") for part in body[test].opcode.split("."))
-    # Compared before it grows, it goes round once more.
+    # One more iteration if the counter is compared before it grows.
     return max(1, math.ceil((end - start) / step) + (at > test))
 
 
@@ -131,14 +130,14 @@ def is_test(one, predicate):
 
 
 def step_of(one, register):
-    """By how much an instruction increases a register."""
+    """Increment of a register by an instruction."""
     added = rf"{register}, (?:U?PT, U?PT, )?{register}, (0x[0-9a-f]+)(?:, U?RZ)?"
     found = re.fullmatch(added, one.operands) if one.base in ("IADD", "IADD3", "UIADD3", "VIADD") else None
     return int(found[1], 16) if found else None
 
 
 def value_of(one, register):
-    """The constant that an instruction puts into a register."""
+    """Constant that an instruction stores in a register."""
     if one.base == "CS2R" and one.operands.endswith("SRZ"):
         return 0
     moved = rf"{register}, (?:U?RZ, U?RZ, )?(0x[0-9a-f]+|U?RZ)"
@@ -147,7 +146,7 @@ def value_of(one, register):
 
 
 def is_detour(code, at):
-    """Whether the part that a branch can skip is one of two ways to the same place, and the one with more conditions."""
+    """Whether the part that a branch can skip is one of two paths to the same place, and the one with more conditions."""
     target = code[at].target
     last = code[target - 1]
     if last.base != "BRA" or last.decides or (last.target or 0) <= target:
@@ -157,11 +156,11 @@ def is_detour(code, at):
 
 
 class Path(NamedTuple):
-    """What a thread passes."""
+    """Instructions that a thread executes."""
 
-    passed: list  # (instruction, how often) in order
-    tile: slice  # which of these do a tile: all, where it does one
-    unknown: list  # addresses of loops whose rounds are not known
+    passed: list  # (instruction, number of executions) in order
+    tile: slice  # part of them that does one tile: all, if there is one tile
+    unknown: list  # addresses of loops with an unknown number of iterations
 
     @property
     def of_tile(self):
@@ -186,9 +185,9 @@ def followed(code):
         elif one.target is not None:
             first = order.index(one.target) if one.target in times else None
             if first is None:
-                raise ValueError(f"a branch back to where no path has been, at {one.address:#x}")
+                raise ValueError(f"a backward branch to an instruction that was not passed, at {one.address:#x}")
             inside = order[first:]
-            # A call under a condition, directly before the way back, is how ptxas leaves for what follows for sm_80.
+            # For sm_80 ptxas leaves a loop by a conditional call directly before the backward branch.
             ends = (i for i in inside if (code[i].target or 0) > at or code[i].base == "EXIT" or (i == at - 1 and is_left_by_call(code[i])))
             leaves = at if one.decides else next(ends, None)
             if leaves is None:
@@ -214,7 +213,7 @@ def is_barrier(one):
 
 
 def counted(kernel):
-    """What a thread does."""
+    """Counts of a thread."""
     path = followed(kernel.code)
 
     def count(where):
@@ -239,26 +238,26 @@ def counted(kernel):
 
 
 class Pace(NamedTuple):
-    """What a block that is alone takes, in cycles."""
+    """Costs of a block that is alone, in cycles."""
 
-    instruction: float  # of all its warps
-    barrier: float  # until values of other threads are there
-    load: float  # until the first byte comes from device memory
-    byte: float  # of every thread, from or to device memory
+    instruction: float  # for all its warps
+    barrier: float  # until values of other threads are available
+    load: float  # until the first byte arrives from device memory
+    byte: float  # per byte of every thread, from or to device memory
 
 
 class Clock:
-    """A block that is alone: what it computes, waits at barriers, and waits for device memory.
+    """Time of a block that is alone: computation, waits at barriers, and waits for device memory.
 
-    What is loaded and stored moves in the order in which it is asked for, beside the instructions; a thread waits for what it uses.
+    Loads and stores are done in the order of their requests, concurrently with the instructions; a thread waits for the values that it uses.
     """
 
     def __init__(self, pace):
         self.pace = pace
         self.times = {"computing": 0.0, "barriers": 0.0, "memory": 0.0}
-        self.free = 0.0  # when memory has moved all that was asked for
-        self.arrivals = {}  # of registers
-        self.begun, self.groups = 0.0, []  # when the last copy is there, and groups of them
+        self.free = 0.0  # when memory has completed all requests
+        self.arrivals = {}  # times of registers
+        self.begun, self.groups = 0.0, []  # when the last copy is complete, and groups of copies
 
     @property
     def now(self):
@@ -281,19 +280,19 @@ class Clock:
             if one.base in LOADS:
                 self.begun = max(self.free, self.now + self.pace.load)
                 self.arrivals |= {register: self.begun for register in one.written if one.base != "LDGSTS"}
-        # A register that is written anew is not waited for.
+        # There is no wait for a register that is overwritten.
         else:
             for register in one.written:
                 self.arrivals.pop(register, None)
 
 
 def timed(kernel, pace, tiles=1):
-    """Cycles of a tile of a block that is alone and does so many in turn, by what takes them."""
+    """Cycles per tile, by cause, of a block that is alone and does `tiles` tiles in turn."""
     path, clock = followed(kernel.code), Clock(pace)
     start, end, _ = path.tile.indices(len(path.passed))
     for steps in [path.passed[:start], *[path.of_tile] * tiles, path.passed[end:]]:
         for one, times in steps:
             clock.issue(one, times)
-    # The next block finds memory free only after what this one stores.
+    # Memory is free for the next block only after the stores of this one.
     clock.wait(clock.free)
     return {name: time / tiles for name, time in clock.times.items()}

@@ -1,6 +1,6 @@
-"""Whole time steps of the Taylor-Green vortex by Kolmo and by PyFR, for `benches/peers solver`.
+"""Time steps of the Taylor-Green vortex by Kolmo and by PyFR, for `benches/peers solver`.
 
-Run as a program, this file is one run of PyFR: `solvers.py MESH CONFIGURATION STEPS`, or without arguments a look at what PyFR needs.
+As a program, this file does one run of PyFR: `solvers.py MESH CONFIGURATION STEPS`; without arguments it checks the requirements of PyFR.
 """
 
 import functools
@@ -18,9 +18,9 @@ import time
 
 MACH, REYNOLDS, GAMMA, PRANDTL = 0.1, 1600.0, 1.4, 0.71  # in a periodic box of (2 pi)^3
 ENERGY = 0.125  # mean of rho |u|^2 / 2 at the start
-DISSIPATION = 2 * 0.375 / REYNOLDS  # the start's: twice the viscosity times the mean of |curl u|^2 / 2
+DISSIPATION = 2 * 0.375 / REYNOLDS  # at the start: twice the viscosity times the mean of |curl u|^2 / 2
 ORDER = 3  # of the polynomials in an element
-ALONG = ORDER + 1  # solution points of an element along an axis
+ALONG = ORDER + 1  # solution points per element along an axis
 STAGES = 4
 WARM_UP = 4
 FORMS = {
@@ -43,11 +43,11 @@ LIBXSMM = (
 
 
 class Missing(Exception):
-    """What is not there and how to install it, in a sentence."""
+    """A missing requirement and how to install it, as a sentence."""
 
 
 class Failed(Exception):
-    """Why a run has no time, in a sentence."""
+    """Why a run has no time, as a sentence."""
 
 
 def mesh(elements):
@@ -59,7 +59,7 @@ def mesh(elements):
         return 1 + i + (elements + 1) * (j + (elements + 1) * k)
 
     def corners(origin, axes):
-        """Nodes of a face or a cell, counter-clockwise, then those of the opposite face."""
+        """Nodes of a face or a cell, counter-clockwise, then the nodes of the opposite face."""
         square = [(0, 0), (1, 0), (1, 1), (0, 1)]
         for steps in [(*ab, c) for c in range(len(axes) - 1) for ab in square]:
             at = list(origin)
@@ -93,7 +93,7 @@ def mesh(elements):
 
 
 def configuration(points, precision, steps):
-    """PyFR's input, and the time that it reaches. The time step is far below the limits of stability."""
+    """PyFR's input, and its end time. The time step is far below the stability limits."""
     dt = 0.05 / points
     end = (steps - 0.5) * dt  # half a step: round-off must not add one
     pressure = 1 / (GAMMA * MACH**2)
@@ -136,11 +136,11 @@ p = p0 + (cos(2*x) + cos(2*y))*(cos(2*z) + 2)/16
 
 
 def last_line(text):
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it says nothing")
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "no output")
 
 
 def pyfr(arguments, threads):
-    """What Python prints that has PyFR."""
+    """Output of a Python with PyFR."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": "1"}
     result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, env=environment)
     if result.returncode == 2:
@@ -151,7 +151,7 @@ def pyfr(arguments, threads):
 
 
 def of_pyfr(folder, n, precision, options):
-    """Smallest and median time of a step in ns a point and stage."""
+    """Smallest and median time of a step in ns per point and stage."""
     steps = WARM_UP + options.repeats
     written = folder / f"{n}-{precision}.ini"
     end, text = configuration(n, precision, steps)
@@ -159,7 +159,7 @@ def of_pyfr(folder, n, precision, options):
     found = json.loads(pyfr([__file__, str(folder / f"{n}.pyfrm"), str(written), str(steps)], options.threads))
     start, after = found["energy"]
     loss = (start - after) / end
-    # What is not a number fails too.
+    # NaN fails as well.
     if not (found["points"] == n**3 and abs(start / ENERGY - 1) < 0.001 and abs(loss / DISSIPATION - 1) < 0.1):
         reached = f"{found['points']} points, a kinetic energy of {start:.5f} and a dissipation of {loss:.3e}"
         raise Failed(f"PyFR is wrong in {precision}: it has {reached}, not {n**3}, {ENERGY} and {DISSIPATION:.3e}; it has no time")
@@ -179,7 +179,7 @@ def of_kolmo(kolmo, n, precision, options, forms):
 
 
 def row(name, n, precision, options, found, peer):
-    """What is reported: the smallest of all rounds, and the median of the medians of the rounds."""
+    """The report: the smallest time of all rounds, and the median of the medians of the rounds."""
     least, median = min(one[0] for one in found), statistics.median(one[1] for one in found)
     over = {"min": least / peer["min"], "median": median / peer["median"]} if peer else None
     checked = {"kinetic_energy": found[0][3], "dissipation": found[0][4], "share_of_cores": min(one[5] for one in found)} if not peer else {}
@@ -203,7 +203,7 @@ def of_size(kolmo, folder, n, options, version):
         file.writelines(mesh(n // ALONG))
     pyfr(["-m", "pyfr", "import", str(gmsh), str(folder / f"{n}.pyfrm")], options.threads)
     peer = f"PyFR {version}"
-    runs = {}  # PyFR before what is compared with it
+    runs = {}  # PyFR first: the others are compared with it
     for precision in options.precisions:
         runs[peer, precision] = functools.partial(of_pyfr, folder, n, precision, options)
         for name, forms in FORMS.items():
@@ -220,7 +220,7 @@ def of_size(kolmo, folder, n, options, version):
 
 
 def compare(kolmo, options):
-    """Rows and notes; `kolmo` takes arguments and gives what the program prints."""
+    """Rows and notes; `kolmo` takes arguments and returns the output of the program."""
     version = json.loads(pyfr([__file__], options.threads))["version"]
     notes = [
         "Both: compressible Navier-Stokes equations, constant viscosity, Taylor-Green vortex "
@@ -229,7 +229,7 @@ def compare(kolmo, options):
         "Kolmo: compact differences of sixth order, no filter, hale64 (fourth order, 6 stages). A point is a point of the grid.",
         f"PyFR: flux reconstruction with polynomials of degree {ORDER} (fourth order) in hexahedra, Rusanov and LDG fluxes at faces,",
         f"classical Runge-Kutta (fourth order, {STAGES} stages), OpenMP and libxsmm. A point is a solution point: {ALONG} x {ALONG} x {ALONG} in an element.",
-        "A time of one point and stage says nothing of accuracy, nor of the largest stable time step.",
+        "The time per point and stage contains no information on accuracy or on the largest stable time step.",
     ]
     rows = []
     with tempfile.TemporaryDirectory(prefix="kolmo-peers-") as folder:
@@ -260,7 +260,7 @@ def table(rows):
 
 
 def look():
-    """PyFR's version, or an error that says what it lacks."""
+    """PyFR's version, or an error that names a missing requirement."""
     try:
         import mpi4py.rc
 
@@ -287,7 +287,7 @@ def look():
 
 
 def energy(solver):
-    """Mean kinetic energy of a point; all elements are equal cubes with Gauss-Legendre points. Also how many points there are."""
+    """Mean kinetic energy per unit volume, and the number of points; all elements are equal cubes with Gauss-Legendre points."""
     import numpy
 
     (state,) = solver.soln  # points of an element, conserved variables, elements
@@ -319,7 +319,7 @@ def one_run(mesh_file, configuration_file, steps):
     solver.run()
     if len(stamps) != steps + 1:
         raise RuntimeError(f"PyFR took {len(stamps) - 1} steps and not {steps}")
-    busy = (used[-1] - used[WARM_UP]) / (stamps[-1] - stamps[WARM_UP])  # cores, without what is compiled at first
+    busy = (used[-1] - used[WARM_UP]) / (stamps[-1] - stamps[WARM_UP])  # cores, without the initial compilation
     seconds = [after - before for before, after in itertools.pairwise(stamps)]
     return {"seconds": seconds, "energy": [start, energy(solver)[0]], "points": points, "busy": busy}
 

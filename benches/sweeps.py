@@ -20,16 +20,16 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from solvers import Failed, Missing
 
 WARM_UP = 3
-SHORTEST = 2e-3  # seconds of a repeat
-SAMPLES = 300  # rows that are held against a plain sweep
+SHORTEST = 2e-3  # seconds per repeat
+SAMPLES = 300  # rows that are compared with a plain sweep
 REALS = {"f64": numpy.float64, "f32": numpy.float32}
 INSTALL = "pip install mkl, into the Python that runs this script"
-# Of mkl_spblas.h and mkl_cblas.h.
+# From mkl_spblas.h and mkl_cblas.h.
 ZERO_BASED, BY_COLUMNS, NOT_TRANSPOSED, CALLS = 0, 102, 10, 1000
 
 
 class Mesh(NamedTuple):
-    """Rows in the order of their colours: which blocks they have, and where colours begin and end."""
+    """Rows in the order of their colours: their blocks, and the limits of the colours."""
 
     points: list
     starts: Any
@@ -44,13 +44,13 @@ class Mesh(NamedTuple):
 class System(NamedTuple):
     mesh: Mesh
     nb: int
-    blocks: Any  # beside the diagonal, each row by row
+    blocks: Any  # off the diagonal, each row by row
     diagonal: Any
     b: Any
     start: Any
 
     def colours(self):
-        """Of every colour its unknowns, and its blocks as matrix of compressed rows."""
+        """For every colour, its unknowns and its blocks as a matrix of compressed rows."""
         _, starts, columns, ends = self.mesh
         for first, end in itertools.pairwise(ends):
             own = slice(starts[first], starts[end])
@@ -58,7 +58,7 @@ class System(NamedTuple):
             yield slice(first, end), (rows, columns[own], self.blocks[own])
 
     def inverses(self):
-        """Of every colour the inverses of the blocks on the diagonal, as matrix of compressed rows."""
+        """For every colour, the inverses of the diagonal blocks as a matrix of compressed rows."""
         for first, end in itertools.pairwise(self.mesh.ends):
             inverse = numpy.linalg.inv(self.diagonal[first:end])
             yield numpy.arange(end - first + 1, dtype="int32"), numpy.arange(end - first, dtype="int32"), inverse
@@ -69,13 +69,13 @@ class System(NamedTuple):
 
 
 class Method(NamedTuple):
-    """How a library solves a system."""
+    """Method by which a library solves a system."""
 
     name: str
     threads: int
-    x: Any  # which a sweep changes
+    x: Any  # modified by a sweep
     sweep: Callable
-    products: Callable  # with the blocks beside the diagonal, without the rest of a sweep
+    products: Callable  # with the off-diagonal blocks, without the rest of a sweep
 
 
 def mixed(z):
@@ -86,7 +86,7 @@ def mixed(z):
 
 
 def tetrahedra(points):
-    """The graph of a box that is cut into tetrahedra as in src/bench/blocks/mesh.rs."""
+    """Graph of a box cut into tetrahedra as in src/bench/blocks/mesh.rs."""
     rows = numpy.arange(math.prod(points))
     strides = [1, points[0], points[0] * points[1]]
     index = [rows // stride % count for stride, count in zip(strides, points)]
@@ -105,7 +105,7 @@ def tetrahedra(points):
 
 
 def coloured(points):
-    """Rows by reverse Cuthill-McKee, then by the first colour that no neighbour has, as in src/blocks/colouring.rs."""
+    """Rows in reverse Cuthill-McKee order, each with the first colour that no neighbour has, as in src/blocks/colouring.rs."""
     graph = tetrahedra(points)
     order = reverse_cuthill_mckee(graph, symmetric_mode=True)
     starts, columns = graph.indptr.tolist(), graph.indices.tolist()
@@ -122,7 +122,7 @@ def coloured(points):
 
 
 def random(mesh, nb, precision):
-    """Blocks of noise; those on the diagonal outweigh the others of their rows."""
+    """Random blocks with dominant diagonal blocks."""
     numbers = numpy.random.default_rng(1)
 
     def noise(*shape):
@@ -135,7 +135,7 @@ def random(mesh, nb, precision):
 
 
 def fewest(mesh, nb, off_diagonal, others):
-    """`Factored::bytes` of Kolmo: blocks, columns, factors, pivots and b once, x read and written; of numbers of so many bytes."""
+    """`Factored::bytes` of Kolmo: blocks, columns, factors, pivots and b once, x read and written; for these sizes of numbers in bytes."""
     return mesh.rows * (nb * nb * others + 2 * nb + 3 * nb * others) + len(mesh.columns) * (nb * nb * off_diagonal + 4)
 
 
@@ -154,7 +154,7 @@ def error(system, new):
 
 
 class Kind(ctypes.Structure):
-    """A `matrix_descr`: a general matrix; the rest is for others."""
+    """A `matrix_descr` of a general matrix, for which only the type matters."""
 
     _fields_ = [("type", ctypes.c_int), ("mode", ctypes.c_int), ("diagonal", ctypes.c_int)]
 
@@ -163,12 +163,12 @@ GENERAL = Kind(20, 40, 50)
 
 
 class Mkl:
-    """The functions of MKL for one precision, and matrices that it holds."""
+    """The functions of MKL for one precision, and the matrices that it holds."""
 
     def __init__(self, library, real):
         self.library = library
         self.letter, self.real = ("d", ctypes.c_double) if real == numpy.float64 else ("s", ctypes.c_float)
-        self.kept, self.matrices = [], []  # memory that MKL points at; what it has made
+        self.kept, self.matrices = [], []  # memory that MKL refers to, and matrices that it has created
 
     def function(self, name):
         """A function that returns a status; `?` in the name is the precision."""
@@ -186,7 +186,7 @@ class Mkl:
         return ctypes.c_void_p(array.ctypes.data)
 
     def matrix(self, rows, columns, blocks, width):
-        """Compressed rows of blocks, of as many columns of blocks as `width`. MKL is fastest with blocks that are column by column."""
+        """Compressed rows of blocks with `width` columns of blocks. MKL is fastest with column-major blocks."""
         made = ctypes.c_void_p()
         by_columns = numpy.ascontiguousarray(blocks.transpose(0, 2, 1))
         shape = [ctypes.c_int(number) for number in (len(rows) - 1, width, blocks.shape[1])]
@@ -199,7 +199,7 @@ class Mkl:
         return made
 
     def product(self, matrix, alpha, x, beta, y):
-        """What does y <- alpha A x + beta y."""
+        """Returns a function for y <- alpha A x + beta y."""
         numbers = self.real(alpha), matrix, GENERAL, self.address(x), self.real(beta), self.address(y)
         return functools.partial(self.function("mkl_sparse_?_mv"), ctypes.c_int(NOT_TRANSPOSED), *numbers)
 
@@ -216,7 +216,7 @@ class Mkl:
         return factors, pivots
 
     def solve(self, factors, pivots, y):
-        """What solves with all factors in place."""
+        """Returns a function that solves with all factors in place."""
         count, nb, _ = factors.shape
         size, of_block, many, one = (ctypes.byref(ctypes.c_int(number)) for number in (nb, nb * nb, count, 1))
         info = self.address(numpy.zeros(count, dtype="int32"))
@@ -241,7 +241,7 @@ def in_turn(calls):
 
 
 def of_mkl(library, version, system, threads):
-    """MKL with factors and with inverses, and what frees its memory."""
+    """MKL with factors and with inverses, and a function that frees its memory."""
     mkl = Mkl(library, system.b.dtype)
     with_factors, with_inverses = system.start.copy(), system.start.copy()
     rest = numpy.empty_like(system.b)
@@ -251,7 +251,7 @@ def of_mkl(library, version, system, threads):
         own = system.of(rows)
         beside, inverse = mkl.matrix(*blocks, system.mesh.rows), mkl.matrix(*inverse, rows.stop - rows.start)
         x, y, b = with_factors[own], rest[own], system.b[own]
-        # No row of a colour is a column of another, so that x is not read where it is written.
+        # No row of a colour is a column of another row of it, so that x is not read where it is written.
         solving += [functools.partial(numpy.copyto, x, b), mkl.product(beside, -1, with_factors, 1, x)]
         solving += [mkl.solve(factors[rows], pivots[rows], x)]
         multiplying += [functools.partial(numpy.copyto, y, b), mkl.product(beside, -1, with_inverses, 1, y)]
@@ -283,7 +283,7 @@ def of_scipy(system):
 
 
 def timed(work, threads, repeats):
-    """Smallest and median seconds, and the share of their cores that the threads had."""
+    """Smallest and median seconds, and the share of their cores that the threads used."""
 
     def seconds(calls):
         start = time.perf_counter()
@@ -299,7 +299,7 @@ def timed(work, threads, repeats):
 
 
 def of_kolmo(kolmo, mesh, nb, precision, options):
-    """What Kolmo reports of blocks of the same sizes, and its number of colours."""
+    """Kolmo's report for blocks of the same sizes, and its number of colours."""
     shape = "x".join(map(str, mesh.points))
     arguments = ["bench", "blocks", "--backend", "cpu", "--json", "--points", shape, "--nb", str(nb), "--off-diagonal", precision]
     report = json.loads(kolmo([*arguments, "--threads", str(options.threads), "--repeats", str(options.repeats)]))
@@ -313,12 +313,12 @@ def of_kolmo(kolmo, mesh, nb, precision, options):
 
 
 def spread(found):
-    """The smallest of all rounds, and the median of the medians of the rounds."""
+    """The smallest time of all rounds, and the median of the medians of the rounds."""
     return {"min": min(one[0] for one in found), "median": statistics.median(one[1] for one in found)}
 
 
 def row(name, mesh, nb, formats, threads, options, seconds, kolmo, **more):
-    """What is reported; `formats` are those of the blocks beside the diagonal and of all other numbers, `kolmo` its seconds."""
+    """The report; `formats` are those of the off-diagonal blocks and of all other numbers, `kolmo` its seconds."""
     moved = fewest(mesh, nb, *(REALS[one]().itemsize for one in formats))
     return {
         "name": name,
@@ -339,7 +339,7 @@ def row(name, mesh, nb, formats, threads, options, seconds, kolmo, **more):
 
 
 def of_size(kolmo, libraries, mesh, nb, precision, options, failures):
-    """All results for one size of block in one precision, and the number of Kolmo's colours."""
+    """All results for one block size in one precision, and the number of Kolmo's colours."""
     system = random(mesh, nb, precision)
     methods, freed = of_mkl(*libraries, system, options.threads)
     methods.append(of_scipy(system))
@@ -361,7 +361,7 @@ def of_size(kolmo, libraries, mesh, nb, precision, options, failures):
     more = {"product_seconds": None, "copy_gb_per_s": copy, "error": worst, "share_of_cores": None}
     rows = [row("kolmo, LU", mesh, nb, (precision, "f64"), options.threads, options, seconds, None, **more)]
     for method, (sweeps, products), wrong in zip(methods, found, errors):
-        # Rounding of a sum of many products; what is not a number fails too.
+        # Round-off of a sum of many products; NaN fails as well.
         if not wrong < 450 * numpy.finfo(REALS[precision]).eps:
             failures.append(f"{method.name}: {precision} blocks of {nb} rows: {wrong:.1e} from the reference; it has no time")
             continue
@@ -392,23 +392,23 @@ def opened(threads):
 
 
 def kernels():
-    """Which of its libraries of kernels MKL has chosen for this processor; a sentence, or none where the system does not tell."""
+    """A sentence on the kernel libraries that MKL has chosen for this processor; empty if the system does not report them."""
     maps = pathlib.Path("/proc/self/maps")
     found = re.findall(r"libmkl_(def|mc3|avx\w*)\.", maps.read_text()) if maps.exists() else []
     return [f"MKL chose its kernels for {' and '.join(sorted(set(found)))}."] if found else []
 
 
 def compare(kolmo, options):
-    """Rows, notes and failures; `kolmo` takes arguments and gives what the program prints."""
+    """Rows, notes and failures; `kolmo` takes arguments and returns the output of the program."""
     libraries = opened(options.threads)
     notes = [
-        "All: one Gauss-Seidel sweep over all colours of a matrix of random blocks on tetrahedra: the product of a colour's blocks beside",
-        "the diagonal with x, then the diagonal blocks solved, colour by colour.",
-        "Kolmo: factors, x and b are f64; `blocks in` is the format of the blocks beside the diagonal alone.",
+        "All: one Gauss-Seidel sweep over all colours of a matrix of random blocks on tetrahedra: the product of a colour's off-diagonal",
+        "blocks with x, then the solution with the diagonal blocks, colour by colour.",
+        "Kolmo: factors, x and b are f64; `blocks in` is the format of the off-diagonal blocks only.",
         "MKL: mkl_sparse_?_mv with hints, then getrs_batch_strided with pivots (LU), or one product with the inverses, which were computed before.",
-        "SciPy: bsr_matrix @ x, then a product with the inverses; one thread. Both have x, factors and b in the format of the blocks: the pair",
-        "of equal work is that with f64 blocks. With f32 blocks Kolmo alone keeps x and factors in f64.",
-        "GB/s: the bytes that Kolmo states, blocks, columns, factors, pivots and b once, x read and written, in the formats of that line.",
+        "SciPy: bsr_matrix @ x, then a product with the inverses; one thread. Both store x, factors and b in the format of the blocks: the work",
+        "is equal only with f64 blocks. With f32 blocks only Kolmo keeps x and factors in f64.",
+        "GB/s: the bytes that Kolmo reports, blocks, columns, factors, pivots and b once, x read and written, in the formats of that line.",
     ]
     rows, failures = [], []
     for points in options.points:
@@ -420,7 +420,7 @@ def compare(kolmo, options):
                 failures.append(f"{precision} blocks of {nb} rows on {'x'.join(map(str, points))}: {why or 'no memory is left'}")
                 continue
             rows += found
-        size = f"{mesh.rows} rows, {len(mesh.columns)} blocks beside the diagonal"
+        size = f"{mesh.rows} rows, {len(mesh.columns)} off-diagonal blocks"
         notes.append(f"{'x'.join(map(str, points))}: {size}, {len(mesh.ends) - 1} colours, by Kolmo {colours or 'none'}.")
     notes += kernels()
     shares = [one["share_of_cores"] for one in rows if one["share_of_cores"]]

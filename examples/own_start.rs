@@ -1,4 +1,4 @@
-//! A flow of one's own, begun from arrays: two layers of shear that roll up into vortices (Brown and Minion, Journal of
+//! A user-defined flow that starts from arrays: two shear layers that roll up into vortices (Brown and Minion, Journal of
 //! Computational Physics 122, 1995, eq. 5.1; here at Ma 0.2, with uniform density and pressure), in two dimensions.
 //!
 //! ```text
@@ -11,7 +11,7 @@ use kolmo::Result;
 use kolmo::time::Simulation;
 use ndarray::{Array2, Array3, Axis};
 
-/// The input says everything but the start: that of its case is replaced.
+/// The complete input; the initial state of its case is replaced.
 const INPUT: &str = "
 [case]
 name = 'entropy-wave'
@@ -22,15 +22,16 @@ points = [64, 64, 1]
 [time]
 end = 1.0
 ";
-/// The end of the input, when each layer has rolled up once.
+/// End time of the input, at which each layer has rolled up once.
 const END: f64 = 1.0;
-/// One over the thickness of a layer, and the amplitude of what disturbs it.
+/// One over the thickness of a layer.
 const STEEPNESS: f64 = 30.0;
+/// Amplitude of the disturbance.
 const DISTURBANCE: f64 = 0.05;
 
 fn main() -> Result<()> {
     let vorticity = run()?;
-    // Six values a row are enough to see two layers of opposite sign with a vortex in each.
+    // Six values per row are enough to see two layers of opposite sign with a vortex in each.
     for row in vorticity.outer_iter().step_by(4) {
         println!("{}", row.iter().step_by(11).map(|w| format!("{w:8.2}")).collect::<String>());
     }

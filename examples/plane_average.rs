@@ -1,4 +1,4 @@
-//! A case from an input, advanced in time, and its fields as arrays: the mean of u² over planes of constant z in the
+//! Run a case from an input and read its fields as arrays: the mean of u² over planes of constant z in the
 //! Taylor-Green vortex.
 //!
 //! ```text
@@ -19,7 +19,7 @@ points = [32, 32, 32]
 [time]
 end = 1.0
 ";
-/// The end of the input.
+/// End time of the input.
 const END: f64 = 1.0;
 
 fn main() -> Result<()> {
@@ -32,7 +32,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The flow at the end, and the means at every z.
+/// The flow at the end, and the mean at each z.
 pub(crate) fn run() -> Result<(Simulation, Array1<f64>)> {
     let config = kolmo::config::parse(INPUT, "example", &[])?;
     let mut simulation = Simulation::new(&config)?;

@@ -1,5 +1,5 @@
-//! The kernels of a Runge-Kutta stage as an NVIDIA GPU would run them, made without one: for each a text `N.cu` and machine code
-//! `N.cubin` in a folder, in the order in which a run asks for them. `benches/sass.py` counts their instructions.
+//! Writes the kernels of a Runge-Kutta stage as an NVIDIA GPU would run them, without such a GPU: for each kernel the source `N.cu` and the
+//! machine code `N.cubin` in a folder, in the order in which a run requests them. `benches/sass.py` counts their instructions.
 //!
 //! ```text
 //! cargo run --release --example sweep_kernels -- FOLDER POINTS CAPABILITY ON_CHIP [KEY=VALUE ...]
@@ -40,8 +40,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The sweeps that a run of `config` advances its state by, on a GPU of that compute capability, times ten, and with so many bytes
-/// of on-chip memory for a block.
+/// The sweeps with which a run of `config` advances its state, on a GPU of this compute capability (times ten) with `on_chip` bytes
+/// of on-chip memory per block.
 fn kernels(
     config: &Config,
     capability: usize,
@@ -81,7 +81,7 @@ fn kernels(
         spilled
     });
     let gpu = Gpu::configured(device, config.grid.points.iter().product(), &config.compute)?;
-    // Its fields are never touched: their pages are not there.
+    // Its fields are never touched, so their pages are never allocated.
     NavierStokes::new(&config.problem(), Arc::new(gpu))?;
     let mut images =
         images.lock().map(|mut images| std::mem::take(&mut *images)).unwrap_or_default();
@@ -92,14 +92,14 @@ fn kernels(
         .collect()
 }
 
-/// Whether a kernel is a sweep that reads no field that it does not write.
+/// Whether a kernel is a sweep that reads only fields that it writes.
 fn advances(kernel: &KernelRequest) -> bool {
     let fields = kernel.source.text.lines().find(|line| line.starts_with("#define FIELDS "));
     fields.is_some_and(|fields| !fields.contains("restrict r"))
 }
 
-/// Bytes that a thread keeps in device memory: the largest EIATTR_FRAME_SIZE of an image, as nvdisasm names it (format 4, number
-/// 0x11, 8 bytes: which function, and the value). Another one follows, or the first EIATTR_MIN_STACK_SIZE, number 0x12.
+/// Bytes per thread in device memory: the largest EIATTR_FRAME_SIZE of an image, as nvdisasm names it (format 4, number
+/// 0x11, 8 bytes: function and value). The next attribute is another EIATTR_FRAME_SIZE, or the first EIATTR_MIN_STACK_SIZE, number 0x12.
 fn frame(image: &[u8]) -> usize {
     let sizes = image.windows(16).filter_map(|bytes| match bytes {
         [0x04, 0x11, 8, 0, _, _, _, _, a, b, c, d, 0x04, 0x11 | 0x12, 8, 0] => {

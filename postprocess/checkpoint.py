@@ -1,11 +1,11 @@
-"""Open a checkpoint: print what is in it and draw a plane of one of its fields.
+"""Open a checkpoint: print its contents and draw a plane of one of its fields.
 
     usage: checkpoint.py CHECKPOINT.zarr PICTURE.png [FIELD]
 
-CHECKPOINT.zarr is one of `RUN_DIR/checkpoints`, a Zarr v3 group that holds an array [z, y, x] for every field of U (density,
-momentum, total energy, or a scalar) and the coordinates x, y and z, which those of early versions lack; FIELD is the one to
-draw in the middle plane of constant z, the first where none is given. Means are over points, all of one weight: they are the volume
-averages of `series.csv` where spacings are equal and all axes periodic. Of other grids a checkpoint does not hold the volumes.
+CHECKPOINT.zarr is one of `RUN_DIR/checkpoints`, a Zarr v3 group with an array [z, y, x] for every field of U (density,
+momentum, total energy, or a scalar) and the coordinates x, y and z, which checkpoints of early versions lack. FIELD is drawn in
+the middle plane of constant z; the default is the first field. Means are over points with equal weights: they are the volume
+averages of `series.csv` if spacings are equal and all axes periodic. For other grids a checkpoint does not contain the volumes.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """

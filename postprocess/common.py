@@ -1,6 +1,6 @@
-"""What the scripts of this folder share: the package `kolmo` of this checkout, and how a script begins and ends.
+"""Code shared by the scripts of this folder: the package `kolmo` of this checkout, and the start and end of a script.
 
-A script imports it before all else: what it needs may be missing, and its usage is told all the same.
+A script imports it first, so that its usage is printed even if packages are missing.
 """
 
 import sys
@@ -11,7 +11,7 @@ if not {"-h", "--help"}.isdisjoint(sys.argv[1:]):
     print(sys.modules["__main__"].__doc__)
     sys.exit()
 
-# Scripts and package are of one version, and the scripts need no installation.
+# Scripts and package have the same version, and the scripts need no installation.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
 try:
@@ -28,7 +28,7 @@ plt.rcParams.update({"font.size": 11, "axes.titlesize": 11, "text.color": INK, "
 
 
 def script(main: Callable[..., None], usage: str | None, least: int, most: int | None = None) -> None:
-    """Call `main` with what was typed, `least` to `most` words of it; end in a sentence where that is not to be done."""
+    """Call `main` with the `least` to `most` arguments of the command line; exit with `usage` or a one-line error otherwise."""
     typed = sys.argv[1:]
     if not least <= len(typed) <= (most or len(typed)):
         sys.exit(usage)
@@ -39,7 +39,7 @@ def script(main: Callable[..., None], usage: str | None, least: int, most: int |
 
 
 def number(text: str) -> float:
-    """A number as it was typed."""
+    """Convert a number of the command line."""
     try:
         return float(text)
     except ValueError:
@@ -47,7 +47,7 @@ def number(text: str) -> float:
 
 
 def spacing(run: kolmo.Run, fields) -> list[float]:
-    """The distances of the points along x, y, z, which must be equal ones: 1 along an axis with one point."""
+    """Return the spacings along x, y, z, which must be uniform; 1 along an axis with one point."""
     if "j" in fields.dims or "stretching" in run.config["grid"]:
         raise kolmo.KolmoError(
             f"{run.path} has a stretched or curvilinear grid, and this draws equal spacings; see Run.plot of the package, or "

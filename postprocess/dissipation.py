@@ -1,10 +1,10 @@
-"""Draw the dissipation of a run over time, what the kinetic energy loses, and the reference.
+"""Draw the dissipation of a run over time, the loss of kinetic energy, and the reference.
 
     usage: dissipation.py RUN_DIR PICTURE.png
 
-RUN_DIR is a run of a flow with viscosity. The dissipation from gradients, < tau : grad u >, and what the kinetic energy
-loses, -dE/dt + < p div u >, are the same but for what the scheme dissipates, which is drawn below. The curve of
-`reference.csv` is drawn where the run has one.
+RUN_DIR is a run of a viscous flow. The dissipation from gradients, < tau : grad u >, and the loss of kinetic energy,
+-dE/dt + < p div u >, differ by the dissipation of the scheme, which is drawn below. The curve of
+`reference.csv` is drawn if the run has one.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """

@@ -2,8 +2,8 @@
 
     usage: overview.py RUN_DIR PICTURE.png [TIME]
 
-RUN_DIR is a run of a flow in three dimensions that wrote `q_criterion` and `vorticity` among its fields, as
-`kolmo run taylor-green` does; of its fields those nearest to TIME are drawn, the last ones where no time is given.
+RUN_DIR is a run of a three-dimensional flow that wrote the fields `q_criterion` and `vorticity`, as
+`kolmo run taylor-green` does. The fields nearest to TIME are drawn, by default the last ones.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
@@ -23,7 +23,7 @@ LEVEL, REFINE = 0.18, 2
 
 
 def surface(q, colour, spacing):
-    """Triangles of the surface of constant Q with their normals, and `colour` on them."""
+    """Return the triangles of the surface of constant Q with their normals and their values of `colour`."""
     image = vtk.vtkImageData()
     image.SetDimensions(*q.shape[::-1])
     image.SetSpacing(*spacing)
@@ -61,7 +61,7 @@ def draw_vortices(axes, q, omega, spacing):
 
 
 def draw_plane(axes, omega, spacing):
-    """The vorticity in the plane of constant x through the middle of the box."""
+    """Draw the vorticity in the plane of constant x through the middle of the box."""
     plane = omega[:, :, omega.shape[2] // 2]
     extent = (0, spacing[1] * plane.shape[1], 0, spacing[2] * plane.shape[0])
     axes.imshow(plane, origin="lower", extent=extent, cmap="viridis", interpolation="bicubic")

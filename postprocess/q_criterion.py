@@ -2,12 +2,12 @@
 
     usage: q_criterion.py RUN_DIR PICTURE.png [TIME] [LEVEL]
 
-RUN_DIR is a run in three dimensions that wrote `q_criterion` and `vorticity` among its fields, as `kolmo run taylor-green`
-does; of its fields those nearest to TIME are drawn, the last ones where no time (or `-`) is given. The surface is that of
-Q = LEVEL times the largest Q, 0.1 where nothing is given. Q = -1/2 du_i/dx_j du_j/dx_i (Hunt, Wray and Moin 1988) is
-positive where the flow turns more than it is strained; the enstrophy is w.w / 2 of the vorticity w. It needs no display.
+RUN_DIR is a run in three dimensions that wrote the fields `q_criterion` and `vorticity`, as `kolmo run taylor-green`
+does. The fields nearest to TIME are drawn, by default (or with `-`) the last ones. The surface is
+Q = LEVEL times the largest Q, by default 0.1. Q = -1/2 du_i/dx_j du_j/dx_i (Hunt, Wray and Moin 1988) is
+positive where rotation exceeds strain; the enstrophy is w.w / 2 of the vorticity w. It needs no display.
 
-Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how), and where there is no
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how), and without a
 display EGL or OSMesa: apt install libegl1 libgl1-mesa-dri.
 """
 

@@ -1,9 +1,9 @@
-"""Make a film of a run: a field in a plane, one picture for every time at which fields were written.
+"""Make a film of a run: a field in a plane, one picture for each time at which fields were written.
 
     usage: slice_movie.py RUN_DIR FILM.gif [FIELD] [PLANE]
 
-FIELD is one of the fields of the run, of a vector its magnitude; where none is given it is the vorticity, else what comes
-first. PLANE is xy, xz or yz, through the middle of the box; where none is given xy. Colours mean the same in all pictures.
+FIELD is one of the fields of the run; for a vector the magnitude is drawn. The default is the vorticity, or else the first
+field. PLANE is xy (the default), xz or yz, through the middle of the box. All pictures share one colour scale.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how). No ffmpeg.
 """
@@ -14,14 +14,14 @@ import numpy
 from kolmo.plot import label, magnitude
 from PIL import Image
 
-# Milliseconds of a picture; the last one stays longer.
+# Duration of a picture in milliseconds; the last one is shown longer.
 PICTURE, LAST = 150, 1500
 # The axis across each plane.
 PLANES = {"xy": "z", "xz": "y", "yz": "x"}
 
 
 def choose(fields, asked):
-    """The field that is drawn."""
+    """Return the name of the field to draw."""
     if asked is None:
         return "vorticity" if "vorticity" in fields else sorted(fields)[0]
     if asked not in fields:
@@ -30,7 +30,7 @@ def choose(fields, asked):
 
 
 def draw(plane, ends, sides, labels, heading, name):
-    """One picture. Points are the centres of pixels, of which half a one lies outside the box at each end of a side."""
+    """Draw one picture. Points are the centres of pixels, so half a pixel lies outside the box at each end of a side."""
     figure, axes = plt.subplots(figsize=(6, 5.4), layout="constrained")
     figure.suptitle(heading, fontsize=10)
     halves = [(end - start) / (n - 1) / 2 for (start, end), n in zip(sides, plane.shape[::-1])]
@@ -63,7 +63,7 @@ def main(run, film, asked=None, plane="xy"):
     pictures = [
         draw(p.values, ends, sides, plane, f"{heading}\n{where}, t = {time:.3f}", colours) for time, p in planes
     ]
-    # One palette for all of them, so that a colour does not flicker.
+    # One palette for all pictures, so that colours do not flicker.
     palette = pictures[-1].quantize(255)
     pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     lasting = [PICTURE] * (len(pictures) - 1) + [LAST]

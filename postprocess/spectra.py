@@ -2,9 +2,9 @@
 
     usage: spectra.py RUN_DIR PICTURE.png [TIME ...]
 
-RUN_DIR is a run with `statistics/spectra.csv`, a table with the columns step, time, k, modes and energy (or scalar). Those
-nearest to each TIME are drawn, the last three where none is given, and `reference_spectrum.csv` where it is there. Below them
-stands the same multiplied by k^(5/3), which is level in an inertial range.
+RUN_DIR is a run with `statistics/spectra.csv`, a table with the columns step, time, k, modes and energy (or scalar). The spectra
+nearest to each TIME are drawn, by default the last three, and `reference_spectrum.csv` if it exists. The lower plot shows the
+spectra multiplied by k^(5/3), which are constant in an inertial range.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """

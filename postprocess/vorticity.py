@@ -2,8 +2,8 @@
 
     usage: vorticity.py PICTURE.png TIME RUN_DIR...
 
-Each RUN_DIR is a run with one point along z that wrote `vorticity` among its fields; of those the one nearest to TIME is drawn.
-All are drawn on the colours of the first.
+Each RUN_DIR is a run with one point along z that wrote the field `vorticity`; the one nearest to TIME is drawn.
+All pictures use the colour scale of the first.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
@@ -24,7 +24,7 @@ def main(picture, time, *directories):
         omega = fields["vorticity"].isel(z=0, component=2).values
         largest = largest or abs(omega).max()
         edges = [float(fields[side][end]) for side in "xy" for end in (0, -1)]
-        # Even numbers of levels leave zero out, around which there is noise alone.
+        # An even number of levels omits zero, around which there is only noise.
         levels = numpy.linspace(-largest, largest, 16)
         axis.imshow(omega, origin="lower", extent=edges, cmap="RdBu_r", vmin=-largest, vmax=largest)
         axis.contour(omega, levels=levels, extent=edges, colors=INK, linewidths=0.4)

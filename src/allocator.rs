@@ -1,7 +1,7 @@
-//! The end of a program that is given no more memory: a sentence and an exit code, where the library of the language would abort.
+//! Exit on memory exhaustion: an error message and an exit code, where the standard library would abort.
 //!
-//! What fields need is checked before a run begins, but not every buffer is known, and limits of processes (`ulimit -v`) count what a
-//! machine has not given yet.
+//! The memory for fields is checked before a run begins, but not every buffer is known, and process limits
+//! (`ulimit -v`) also count memory that the machine has not provided yet.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
@@ -13,10 +13,10 @@ use signal_hook::low_level::exit;
 
 use crate::signals::say;
 
-/// The allocator of the system; where it has nothing, the program ends.
+/// The system allocator; the program ends if it fails.
 pub(crate) struct OrEnd;
 
-// SAFETY: the allocator of the system does everything.
+// SAFETY: all requests are forwarded to the system allocator.
 unsafe impl GlobalAlloc for OrEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises, here and below.
@@ -47,19 +47,19 @@ fn given(start: *mut u8, bytes: usize) -> *mut u8 {
     start
 }
 
-/// There is no memory for anything here: no stream of the library, no lock.
+/// Nothing here may allocate: no stream of the standard library, no lock.
 #[cold]
 fn end(bytes: usize) -> ! {
     static ENDING: AtomicBool = AtomicBool::new(false);
     while ENDING.swap(true, Ordering::Relaxed) {
-        // Another thread speaks, and ends the program.
+        // Another thread prints the message and ends the program.
         sleep(Duration::from_secs(1));
     }
     let mut text = [0; 400];
     let mut rest = &mut text[..];
     let _ = write!(
         rest,
-        "error: the system gives no more memory: {bytes} bytes were asked for\n       \
+        "error: out of memory: {bytes} bytes were requested\n       \
          use fewer points, fewer threads or `compute.precision = \"f32\"`, or allow more memory (`ulimit -v`, the batch job)\n"
     );
     let left = rest.len();

@@ -1,4 +1,4 @@
-//! What can be typed on the command line.
+//! Command-line arguments.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64\n  kolmo run taylor-green --backend cuda --device 1\n  kolmo run taylor-green --backend opencl --set compute.precision=f32\n  kolmo run taylor-green --live"
     )]
     Run(RunArguments),
-    /// Go on with a run from its newest sound checkpoint, on any number of ranks.
+    /// Continue a run from its newest valid checkpoint, on any number of ranks.
     #[command(
         after_help = "Examples:\n  kolmo restart runs/taylor-green\n  kolmo restart runs/taylor-green --set time.end=20\n  mpirun -n 4 kolmo restart runs/taylor-green --from 100"
     )]
@@ -43,25 +43,25 @@ pub(crate) enum Command {
     /// List the cases.
     #[command(after_help = "Example:\n  kolmo cases")]
     Cases,
-    /// Say what this machine has and what Kolmo uses of it.
+    /// Show the hardware and libraries of this machine, and which of them Kolmo can use.
     #[command(
         after_help = "Examples:\n  kolmo info\n  kolmo info --plan taylor-green --set grid.points=[256,256,256]"
     )]
     Info {
-        /// Say what a run of this input would take: memory, the largest grid that fits, time and disk. Nothing of it is run but a
-        /// few steps on few points.
+        /// Show the memory, wall time and disk space that a run of this input needs, and the largest grid that fits in memory.
+        /// Only a few steps on few points are run.
         #[arg(long, value_name = "CONFIG")]
         plan: Option<String>,
         /// With `--plan`: set a key of the input, as for `run`.
         #[arg(long, value_name = "KEY=VALUE", requires = "plan")]
         set: Vec<String>,
     },
-    /// Say how good the grid of an input is, and draw its lines.
+    /// Report the quality of the grid of an input, and draw its lines.
     #[command(
         after_help = "Examples:\n  kolmo grid cylinder -o grid.svg\n  kolmo grid my.toml --set 'grid.mapping={ file = \"grid.npz\" }'"
     )]
     Grid(GridOptions),
-    /// Measure how fast the parts are, beside a copy of the same memory.
+    /// Measure the speed of parts of the solver, compared with a copy of the same memory.
     #[command(
         after_help = "Examples:\n  kolmo bench derivative --points 128\n  kolmo bench lines --points 256 --backend opencl --json"
     )]
@@ -70,46 +70,46 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: Bench,
     },
-    /// Predict what a step takes on many ranks: all methods, to 131072 ranks, on several networks.
+    /// Predict the time of a step on many ranks: all methods, up to 131072 ranks, on several networks.
     #[command(
         args_override_self = true,
         after_help = "Examples:\n  kolmo model --method neighbour --network torus\n  kolmo model --points 1024 --ranks 8,64,512,4096 --network fat-tree --plot strong.svg"
     )]
     Model(ModelOptions),
-    /// Put several runs into one table and one page of pictures.
+    /// Compare several runs in one table and one page of figures.
     #[command(
         after_help = "Examples:\n  kolmo compare runs/coarse runs/fine\n  kolmo compare runs/* --time 9 --out tgv.html"
     )]
     Compare(CompareOptions),
-    /// Run a case on grid after grid, and say how its error falls.
+    /// Run a case on a sequence of grids, and report its order of convergence.
     #[command(
         args_override_self = true,
         after_help = "Examples:\n  kolmo converge acoustic-wave --points 16,32,64\n  kolmo converge isentropic-vortex --points 48,64,96 --set 'time={ end = 0.25, cfl = 0.15 }' --out runs/order"
     )]
     Converge(ConvergeOptions),
-    /// Check whether the program is right on this machine.
+    /// Check that the program computes correct results on this machine.
     #[command(
         after_help = "Examples:\n  kolmo verify --quick\n  kolmo verify --backend opencl --json\n  kolmo verify operators manufactured --html verify.html\n  mpirun -n 2 kolmo verify --quick\n\nExit status 1 where a check fails."
     )]
     Verify(VerifyOptions),
-    /// Make a figure or table of the papers that the line solvers come from, with this code: numbers, a picture, and what differs.
+    /// Reproduce figures and tables of the papers on the line solvers with this code: numbers, a figure, and the differences.
     #[command(
         args_override_self = true,
         after_help = "Examples:\n  kolmo reproduce list\n  kolmo reproduce srinath-fig1.1\n  kolmo reproduce --quick all"
     )]
     Reproduce(ReproduceOptions),
-    /// Draw the report and the plots of a run again, or the curves of several runs over each other.
+    /// Redraw the report and the plots of a run, or overlay the curves of several runs.
     #[command(
         after_help = "Examples:\n  kolmo plot runs/taylor-green\n  kolmo plot runs/coarse runs/fine\n  kolmo plot runs/* --columns dissipation,enstrophy --out tgv.html"
     )]
     Plot(PlotOptions),
-    /// Draw how the time of a step scales with ranks, as jobs measured it and as the model has it.
+    /// Draw the scaling of the time per step with the number of ranks, measured by jobs or predicted by `kolmo model`.
     #[command(
         args_override_self = true,
         after_help = "Examples:\n  kolmo plot-scaling weak-*.json\n  kolmo plot-scaling weak-8.json weak-64.json model.json --base 8 --out h100"
     )]
     PlotScaling(PlotScalingOptions),
-    /// Print what completes commands and options in a shell.
+    /// Print a shell completion script.
     #[command(
         after_help = "Examples:\n  kolmo completions bash > ~/.local/share/bash-completion/completions/kolmo\n  kolmo completions zsh > ~/.zfunc/_kolmo\n  kolmo completions fish > ~/.config/fish/completions/kolmo.fish"
     )]
@@ -117,17 +117,17 @@ pub(crate) enum Command {
         /// The shell.
         shell: Shell,
     },
-    /// Print a page of the manual.
+    /// Print a manual page.
     #[command(
         after_help = "Examples:\n  kolmo man | man -l -\n  kolmo man run > ~/.local/share/man/man1/kolmo-run.1"
     )]
     Man {
-        /// The command that it is of: `run`, `bench derivative`; without one it is that of the program.
+        /// The command, such as `run` or `bench derivative`; without one, the page of the program is printed.
         command: Vec<String>,
     },
 }
 
-/// What `kolmo run` takes.
+/// Arguments of `kolmo run`.
 #[derive(Args)]
 pub(crate) struct RunArguments {
     /// An input file, or the name of a case for its built-in input.
@@ -140,17 +140,17 @@ pub(crate) struct RunArguments {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) machine: Machine,
-    /// Replace a run that is in the directory already.
+    /// Replace a run that the directory already holds.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Start from a checkpoint of another flow all the same.
+    /// Allow starting from a checkpoint with different physics.
     #[arg(long)]
     pub(crate) allow_physics_change: bool,
     #[command(flatten)]
     pub(crate) report: LiveReport,
 }
 
-/// What `kolmo restart` takes.
+/// Arguments of `kolmo restart`.
 #[derive(Args)]
 pub(crate) struct RestartArguments {
     /// The directory of the run.
@@ -158,12 +158,12 @@ pub(crate) struct RestartArguments {
     /// Change a key of its input: `--set time.end=20`.
     #[arg(long, value_name = "KEY.PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The step of the checkpoint to go on from, if not the newest; later ones are set aside.
+    /// Step of the checkpoint to continue from; the default is the newest. Later checkpoints are set aside.
     #[arg(long, value_name = "STEP")]
     pub(crate) from: Option<u64>,
     #[command(flatten)]
     pub(crate) machine: Machine,
-    /// Go on with another case, gas or box all the same.
+    /// Allow continuing with a different case, gas or box.
     #[arg(long)]
     pub(crate) allow_physics_change: bool,
     #[command(flatten)]
@@ -176,16 +176,16 @@ pub(crate) struct Machine {
     /// Where to compute: auto, cpu, cuda or opencl.
     #[arg(long)]
     pub(crate) backend: Option<String>,
-    /// Which of the backend's devices, by its number in `kolmo info`.
+    /// Number of the device of the backend, as listed by `kolmo info`.
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<usize>,
-    /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
+    /// Disable auto-tuning: run no timing tests, and ignore stored tuning results.
     #[arg(long)]
     pub(crate) no_tune: bool,
 }
 
 impl Machine {
-    /// The overrides `set`, and those that these options stand for.
+    /// The overrides in `set`, followed by those that these options stand for.
     pub(crate) fn with(&self, set: &[String]) -> Vec<String> {
         let backend = self.backend.iter().map(|name| format!("compute.backend={name}"));
         let device = self.device.iter().map(|index| format!("compute.device={index}"));
@@ -194,17 +194,17 @@ impl Machine {
     }
 }
 
-/// Where the report of a run is shown while it grows.
+/// Where the report of a run is shown during the run.
 #[derive(Args)]
 pub(crate) struct LiveReport {
-    /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
+    /// Serve the report during the run to a browser on this machine, on this port of 127.0.0.1; without a number, on any free
+    /// port.
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
     pub(crate) live: Option<u16>,
 }
 
 impl Command {
-    /// What must be the same on all ranks before anything of it is done. What it says of the input is compared once that is
-    /// resolved.
+    /// Arguments that must be the same on all ranks, compared before any work. The input is compared once it is resolved.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| (name.to_string(), value);
         let command = std::env::args().nth(1).unwrap_or_default();
@@ -232,5 +232,5 @@ impl Command {
 }
 
 fn port(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "a port is a whole number from 0, any that is free, to 65535".into())
+    text.parse().map_err(|_| "a port is a whole number from 0 (any free port) to 65535".into())
 }

@@ -1,11 +1,11 @@
-//! What holds at the ends of the axes.
+//! Boundary conditions at the ends of the axes.
 
 use serde::Serialize;
 
 use crate::gas::Gas;
 use crate::grid::{Axis, Domain, End, Grid};
 
-/// What holds along each of x, y, z: `None` where it is periodic, else at its low and its high end.
+/// Conditions along each of x, y, z: `None` where it is periodic, otherwise those at its low and its high end.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Boundaries(pub [Option<[Face; 2]>; 3]);
 
@@ -13,7 +13,7 @@ impl Boundaries {
     /// Periodic along every axis.
     pub const PERIODIC: Self = Self([None; 3]);
 
-    /// With these faces at the two ends of `axis` alone.
+    /// These faces at the two ends of `axis`, periodic along the others.
     #[must_use]
     pub fn along(axis: Axis, faces: [impl Into<Face>; 2]) -> Self {
         let mut boundaries = Self::PERIODIC;
@@ -26,7 +26,7 @@ impl Boundaries {
         *self == Self::PERIODIC
     }
 
-    /// Every face that is not periodic: its axis, its end (0 low, 1 high), and what holds there.
+    /// Every non-periodic face: its axis, its end (0 low, 1 high), and its condition.
     pub fn faces(&self) -> impl Iterator<Item = (Axis, usize, Face)> + '_ {
         let ends = |axis: Axis| self.0[axis.index()].into_iter().flatten().enumerate();
         Axis::ALL
@@ -34,7 +34,7 @@ impl Boundaries {
             .flat_map(move |axis| ends(axis).map(move |(end, face)| (axis, end, face)))
     }
 
-    /// The only axis along which more than one of `points` lies between two ends, where both are walls.
+    /// The only non-periodic axis with more than one of `points`, if both its ends are walls.
     pub fn between_walls(&self, points: [usize; 3]) -> Option<Axis> {
         let has_ends = |axis: &Axis| self.0[axis.index()].is_some() && points[axis.index()] > 1;
         let mut axes = Axis::ALL.into_iter().filter(has_ends);
@@ -42,37 +42,37 @@ impl Boundaries {
         self.0[axis.index()]?.map(Face::wall).iter().all(Option::is_some).then_some(axis)
     }
 
-    /// Whether what is known beyond some face is the flow at the start.
+    /// Whether the flow beyond some face is the initial flow.
     pub fn know_start(&self) -> bool {
         self.faces().any(|(.., face)| face.open().and_then(|it| it.known()) == Some(Known::Start))
     }
 
-    /// The largest sum of σ of sponges anywhere.
+    /// The largest sum of σ of sponges, as if all overlapped.
     pub fn damping(&self) -> f64 {
         let sponges = self.faces().filter_map(|(.., face)| face.open()?.sponge);
         sponges.map(|sponge| sponge.strength).sum()
     }
 
-    /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
+    /// The grid of `points` over `domain` with these ends. An axis with one point is periodic, because nothing varies along it.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
         let ends = [0, 1, 2].map(|a| self.0[a].filter(|_| points[a] > 1));
         Grid::new(points, domain, ends.map(|ends| ends.map(|faces| faces.map(Face::end))))
     }
 }
 
-/// What holds at one end of an axis.
+/// Condition at one end of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Face {
-    /// A wall that the gas sticks to.
+    /// A no-slip wall.
     Wall(Wall),
-    /// A plane of symmetry, which is a wall with slip and without heat: the flow beyond it is the image of that before it.
+    /// A symmetry plane, equivalent to an adiabatic slip wall: the flow beyond it is the mirror image of the flow in front of it.
     Symmetry,
-    /// The gas goes in or out.
+    /// An open face, through which gas enters or leaves.
     Open(Open),
 }
 
 impl Face {
-    /// What lines end with there.
+    /// The type of line end at this face.
     pub fn end(self) -> End {
         match self {
             Face::Wall(_) => End::Wall,
@@ -81,7 +81,7 @@ impl Face {
         }
     }
 
-    /// The wall, where it is one.
+    /// The wall, if it is one.
     pub fn wall(self) -> Option<Wall> {
         match self {
             Face::Wall(wall) => Some(wall),
@@ -89,7 +89,7 @@ impl Face {
         }
     }
 
-    /// What is known of the flow through it, where it is open.
+    /// The open face, if it is one.
     pub fn open(self) -> Option<Open> {
         match self {
             Face::Open(open) => Some(open),
@@ -97,7 +97,7 @@ impl Face {
         }
     }
 
-    /// The velocity there, where it is known.
+    /// The velocity at the face, if it is known.
     pub fn velocity(self) -> Option<[f64; 3]> {
         match self {
             Face::Wall(wall) => Some(wall.velocity),
@@ -113,51 +113,51 @@ impl From<Wall> for Face {
     }
 }
 
-/// A wall that the gas sticks to.
+/// A no-slip wall.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Wall {
-    /// What is known of its temperature.
+    /// Thermal condition.
     #[serde(flatten)]
     pub heat: Heat,
-    /// Its velocity, without a component through it; on a curvilinear grid of the plane, along the lines of the grid in the place of x and y.
+    /// Velocity, without a component normal to the wall; on a grid curvilinear in the plane, along the grid lines instead of x and y.
     pub velocity: [f64; 3],
-    /// ω of a wall that moves with `velocity` times cos ωt; 0 for one that moves steadily.
+    /// ω of a wall that moves with `velocity` times cos ωt; 0 for steady motion.
     pub frequency: f64,
 }
 
-/// A face that the gas goes through.
+/// An open face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Open {
-    /// What is known of the flow beyond it.
+    /// The known part of the flow beyond it.
     pub beyond: Beyond,
-    /// σ: how fast the flow relaxes towards what is known, in units of the speed of a wave over the length of the box.
+    /// σ: relaxation rate towards the known flow, in units of the wave speed over the length of the box.
     pub relaxation: f64,
-    /// A zone before it in which the flow is damped.
+    /// A zone in front of the face in which the flow is damped.
     pub sponge: Option<Sponge>,
 }
 
-/// What is known of the flow beyond an open face.
+/// The known part of the flow beyond an open face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Beyond {
-    /// The pressure of the gas that it flows into.
+    /// The pressure of the gas outside.
     Outflow(f64),
-    /// Velocity and temperature of the gas that comes in; the pressure too, where it comes faster than sound.
+    /// Velocity and temperature of the incoming gas; also the pressure, if the inflow is supersonic.
     Inflow(Known),
-    /// The whole state. What of it tells depends on where the gas flows.
+    /// The whole state. The direction of the flow determines which part of it is used.
     FarField(Known),
 }
 
-/// A flow beyond a face.
+/// The flow beyond a face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Known {
-    /// The same everywhere.
+    /// A uniform stream.
     Stream(Stream),
-    /// At each point that with which the case starts there.
+    /// The initial flow of the case at each point.
     Start,
 }
 
 impl Known {
-    /// The stream, where it is one.
+    /// The stream, if it is one.
     pub fn stream(self) -> Option<Stream> {
         match self {
             Known::Stream(stream) => Some(stream),
@@ -192,27 +192,27 @@ impl Stream {
 /// A zone that damps deviations from the flow beyond a face: σ = strength × (1 − d/width)³ at the distance d.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sponge {
-    /// From the face on.
+    /// Width, measured from the face.
     pub width: f64,
     /// σ on the face, in units of V₀/L.
     pub strength: f64,
 }
 
 impl Open {
-    /// σ unless the user gives it (Rudy and Strikwerda 1980 found the best between 0.2 and 0.3).
+    /// Default of σ (Rudy and Strikwerda 1980 found the best between 0.2 and 0.3).
     pub const RELAXATION: f64 = 0.25;
 
-    /// The gas leaves to where the pressure is `p`.
+    /// An outflow to gas at pressure `p`.
     pub const fn outflow(p: f64) -> Self {
         Self::to(Beyond::Outflow(p))
     }
 
-    /// With this beyond it.
+    /// An open face with `beyond` outside.
     pub const fn to(beyond: Beyond) -> Self {
         Self { beyond, relaxation: Self::RELAXATION, sponge: None }
     }
 
-    /// The flow beyond it, where its velocity is known.
+    /// The flow beyond it, if its velocity is known.
     pub fn known(&self) -> Option<Known> {
         match self.beyond {
             Beyond::Inflow(known) | Beyond::FarField(known) => Some(known),
@@ -227,36 +227,36 @@ impl From<Open> for Face {
     }
 }
 
-/// What is known of the temperature at a wall.
+/// Thermal condition at a wall.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Heat {
     /// T.
     Temperature(f64),
-    /// The heat that flows from the wall into the gas, −k μ ∂T/∂n, in units of ρ₀V₀³; 0 for an adiabatic wall.
+    /// The heat flux from the wall into the gas, −k μ ∂T/∂n, in units of ρ₀V₀³; 0 for an adiabatic wall.
     HeatFlux(f64),
 }
 
 impl Wall {
-    /// Points along a line that what holds at a wall is made of, that on the wall among them.
+    /// Number of points along a line that wall conditions use, including the wall point.
     pub const POINTS: usize = 5;
 
-    /// At rest and adiabatic.
+    /// A wall at rest, adiabatic.
     pub const ADIABATIC: Self =
         Self { heat: Heat::HeatFlux(0.0), velocity: [0.0; 3], frequency: 0.0 };
 
-    /// At rest, of the temperature `t`.
+    /// A wall at rest with the temperature `t`.
     pub const fn isothermal(t: f64) -> Self {
         Self { heat: Heat::Temperature(t), ..Self::ADIABATIC }
     }
 
-    /// The same wall with this velocity.
+    /// This wall with another velocity.
     #[must_use]
     pub const fn moving(self, velocity: [f64; 3]) -> Self {
         Self { velocity, ..self }
     }
 
-    /// Its velocity at `time`.
+    /// Velocity at `time`.
     pub fn velocity_at(&self, time: f64) -> [f64; 3] {
         let phase = (self.frequency * time).cos();
         self.velocity.map(|component| component * phase)

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// The result of anything that can fail in a way a user has to hear about.
+/// The result of any operation whose failure is reported to the user.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What does not fit, as a sentence: "`what` need 2.0 GiB `of`; 1.0 GiB `there`".
+/// The sentence for insufficient memory: "`what` need 2.0 GiB `of`; 1.0 GiB `there`".
 pub(crate) fn no_room(
     what: impl Display,
     [needed, free]: [f64; 2],
@@ -17,39 +17,39 @@ pub(crate) fn no_room(
     format!("{what} need {needed:.1} GiB {of}; {free:.1} GiB {there}")
 }
 
-/// A mistake of the user, and the way out of it.
+/// A mistake of the user, with advice on how to correct it.
 pub(crate) fn refused(what: impl Display, way_out: impl Display) -> Error {
     Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
 }
 
-/// Everything that can go wrong, as a sentence.
+/// All errors, each displayed as a sentence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The input is wrong: every problem found, each a full message. Nothing was run or written.
+    /// The input is wrong: all problems found, each a complete message. Nothing was run or written.
     #[error("{}", .0.join("\n"))]
     Config(Vec<String>),
-    /// A run directory is there already.
+    /// The run directory already holds a run.
     #[error(
-        "{directory} already holds a run\n       to go on with it:     {onwards}\n       in another directory: {elsewhere}\n       in its place:         {again}",
+        "{directory} already holds a run\n       to continue it:       {onwards}\n       in another directory: {elsewhere}\n       to replace it:        {again}",
         directory = .directory.display()
     )]
     RunExists {
-        /// The directory that was to be written.
+        /// The directory to be written.
         directory: PathBuf,
-        /// The command that goes on with it.
+        /// The command that continues the run.
         onwards: String,
-        /// The command that runs the same in a directory that is free.
+        /// The command that runs the same input in an unused directory.
         elsewhere: String,
-        /// The command that replaces what is there.
+        /// The command that replaces the existing run.
         again: String,
     },
-    /// The flow left the range in which the equations have a meaning.
+    /// The flow left the range in which the equations are defined.
     #[error(
         "the run diverged at step {step}, t = {time:.6}: {field} = {value} at point ({}, {}, {})\n       what was written before is intact; use a smaller `time.cfl` or `time.dt`, more points, a filter, or a more robust `scheme.convection` and `scheme.energy`",
         .index[0], .index[1], .index[2]
     )]
     Diverged {
-        /// Step at whose end the state was found broken.
+        /// Step after which the invalid state was found.
         step: u64,
         /// Non-dimensional time of that step.
         time: f64,
@@ -60,16 +60,16 @@ pub enum Error {
         /// First such point (i, j, k).
         index: [usize; 3],
     },
-    /// A step does not change the time: dt is less than the spacing of numbers there.
+    /// A step does not change the time: dt is smaller than the spacing of floating-point numbers at t.
     #[error(
-        "the run stands still at step {step}, t = {time}: a step of dt = {dt:e} does not change t\n       what was written before is intact; where dt has fallen to it, density or temperature came close to 0 (`min_density`, `min_temperature` in series.csv): use more points, a filter, or more robust forms; else use a larger `time.dt` or `time.cfl`"
+        "the run stalled at step {step}, t = {time}: a step of dt = {dt:e} does not change t\n       what was written before is intact; where dt has fallen to it, density or temperature came close to 0 (`min_density`, `min_temperature` in series.csv): use more points, a filter, or more robust forms; else use a larger `time.dt` or `time.cfl`"
     )]
     Stalled {
         /// Steps done.
         step: u64,
         /// Non-dimensional time.
         time: f64,
-        /// The step.
+        /// The time step.
         dt: f64,
     },
     /// The equations of an implicit stage were not solved.
@@ -81,16 +81,16 @@ pub enum Error {
         step: u64,
         /// Non-dimensional time.
         time: f64,
-        /// What was left of it, or what was in the way.
+        /// The remaining residual, or the cause of the failure.
         why: String,
     },
-    /// A GPU, its driver or its compiler refused.
+    /// A GPU, its driver or its compiler reported an error.
     #[error("{0}")]
     Device(String),
-    /// What went wrong on one of many ranks, and all of them know of.
+    /// An error on one of several ranks that all ranks know about.
     #[error("{message}")]
     Elsewhere {
-        /// What `main` prints there.
+        /// The message that `main` prints there.
         message: String,
         /// The exit code there.
         exit_code: u8,
@@ -100,10 +100,10 @@ pub enum Error {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file of a run was read and does not hold what it should.
+    /// A file of a run does not have the expected content.
     #[error("{}: {what}", .path.display())]
     Format {
         /// The file.
@@ -120,7 +120,7 @@ impl Error {
         move |source| Error::Io { path, source }
     }
 
-    /// One mistake of the user before anything was run, with the way out of it, which may be empty.
+    /// One mistake of the user, found before anything was run, with advice, which may be empty.
     pub(crate) fn refused(what: impl Display, way_out: &str) -> Error {
         let mut lines = vec![format!("error: {what}")];
         if !way_out.is_empty() {
@@ -130,13 +130,13 @@ impl Error {
         Error::Config(lines)
     }
 
-    /// The same of a sentence that has the way out in a second line.
+    /// The same for a sentence whose second line is the advice.
     pub(crate) fn refused_with_advice(sentence: &str) -> Error {
         let (what, way_out) = sentence.split_once('\n').unwrap_or((sentence, ""));
         Error::refused(what, way_out)
     }
 
-    /// What is printed: lines that begin with "error".
+    /// The printed text: lines that begin with "error".
     pub fn report(&self) -> String {
         match self {
             Error::Config(_) | Error::Elsewhere { .. } => self.to_string(),
@@ -144,13 +144,13 @@ impl Error {
         }
     }
 
-    /// The same as a part of another message: without "error" at its beginning.
+    /// The same text as a part of another message: without the leading "error".
     pub fn what(&self) -> String {
         let report = self.report();
         report.strip_prefix("error: ").unwrap_or(&report).to_string()
     }
 
-    /// Whether all ranks have this error. Where they have not, the rank that has it must end the others.
+    /// Whether all ranks have this error. If not, the rank that has it must end the others.
     pub fn is_everywhere(&self) -> bool {
         matches!(
             self,
@@ -161,7 +161,7 @@ impl Error {
         )
     }
 
-    /// The exit code of the program: 1 a run failed, 2 usage or configuration.
+    /// The exit code of the program: 1 for a failed run, 2 for wrong usage or configuration.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Config(_) | Error::RunExists { .. } => 2,

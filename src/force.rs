@@ -1,4 +1,4 @@
-//! What a user chooses of a force.
+//! User options of a force.
 
 use serde::{Serialize, Serializer};
 
@@ -10,12 +10,12 @@ pub struct ForcingConfig {
     /// The force.
     #[serde(flatten)]
     pub kind: Force,
-    /// Whether a uniform sink takes out of the energy equation what the force puts in.
+    /// Whether a uniform heat sink in the energy equation removes the energy added by the force.
     pub heat_removal: bool,
 }
 
 impl ForcingConfig {
-    /// The random force, where it is one.
+    /// The random force, if it is one.
     pub(crate) fn stochastic(&self) -> Option<&Stochastic> {
         match &self.kind {
             Force::Stochastic(stochastic) => Some(stochastic),
@@ -23,7 +23,7 @@ impl ForcingConfig {
         }
     }
 
-    /// The uniform force, where it is one.
+    /// The uniform force, if it is one.
     pub(crate) fn pressure_gradient(&self) -> Option<&PressureGradient> {
         match &self.kind {
             Force::PressureGradient(gradient) => Some(gradient),
@@ -40,46 +40,46 @@ pub enum Force {
     Linear(Linear),
     /// ⟨ρ⟩ f with random solenoidal waves f (Eswaran and Pope 1988).
     Stochastic(Stochastic),
-    /// G along an axis, the same everywhere.
+    /// G along one axis, uniform in space.
     PressureGradient(PressureGradient),
 }
 
-/// What drives a flow through a channel.
+/// The driving pressure gradient of a channel flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PressureGradient {
-    /// Where G points.
+    /// Direction of G.
     pub axis: Axis,
-    /// What sets it.
+    /// How G is determined.
     #[serde(flatten)]
     pub strength: Strength,
 }
 
-/// What sets G.
+/// How G is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
-    /// G itself, in ρ₀V₀²/L.
+    /// G, in ρ₀V₀²/L.
     Value(f64),
-    /// The mean ⟨ρu⟩ along the axis that G(t) holds.
+    /// The mean ⟨ρu⟩ along the axis, kept constant by G(t).
     MassFlux(Held),
 }
 
-/// What sets the coefficient A of linear forcing.
+/// How the coefficient A of linear forcing is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Linear {
-    /// A itself, in V₀/L.
+    /// A, in V₀/L.
     Coefficient(f64),
-    /// The kinetic energy ⟨ρ u·u⟩ / 2 that A(t) holds.
+    /// The kinetic energy ⟨ρ u·u⟩ / 2, kept constant by A(t).
     Energy(Held),
 }
 
-/// A mean that is held.
+/// Target of a mean that is kept constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Held {
-    /// That of the start.
+    /// The initial value.
     Constant,
-    /// This one, of an energy in ρ₀V₀², of a mass flux in ρ₀V₀.
+    /// This value: an energy in ρ₀V₀², or a mass flux in ρ₀V₀.
     At(f64),
 }
 
@@ -96,25 +96,25 @@ impl Serialize for Held {
 /// Random waves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Stochastic {
-    /// The largest |k| that is forced, in units of 2π over the longest axis along which the grid has more than one point.
+    /// Largest forced |k|, in units of 2π over the longest axis with more than one point.
     pub wavenumber: f64,
-    /// ⟨f·f⟩^½ in the mean over time, in V₀²/L.
+    /// ⟨f·f⟩^½, averaged over time, in V₀²/L.
     pub amplitude: f64,
-    /// T_L, over which the force forgets what it was, in L/V₀.
+    /// T_L, the correlation time of the force, in L/V₀.
     pub time_scale: f64,
-    /// Another seed gives other numbers.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
 impl Stochastic {
-    /// Largest number of periods along an axis as long as `length`.
+    /// Largest number of periods along an axis of this `length`.
     #[allow(clippy::cast_possible_truncation, reason = "an input has at most 65536 points")]
     pub(crate) fn periods(&self, longest: f64, length: f64) -> i32 {
         (self.wavenumber * length / longest * (1.0 + 1e-12)).floor() as i32
     }
 }
 
-/// The length of the longest axis that has more than one point.
+/// The length of the longest axis with more than one point.
 pub(crate) fn longest(length: [f64; 3], active: [bool; 3]) -> f64 {
     (0..3).filter(|&axis| active[axis]).map(|axis| length[axis]).fold(0.0, f64::max)
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::real::Number;
 
-/// How the viscosity μ/μ₀ depends on the temperature T/T₀.
+/// The dependence of the viscosity μ/μ₀ on the temperature T/T₀.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "lowercase")]
 pub enum Viscosity {
@@ -62,7 +62,7 @@ impl Gas {
         1.0 / ((gamma - 1.0) * mach * mach * prandtl * reynolds)
     }
 
-    /// True where there are no viscous terms at all.
+    /// True if there are no viscous terms.
     pub fn is_inviscid(&self) -> bool {
         self.reynolds.is_infinite()
     }

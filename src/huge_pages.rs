@@ -1,9 +1,9 @@
-//! Memory in large pages: what is gone over in many places at once meets more pages of 4 KiB than the processor keeps the addresses of.
+//! Memory in large pages: access at many places at once touches more 4 KiB pages than the processor's TLB holds.
 
-/// Size of a large page, and the least that asks for them.
+/// Size of a large page, and the minimum size of memory for which they are requested.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// So many of `zero`, in large pages where they are large.
+/// Allocates `len` copies of `zero`, in large pages if the memory is large.
 pub(crate) fn filled<T: Copy>(len: usize, zero: T) -> Vec<T> {
     let mut memory = Vec::with_capacity(len);
     if len * size_of::<T>() >= HUGE_PAGE {
@@ -13,10 +13,10 @@ pub(crate) fn filled<T: Copy>(len: usize, zero: T) -> Vec<T> {
     memory
 }
 
-/// Ask for large pages of memory that was just allocated. A hint, so a refusal does no harm.
+/// Requests large pages for newly allocated memory. This is a hint, so a refusal does no harm.
 #[cfg(target_os = "linux")]
 pub(crate) fn ask<T>(start: *mut T, bytes: usize) {
-    // The whole pages of 4 KiB within it.
+    // The complete 4 KiB pages in the range.
     let first = start.addr().next_multiple_of(4096);
     let end = start.addr() + bytes;
     if first < end {

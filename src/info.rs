@@ -1,4 +1,4 @@
-//! `kolmo info`: what this machine has, and what is used of it.
+//! `kolmo info`: the hardware and libraries of this machine, and which of them are used.
 
 use std::collections::BTreeSet;
 use std::convert::identity;
@@ -19,7 +19,7 @@ pub(crate) fn info(comm: &dyn Communicator) -> Result<ExitCode> {
     comm::all_or_error(comm, machine().and_then(|machine| say(&(machine + &ranks))))
 }
 
-/// What this host has.
+/// The properties of this host.
 fn machine() -> Result<String> {
     let cpu = kolmo::backend::cpu::Cpu::<f64>::new(None)?;
     let machine = kolmo::io::summary::Machine::here(cpu.threads(), cpu.simd(), None);
@@ -41,7 +41,7 @@ fn machine() -> Result<String> {
     ))
 }
 
-/// The library that ranks talk by, and the ranks. Collective.
+/// The MPI library and the ranks. Collective.
 fn ranks(comm: &dyn Communicator) -> String {
     let library = match comm::library() {
         Ok(library) => library,
@@ -51,14 +51,16 @@ fn ranks(comm: &dyn Communicator) -> String {
     let hosts = hosts.iter().collect::<BTreeSet<_>>().len();
     let aware = match comm.says_device_aware() {
         _ if comm.size() == 1 => "",
-        Some(true) => "         says that it takes addresses in the memory of CUDA devices\n",
-        Some(false) => "         says that it takes no addresses in the memory of devices\n",
-        None => "         does not say whether it takes addresses in the memory of devices\n",
+        Some(true) => "         reports that it accepts CUDA device addresses\n",
+        Some(false) => "         reports that it does not accept device addresses\n",
+        None => "         does not report whether it accepts device addresses\n",
     };
     let tested = match (comm.size() > 1).then(|| Route::between_devices(comm)) {
         None => String::new(),
         Some(Ok(Some(route))) => format!("         messages of CUDA devices go {}\n", route.told()),
-        Some(Ok(None)) => "         no CUDA device on some rank: nothing to test with one\n".into(),
+        Some(Ok(None)) => {
+            "         some rank has no CUDA device: messages of devices are not tested\n".into()
+        }
         Some(Err(why)) => format!("         {}\n", why.to_string().replace('\n', "\n         ")),
     };
     let many =
@@ -70,7 +72,7 @@ fn ranks(comm: &dyn Communicator) -> String {
     )
 }
 
-/// The devices of an interface, a line or more for each, or why there are none.
+/// The devices of an interface, at least one line each, or the reason why there are none.
 fn listed(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
     match devices {
         Ok(devices) if devices.is_empty() => format!("{label:8} no device\n"),
@@ -80,10 +82,10 @@ fn listed(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
 }
 
 fn described(label: &str, device: &DeviceInfo) -> String {
-    let kind = if device.is_gpu { "" } else { " (a CPU; `auto` does not take it)" };
+    let kind = if device.is_gpu { "" } else { " (a CPU; `auto` does not select it)" };
     let bits = if device.has_f64 { "f64 and f32" } else { "f32 only" };
     format!(
-        "{label:8} {}: {}{kind}\n         {}; {:.1} GiB of memory, {} KiB on chip a block, {bits}\n",
+        "{label:8} {}: {}{kind}\n         {}; {:.1} GiB of memory, {} KiB of on-chip memory per block, {bits}\n",
         device.index,
         device.name,
         device.driver,
@@ -92,7 +94,7 @@ fn described(label: &str, device: &DeviceInfo) -> String {
     )
 }
 
-/// CUDA's compiler, which is a library of its own; without a driver, any that is there.
+/// The CUDA compiler, a library of its own; without a driver, any version that is found.
 fn compiler() -> String {
     let found = match devices(Api::Cuda) {
         Ok(_) => cuda::compiler(0).map_err(|why| why.to_string().replace('\n', "\n  ")),

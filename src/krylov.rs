@@ -1,16 +1,16 @@
-//! Linear systems of which only products are known: GMRES with restarts, preconditioned on the right (Saad and Schultz 1986).
+//! Linear systems given by matrix-vector products: restarted GMRES, preconditioned on the right (Saad and Schultz 1986).
 //!
-//! What vectors are, and where they live, their [`Space`] knows. They are spread over all ranks, which must ask for products and sums
-//! together.
+//! The [`Space`] defines what vectors are and where they are stored. They are distributed over all ranks, which must request products and
+//! sums together.
 
 use crate::error::Result;
 
-/// The space of the vectors of a system. Errors are those of a device: no memory left, or what it says of the work so far.
+/// The space of the vectors of a system. Errors are those of a device: out of memory, or failures of earlier work.
 pub trait Space {
-    /// A vector of it.
+    /// A vector of the space.
     type Vector;
 
-    /// The vector 0.
+    /// The zero vector.
     fn zeros(&self) -> Result<Self::Vector>;
 
     /// `vectorᵢ · x` of each of `vectors`. Collective.
@@ -28,7 +28,7 @@ pub trait Space {
     /// `to` = `from`.
     fn copy(&self, from: &Self::Vector, to: &mut Self::Vector);
 
-    /// x = 0, whatever it is.
+    /// x = 0, whatever its previous content.
     fn clear(&self, x: &mut Self::Vector);
 
     /// ‖x‖. Collective.
@@ -37,34 +37,34 @@ pub trait Space {
     }
 }
 
-/// What a solution took.
+/// Cost and accuracy of a solution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solved {
-    /// Products.
+    /// Number of matrix-vector products.
     pub iterations: usize,
-    /// ‖b − A x‖ / ‖b‖, as the recurrence has it.
+    /// ‖b − A x‖ / ‖b‖, according to the recurrence.
     pub residual: f64,
 }
 
 /// The vectors of GMRES for systems of one size.
 pub struct Gmres<V> {
-    /// Orthonormal vectors of the Krylov space, one more than it has dimensions.
+    /// Orthonormal basis of the Krylov space, one vector more than its dimension.
     basis: Vec<V>,
     /// M⁻¹ v.
     preconditioned: V,
 }
 
-/// A product with a matrix, or what stands for one: from the first to the second.
+/// A product with a matrix or an operator: from the first to the second vector.
 pub type Product<'a, V> = dyn FnMut(&V, &mut V) -> Result<()> + 'a;
 
 impl<V> Gmres<V> {
-    /// For vectors of `space`, with a Krylov space of at most `dimensions` before it begins anew.
+    /// For vectors of `space`, with a Krylov space of at most `dimensions` before a restart.
     pub fn new(space: &impl Space<Vector = V>, dimensions: usize) -> Result<Self> {
         let basis = (0..=dimensions).map(|_| space.zeros()).collect::<Result<_>>()?;
         Ok(Self { basis, preconditioned: space.zeros()? })
     }
 
-    /// x of A x = b from x = 0, until ‖b − A x‖ ≤ `tolerance` ‖b‖ or `most` products are made. `product` is with A, `precondition` with
+    /// Solve A x = b from x = 0, until ‖b − A x‖ ≤ `tolerance` ‖b‖ or after `most` products. `product` multiplies by A, `precondition` by
     /// M⁻¹ ≈ A⁻¹. Collective. Errors are those of products.
     pub fn solve(
         &mut self,
@@ -77,7 +77,7 @@ impl<V> Gmres<V> {
         space.clear(x);
         let whole = space.norm(b)?;
         let mut solved = Solved { iterations: 0, residual: if whole == 0.0 { 0.0 } else { 1.0 } };
-        // A restart needs two products: one for its residual, one for a vector.
+        // A restart needs two products: one for its residual, one for a basis vector.
         while solved.residual > tolerance
             && solved.iterations + usize::from(solved.iterations > 0) < most
         {
@@ -86,7 +86,7 @@ impl<V> Gmres<V> {
             if solved.iterations == 0 {
                 space.copy(b, first);
             } else {
-                // Not by the recurrence, whose round-off grows.
+                // Computed from x, because round-off accumulates in the recurrence.
                 product(x, first)?;
                 solved.iterations += 1;
                 space.scale(first, -1.0);
@@ -100,7 +100,7 @@ impl<V> Gmres<V> {
                 &mut solved,
             )?;
             solved.residual /= whole;
-            // The same space again would bring no more.
+            // No progress: another cycle would build the same space.
             if solved.residual >= before {
                 break;
             }
@@ -108,7 +108,7 @@ impl<V> Gmres<V> {
         Ok(solved)
     }
 
-    /// One Krylov space from the residual, which is the first vector; `solved.residual` becomes ‖b − A x‖.
+    /// One Krylov cycle from the residual, which is the first vector; `solved.residual` becomes ‖b − A x‖.
     fn cycle(
         &mut self,
         space: &impl Space<Vector = V>,
@@ -120,7 +120,7 @@ impl<V> Gmres<V> {
         let dimensions = self.basis.len() - 1;
         let start = space.norm(&self.basis[0])?;
         space.scale(&mut self.basis[0], 1.0 / start);
-        // Column j of the triangle that the rotations make of the Hessenberg matrix; the right-hand side with them.
+        // Column j of the triangular factor of the Hessenberg matrix after the rotations; the right-hand side is rotated too.
         let mut columns: Vec<Vec<f64>> = Vec::with_capacity(dimensions);
         let mut rotations: Vec<[f64; 2]> = Vec::with_capacity(dimensions);
         let mut right = vec![start];
@@ -142,7 +142,7 @@ impl<V> Gmres<V> {
             let whole = column[j].hypot(length);
             solved.iterations += 1;
             if whole == 0.0 || !whole.is_finite() {
-                // Nothing new, or no number: what there is is the best.
+                // Breakdown or non-finite numbers: keep the solution so far.
                 break;
             }
             if length > 0.0 {
@@ -163,7 +163,7 @@ impl<V> Gmres<V> {
                 y[i] -= columns[j][i] * y[j];
             }
         }
-        // x += M⁻¹ V y: in the place of the first vector, which is not needed again.
+        // x += M⁻¹ V y, formed in the first vector, which is not needed any more.
         let [first, others @ ..] = &mut self.basis[..] else { return Ok(()) };
         let Some(own) = y.first().filter(|_| !columns.is_empty()) else { return Ok(()) };
         space.scale(first, *own);
@@ -174,8 +174,8 @@ impl<V> Gmres<V> {
     }
 }
 
-/// Make `next` orthogonal to the vectors of `basis`: its components along them, and a place behind them. Classical Gram-Schmidt twice,
-/// which is as good as it gets (Giraud, Langou and Rozložník 2005), with two sums over the ranks.
+/// Orthogonalise `next` against `basis`. Returns its components along the basis, followed by one more entry. Classical Gram-Schmidt twice,
+/// which is accurate to working precision (Giraud, Langou and Rozložník 2005), with two sums over the ranks.
 fn orthogonalise<S: Space>(
     space: &S,
     basis: &[S::Vector],
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::splitmix::{number, unit};
 
-    /// Vectors of so many numbers.
+    /// Vectors of this length.
     struct Numbers(usize);
 
     impl Space for Numbers {
@@ -239,7 +239,7 @@ mod tests {
         (0..x.len()).map(row).collect()
     }
 
-    /// x of A x = b with these entries of A and this diagonal of M⁻¹, what it took, and the products that were made.
+    /// x of A x = b with these entries of A and this diagonal of M⁻¹, the cost, and the number of products made.
     fn solve(
         entry: impl Fn(usize, usize) -> f64,
         inverse: impl Fn(usize) -> f64,
@@ -263,7 +263,7 @@ mod tests {
         (x, solved, made)
     }
 
-    /// A wrong rotation, restart or use of the preconditioner: the residual that is told is not that which there is.
+    /// Detects a wrong rotation, restart or use of the preconditioner: the reported residual differs from the true one.
     #[test]
     fn a_system_is_solved_to_the_tolerance_that_is_asked_for() {
         const N: usize = 60;
@@ -286,19 +286,19 @@ mod tests {
         }
     }
 
-    /// A division by the size of nothing.
+    /// Detects a division by the norm of a zero vector.
     #[test]
     fn nothing_has_the_solution_nothing() {
         let unity = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
         let (x, solved, _) = solve(unity, |_| 1.0, vec![0.0; 4], 3, (1e-12, 9));
         assert_eq!((&x[..], solved.iterations), (&[0.0; 4][..], 0));
-        // The exact solution after one product: nothing new to go on with.
+        // The exact solution after one product: the Krylov space is exhausted.
         let b = vec![2.0, 0.0, 1.0, 0.0];
         let (x, solved, _) = solve(unity, |_| 1.0, b.clone(), 3, (1e-30, 9));
         assert_eq!((x, solved.iterations), (b, 1));
     }
 
-    /// Catches products for the residuals at restarts that are not counted, and spaces that are made again where they bring nothing.
+    /// Detects uncounted products for the residuals at restarts, and useless repeated cycles.
     #[test]
     fn every_product_counts_and_none_is_made_in_vain() {
         let solve = |entry: fn(usize, usize) -> f64| {

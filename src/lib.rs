@@ -19,9 +19,9 @@
 //! are written in split forms that preserve kinetic energy. Time integration is explicit Runge-Kutta; the step is a fraction of
 //! the linear stability limit.
 //!
-//! Modules are listed with what each of them knows in its first line. Start with `physics/rhs.rs`.
+//! The first line of each module describes its contents. Start with `physics/rhs.rs`.
 
-// A page in a browser has no use for what measures and compares, and for what serves that alone.
+// The page in a browser does not use the code that measures and compares, nor the code that only serves it.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
 
 pub mod backend;

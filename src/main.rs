@@ -1,4 +1,4 @@
-//! The command line: arguments to configuration to run. The only place that prints an error and sets an exit code.
+//! The command line: from arguments to a configuration to a run. The only place that prints errors and sets the exit code.
 
 mod allocator;
 mod arguments;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         return refuse(&error);
     }
     let typed = Arguments::try_parse();
-    // Dropped after all else: the end of MPI, where ranks wait for each other.
+    // Dropped last: it finalizes MPI, where ranks wait for each other.
     let comm = match (comm::world(), &typed) {
         (Ok(comm), _) => comm,
         (Err(_), Err(usage)) if comm::is_first() => usage.exit(),
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command, where all ranks have understood theirs; else the exit code, once it was told whose is wrong.
+/// The command, if all ranks have parsed their arguments; otherwise the exit code, after the error is printed.
 fn understood(
     typed: std::result::Result<Arguments, clap::Error>,
     comm: &dyn Communicator,
@@ -71,7 +71,7 @@ fn understood(
         (Err(error), Err(usage)) if comm.rank() == 0 => {
             match usage.use_stderr() {
                 true => tell(usage.render().to_string().trim_end()),
-                // Help goes to standard output. Nobody has to listen.
+                // Help goes to standard output, which may be closed.
                 false => drop(usage.print()),
             }
             comm.barrier();
@@ -82,17 +82,17 @@ fn understood(
     }
 }
 
-/// What every process finds for itself, and one tells.
+/// Handles an error that every process finds by itself; one process prints it.
 fn refuse(error: &Error) -> ExitCode {
     match comm::is_first() {
         true => tell(&error.report()),
-        // A launcher ends the others as soon as one has failed: the first speaks meanwhile.
+        // A launcher ends the other processes as soon as one has failed: the first one prints during this wait.
         false => sleep(Duration::from_millis(500)),
     }
     ExitCode::from(error.exit_code())
 }
 
-/// Tell an error, once; where other ranks do not know of it, end them.
+/// Print an error once; end the other ranks if they do not know about it.
 fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
     if comm.size() > 1 && !error.is_everywhere() {
         tell(&format!("{}: {}", comm::speaker(comm), error.report()));
@@ -101,7 +101,7 @@ fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
     if comm.rank() == 0 {
         tell(&error.report());
     }
-    // All ranks have told before one ends: a launcher ends the others then.
+    // No rank exits before the error is printed: a launcher ends the others as soon as one exits.
     comm.barrier();
     ExitCode::from(error.exit_code())
 }
@@ -119,7 +119,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Verify(options) if !options.list => return verified(&options, comm),
         _ => {}
     }
-    // The rest needs one rank.
+    // The remaining commands need one rank.
     if comm.rank() > 0 {
         return comm::all_or_error(&**comm, Ok(ExitCode::SUCCESS));
     }
@@ -154,7 +154,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     comm::all_or_error(&**comm, done)
 }
 
-/// Draw several runs over each other, or the report of one again.
+/// Overlay the curves of several runs, or redraw the report of one.
 fn plotted(options: &PlotOptions) -> Result<ExitCode> {
     let Some(run_dir) = options.single()? else { return say(&overlay(options)?.to_string()) };
     let _lock = RunDirectory::enter(run_dir)?;
@@ -163,7 +163,7 @@ fn plotted(options: &PlotOptions) -> Result<ExitCode> {
     say(&format!("{}\n", run_dir.join("report.html").display()))
 }
 
-/// Print what `bench` finds. A wrong answer or a part that failed is a failure, told after all that was found.
+/// Print the results of `bench`. A wrong result or a failed part is an error, reported after all results.
 fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let report = kolmo::bench::run(bench, comm)?;
     let mut code = ExitCode::SUCCESS;
@@ -174,12 +174,12 @@ fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             code = ExitCode::from(1);
         }
     }
-    // A launcher ends the others as soon as one has failed.
+    // A launcher ends the other ranks as soon as one has failed.
     comm.barrier();
     Ok(code)
 }
 
-/// Print what the checks found. One that fails is a failure, told after all.
+/// Print the results of the checks. A failed check is an error, reported after all results.
 fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let first = comm.rank() == 0;
     let progress = |progress: Progress<'_>| {
@@ -201,12 +201,12 @@ fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Exi
     if report.failed > 0 {
         code = ExitCode::from(1);
     }
-    // A launcher ends the others as soon as one has failed.
+    // A launcher ends the other ranks as soon as one has failed.
     comm.barrier();
     Ok(code)
 }
 
-/// List the figures of the papers, or make some.
+/// List the figures of the papers, or reproduce some of them.
 fn reproduced(options: &ReproduceOptions) -> Result<ExitCode> {
     if options.is_list() {
         return say(&listed());
@@ -215,7 +215,7 @@ fn reproduced(options: &ReproduceOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Print what the model says.
+/// Print the predictions of the model.
 fn predicted(options: &ModelOptions) -> Result<ExitCode> {
     let config = configuration(&options.input, &options.set)?;
     let study = kolmo::model::run(options, &config)?;
@@ -225,13 +225,13 @@ fn predicted(options: &ModelOptions) -> Result<ExitCode> {
     say(&if options.json { study.json() } else { study.to_string() })
 }
 
-/// Print how errors fall. The grids are small ones, so one rank runs them.
+/// Print the order of convergence. The grids are small, so one rank runs them.
 fn converged(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
     if ranks > 1 {
         tell(&format!("note: converge runs on one rank; the other {} wait", ranks - 1));
     }
     let study = converge(options, &|set| configuration(&options.input, set))?;
-    // What was computed is told also where it cannot be written.
+    // The results are printed even if the files cannot be written.
     let said = say(&if options.json { study.json() } else { study.to_string() })?;
     study.write().map(|()| said)
 }

@@ -1,4 +1,4 @@
-//! What a shell and `man` know of the command line, made from what can be typed.
+//! Shell completions and manual pages, generated from the command-line definition.
 
 use std::process::ExitCode;
 
@@ -10,14 +10,14 @@ use kolmo::{Error, Result};
 use crate::arguments::Arguments;
 use crate::terminal::say;
 
-/// Print what completes commands and options in a shell.
+/// Print a shell completion script.
 pub(crate) fn completions(shell: Shell) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "kolmo", &mut script);
     say(&String::from_utf8_lossy(&script))
 }
 
-/// Print the page of the manual of the program, or of the command that `words` name, such as `bench derivative`.
+/// Print the manual page of the program, or of the command named by `words`, such as `bench derivative`.
 pub(crate) fn manual(words: &[String]) -> Result<ExitCode> {
     let mut program = Arguments::command();
     program.build();
@@ -32,7 +32,7 @@ pub(crate) fn manual(words: &[String]) -> Result<ExitCode> {
     say(&String::from_utf8_lossy(&page))
 }
 
-/// What is said of a `word` that names none of the commands of `command`.
+/// The error for a `word` that is not a subcommand of `command`.
 fn unknown(command: &clap::Command, word: &str) -> Error {
     let names = command.get_subcommands().map(clap::Command::get_name);
     let names: Vec<&str> = names.filter(|name| *name != "help").collect();

@@ -1,4 +1,4 @@
-//! Values of command-line options that several commands take.
+//! Values of command-line options shared by several commands.
 
 use crate::grid::MOST_POINTS;
 
@@ -16,11 +16,11 @@ pub(crate) fn points(text: &str) -> Result<[usize; 3], String> {
     }
 }
 
-/// What one name on the command line stands for, such as `all`.
+/// The values that one name on the command line selects, such as `all`.
 #[derive(Clone, Debug)]
 pub(crate) struct Several<T>(pub(crate) Vec<T>);
 
-/// The value that `choices` has under `name`; `what` are they?
+/// The value that `choices` has under `name`; `what` names the choices in the error message.
 pub(crate) fn by_name<T>(
     what: &str,
     choices: impl IntoIterator<Item = (&'static str, T)>,
@@ -36,7 +36,7 @@ pub(crate) fn by_name<T>(
     Err(format!("the {what} are {}", names.join(", ")))
 }
 
-/// The values that `name` stands for: one of `groups`, or one of `singles` alone.
+/// The values that `name` selects: those of one of the `groups`, or one of the `singles`.
 pub(crate) fn several<T>(
     what: &str,
     groups: impl IntoIterator<Item = (&'static str, Vec<T>)>,

@@ -1,4 +1,4 @@
-//! The two floating-point formats that fields come in.
+//! The two floating-point formats of fields.
 
 use std::borrow::Cow;
 use std::fmt::{Debug, Display};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::simd::Vectors;
 
-/// What formulas compute with.
+/// Number type of formulas.
 pub trait Number:
     Copy
     + Add<Output = Self>
@@ -28,13 +28,13 @@ pub trait Number:
     fn powf(self, exponent: f64) -> Self;
 }
 
-/// Values that may be sent to another rank as the bytes that they are.
+/// Values that may be sent to another rank as raw bytes.
 ///
 /// # Safety
-/// Every byte of a value is set, none belongs to an address, and any bytes are a value.
+/// Every byte of a value is initialised, none is part of an address, and any bytes form a valid value.
 pub unsafe trait Plain: Copy {}
 
-// SAFETY: two numbers, one behind the other.
+// SAFETY: two contiguous numbers.
 unsafe impl Plain for Complex<f64> {}
 
 /// Floating-point format of the fields.
@@ -49,7 +49,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// What the user types.
+    /// Name in an input file.
     pub fn name(self) -> &'static str {
         match self {
             Precision::F64 => "f64",
@@ -110,16 +110,16 @@ pub trait Real:
     /// Values of this format.
     fn values(of: Cow<'_, [Self]>) -> Values<'_>;
 
-    /// What is generic over the format, as that of this one: by it code that is compiled once for each format is reached from
-    /// code that is generic.
+    /// Converts a type of a family to that of this format: generic code uses it to call code that is compiled once per
+    /// format.
     #[doc(hidden)]
     fn concrete<F: Family>(of: F::Of<Self>) -> Concrete<F>;
 }
 
-/// Types that are generic over the format of numbers.
+/// Families of types that are generic over the number format.
 #[doc(hidden)]
 pub trait Family {
-    /// That of numbers of the format `T`.
+    /// The type for numbers of the format `T`.
     type Of<T: Real>;
 }
 
@@ -154,7 +154,7 @@ macro_rules! real {
             }
         }
 
-        // SAFETY: numbers are.
+        // SAFETY: plain numbers.
         unsafe impl Plain for $t {}
 
         impl Real for $t {
@@ -186,13 +186,13 @@ macro_rules! real {
 real!(f32, F32);
 real!(f64, F64);
 
-/// The memory of numbers.
+/// The bytes of numbers.
 pub(crate) fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
-    // SAFETY: f32 and f64 have no padding, and any address does for a byte.
+    // SAFETY: f32 and f64 have no padding, and every address is valid for bytes.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// The memory of numbers, to be written.
+/// The bytes of numbers, for writing.
 pub(crate) fn bytes_of_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any four or eight bytes are an f32 or f64.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
@@ -216,7 +216,7 @@ impl Values<'_> {
         }
     }
 
-    /// Their format.
+    /// Format of the values.
     pub fn precision(&self) -> Precision {
         match self {
             Self::F32(_) => Precision::F32,
@@ -224,7 +224,7 @@ impl Values<'_> {
         }
     }
 
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -232,7 +232,7 @@ impl Values<'_> {
         }
     }
 
-    /// True where there are none.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -245,7 +245,7 @@ impl Values<'_> {
         }
     }
 
-    /// Make value `at` the nearest number to `value`.
+    /// Sets value `at` to the nearest number to `value`.
     pub fn set(&mut self, at: usize, value: f64) {
         match self {
             Self::F32(values) => values.to_mut()[at] = Number::of(value),
@@ -253,12 +253,12 @@ impl Values<'_> {
         }
     }
 
-    /// All of them.
+    /// Iterates over all values.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
         (0..self.len()).map(|at| self.at(at))
     }
 
-    /// Their memory.
+    /// The bytes of the values.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::F32(values) => bytes_of(values),
@@ -266,7 +266,7 @@ impl Values<'_> {
         }
     }
 
-    /// Their memory, to be written.
+    /// The bytes of the values, for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
             Self::F32(values) => bytes_of_mut(values.to_mut()),
@@ -274,7 +274,7 @@ impl Values<'_> {
         }
     }
 
-    /// The same, rounded where they have more digits than `precision` has.
+    /// Returns the values, rounded if they have more digits than `precision`.
     pub fn with_precision(self, precision: Precision) -> Self {
         match (self, precision) {
             (Self::F64(values), Precision::F32) => {
@@ -287,7 +287,7 @@ impl Values<'_> {
         }
     }
 
-    /// The same in memory of their own.
+    /// Returns the values in their own memory.
     pub fn into_owned(self) -> Values<'static> {
         match self {
             Self::F32(values) => Values::F32(Cow::Owned(values.into_owned())),

@@ -1,4 +1,4 @@
-//! The commands that run: what they may replace, what they begin from, how they end.
+//! The commands that run a simulation: permission to replace a run, the initial state, the end of a run.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,7 +19,7 @@ use crate::signals;
 use crate::terminal::say;
 
 impl RunArguments {
-    /// The command with `out` for its directory, as a shell takes it.
+    /// The command with `out` as its directory, quoted for a shell.
     fn command(&self, out: Option<&Path>) -> String {
         let mut words = vec![program(), "run".into(), self.input.clone()];
         let mut option = |name: &str, value: String| words.extend([name.into(), value]);
@@ -33,7 +33,7 @@ impl RunArguments {
     }
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -42,21 +42,22 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Begin a run.
+/// Start a run.
 pub(crate) fn start(typed: &RunArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
-    // The lock is held until the run has ended.
+    // The lock is held until the run ends.
     let (mut config, _lock) =
         restart::on_base_of_first(&**comm, |base| prepared(typed, comm.rank(), base))?;
     comm::same_on_all(&**comm, &config.shared_keys())?;
     let origin = restart::origin(&**comm, &config, typed.allow_physics_change)?;
     if let Origin::Other(checkpoint) = &origin {
-        // Not the newest of a run that may go on: what is resolved means the same tomorrow.
+        // The path of this checkpoint, not of the run: the run may continue and write newer ones, and the resolved input must
+        // keep its meaning.
         config.origin = Some(checkpoint.path().to_path_buf());
     }
     execute_run(&config, origin, typed.report.live, comm)
 }
 
-/// Go on with a run.
+/// Continue a run.
 pub(crate) fn go_on(typed: &RestartArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let RestartArguments { run_dir: directory, from, allow_physics_change, .. } = typed;
     let wish = RestartOptions {
@@ -64,7 +65,7 @@ pub(crate) fn go_on(typed: &RestartArguments, comm: &Arc<dyn Communicator>) -> R
         from: *from,
         allow_physics_change: *allow_physics_change,
     };
-    // The lock is held until the run has ended.
+    // The lock is held until the run ends.
     let lock = (comm.rank() == 0).then(|| RunDirectory::enter(directory));
     let _lock = comm::all_or_error(&**comm, lock.transpose())?;
     match restart::restart(&**comm, directory, &wish)? {
@@ -82,7 +83,7 @@ pub(crate) fn go_on(typed: &RestartArguments, comm: &Arc<dyn Communicator>) -> R
     }
 }
 
-/// `live` is the port of its report.
+/// `live` is the port of the live report.
 fn execute_run(
     config: &Config,
     origin: Origin,
@@ -93,7 +94,7 @@ fn execute_run(
     let live = live.filter(|_| comm.rank() == 0).map(Live::open).transpose();
     let live = comm::all_or_error(&**comm, live)?;
     if let Some(live) = &live {
-        tell(&format!("the report as it grows: {}", live.address()));
+        tell(&format!("the live report: {}", live.address()));
     }
     let requests = Requests { live: live.clone(), ..signals::requests() };
     let ending = run(config, &path, origin, &log_to, &requests, comm.clone());
@@ -104,28 +105,28 @@ fn execute_run(
     let why = match ending {
         Ending::Finished => return Ok(ExitCode::SUCCESS),
         Ending::Stopped => "stopped early, as asked",
-        Ending::OutOfTime => "stopped early, since its wall time is nearly over",
+        Ending::OutOfTime => "stopped early, because its wall time is nearly over",
     };
     if comm.rank() == 0 {
         let launcher =
             if comm.size() > 1 { format!("mpirun -n {} ", comm.size()) } else { String::new() };
-        tell(&format!("{why}; to go on: {launcher}{}", onwards(&path)));
+        tell(&format!("{why}; to continue: {launcher}{}", onwards(&path)));
     }
     comm.barrier();
     Ok(ExitCode::from(3))
 }
 
-/// The command that goes on with the run in a directory.
+/// The command that continues the run in a directory.
 fn onwards(directory: &Path) -> String {
     [&program(), "restart", &directory.to_string_lossy()].map(quoted).join(" ")
 }
 
-/// This program as it was called: not just `kolmo`, which need not be in the path.
+/// The path by which this program was called: `kolmo` may not be in PATH.
 fn program() -> String {
     std::env::args().next().unwrap_or("kolmo".into())
 }
 
-/// The configuration, of a run that may go where it is to go: rank 0 looks there, and locks the directory.
+/// The configuration of a run whose directory may be used: rank 0 checks and locks the directory.
 fn prepared(
     typed: &RunArguments,
     rank: usize,
@@ -141,8 +142,8 @@ fn prepared(
     Ok((config, lock))
 }
 
-/// Refuse a path that is no directory, that holds a run which may not be replaced, or files of others that a run would replace;
-/// else lock it.
+/// Lock the directory at `path`. Refuse a path that is not a directory, a run that may not be replaced, and foreign files that a
+/// run would replace.
 fn check_directory(path: &Path, typed: &RunArguments) -> Result<DirectoryLock> {
     checkpoint::check_name(path)?;
     refuse_file(path, "a run needs")?;
@@ -174,7 +175,7 @@ pub(crate) fn configuration(input: &str, set: &[String]) -> Result<Config> {
     configuration_on(input, set, &restart::base)
 }
 
-/// The same, where `base` gives what a checkpoint carries.
+/// The same, where `base` gives the resolved input of a checkpoint.
 fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Config> {
     let path = Path::new(input);
     if (path.is_dir() || !path.exists())
@@ -185,7 +186,7 @@ fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Confi
     config::load_on(Path::new(input), set, base)
 }
 
-/// A log without half lines: one for which there is no room on the disk is left out.
+/// A log without incomplete lines: a line that does not fit on the disk is omitted.
 struct WholeLines(File);
 
 impl Write for WholeLines {
@@ -203,9 +204,9 @@ impl Write for WholeLines {
 fn log_to(path: &Path) -> Result<()> {
     let log = Mutex::new(WholeLines(append_to(path)?));
     let lines = tracing_subscriber::fmt().json().with_writer(log);
-    // What could not be written is told by the warning itself.
+    // The warning itself is printed even if the log cannot be written.
     let subscriber = lines.log_internal_errors(false).finish();
-    // Fails only where a subscriber is set already, and there is none before this one.
+    // Fails only if a subscriber is already set, and no other code sets one.
     let _ = tracing::subscriber::set_global_default(subscriber);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Signals, from the first line of `main` on.
+//! Signal handling, from the first line of `main`.
 //!
-//! A run that has begun ends on request after its step, with a checkpoint. What has not begun has nothing to lose: it ends at once,
-//! as programs do that know nothing of signals.
+//! On request, a run ends after its current step with a checkpoint. Before the run has begun there is nothing to lose: the
+//! program ends at once, like a program without signal handlers.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -14,11 +14,11 @@ use signal_hook::low_level::{emulate_default_handler, exit, register};
 
 pub(crate) use system::{restore, say};
 
-/// Milliseconds behind the first request to stop in which others are the same one: `timeout` sends two, and so does a batch system
-/// that asks a launcher and its ranks.
+/// Time after the first request to stop during which further requests count as the same one, in milliseconds: `timeout` sends
+/// two, and so does a batch system that signals a launcher and its ranks.
 const SAME_REQUEST: u64 = 2000;
 
-/// What the program does.
+/// The current activity of the program.
 static STAGE: AtomicU8 = AtomicU8::new(OTHER);
 /// No run.
 const OTHER: u8 = 0;
@@ -29,7 +29,7 @@ const RUNNING: u8 = 2;
 
 static WATCH: OnceLock<Watch> = OnceLock::new();
 
-/// What the handlers know.
+/// The state that the handlers use.
 struct Watch {
     requests: Requests,
     start: Instant,
@@ -37,24 +37,24 @@ struct Watch {
     asked: AtomicU64,
 }
 
-/// Handle signals from now on. To be called once, before anything else.
+/// Handle signals from now on. Must be called once, before anything else.
 pub(crate) fn watch() -> Result<()> {
     let _held = system::HeldBack::begin();
     let requests = Requests { watch: Some(begin), ..Requests::default() };
     WATCH.get_or_init(|| Watch { requests, start: Instant::now(), asked: AtomicU64::new(0) });
     for signal in [SIGINT, SIGTERM].into_iter().chain(system::hang_up()) {
-        // SAFETY: what is called is fit for signal handlers.
+        // SAFETY: the handler calls only async-signal-safe functions.
         unsafe { register(signal, move || stop(signal)) }.map_err(Error::io("signal handler"))?;
     }
     system::watch_others()
 }
 
-/// What is asked of a run by signals. A request for a checkpoint is remembered until the run begins.
+/// The requests made by signals. A request for a checkpoint is remembered until the run begins.
 pub(crate) fn requests() -> Requests {
     WATCH.get().map_or_else(Requests::default, |watch| watch.requests.clone())
 }
 
-/// A run is prepared from now on, and this rank says so where a signal ends it.
+/// A run is being prepared from now on; a signal that ends it makes this rank print a message.
 pub(crate) fn prepare() {
     STAGE.store(PREPARING, Ordering::Relaxed);
 }
@@ -66,7 +66,7 @@ fn begin(_: &Requests) -> Result<()> {
     Ok(())
 }
 
-/// Runs in a signal handler: neither memory nor locks.
+/// Runs in a signal handler: it must not allocate memory or take locks.
 fn stop(signal: i32) {
     let stage = STAGE.load(Ordering::Relaxed);
     let Some(watch) = WATCH.get().filter(|_| stage == RUNNING) else {
@@ -96,18 +96,18 @@ mod system {
 
     use super::WATCH;
 
-    /// All signals that this program has an answer to.
+    /// All signals that this program handles.
     const ALL: [c_int; 5] = [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXFSZ];
 
-    /// What is called for each of them.
+    /// The action for each of them.
     static ACTIONS: OnceLock<[sigaction; ALL.len()]> = OnceLock::new();
 
-    /// While this lives signals wait.
+    /// Blocks signals while it exists.
     pub(super) struct HeldBack(sigset_t);
 
     impl HeldBack {
         pub(super) fn begin() -> Self {
-            // SAFETY: all zero is a mask, which the calls fill.
+            // SAFETY: an all-zero mask is valid, and the calls fill it.
             unsafe {
                 let (mut these, mut before) = (std::mem::zeroed(), std::mem::zeroed());
                 libc::sigemptyset(&raw mut these);
@@ -122,24 +122,25 @@ mod system {
 
     impl Drop for HeldBack {
         fn drop(&mut self) {
-            // SAFETY: the mask that was there before.
+            // SAFETY: the mask that was in place before.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, null_mut()) };
         }
     }
 
-    /// SIGHUP, unless whoever started this program (`nohup`) had it ignored.
+    /// SIGHUP, unless it was ignored when this program was started (`nohup`).
     pub(super) fn hang_up() -> Option<c_int> {
         (action(SIGHUP).sa_sigaction != SIG_IGN).then_some(SIGHUP)
     }
 
-    /// SIGUSR1 asks for a checkpoint. A file that may not grow is an error of the call that writes it, not the end of the program.
+    /// Make SIGUSR1 request a checkpoint, and ignore SIGXFSZ: a file over the size limit is then an error of the write call and
+    /// does not end the program.
     pub(super) fn watch_others() -> Result<()> {
         let ask = || {
             if let Some(watch) = WATCH.get() {
                 watch.requests.checkpoint.store(true, Ordering::Relaxed);
             }
         };
-        // SAFETY: what is called is fit for signal handlers.
+        // SAFETY: the handler calls only async-signal-safe functions.
         unsafe { register(SIGUSR1, ask) }.map_err(Error::io("signal handler"))?;
         // SAFETY: no handler is called.
         unsafe { libc::signal(SIGXFSZ, SIG_IGN) };
@@ -147,17 +148,17 @@ mod system {
         Ok(())
     }
 
-    /// Put the handlers back in place, where libraries of MPI and of devices have put theirs when they were loaded.
+    /// Reinstall the handlers, since MPI and device libraries install their own when they are loaded.
     pub(crate) fn restore() {
         for (signal, action) in ALL.into_iter().zip(ACTIONS.get().into_iter().flatten()) {
-            // One call in the place of another handler, with no time between the two.
+            // Each call replaces a handler atomically.
             // SAFETY: an action that was in place before.
             unsafe { libc::sigaction(signal, action, null_mut()) };
         }
     }
 
     fn action(signal: c_int) -> sigaction {
-        // SAFETY: all zero is an action, which the call fills.
+        // SAFETY: an all-zero action is valid, and the call fills it.
         unsafe {
             let mut action = std::mem::zeroed();
             libc::sigaction(signal, null(), &raw mut action);
@@ -165,9 +166,9 @@ mod system {
         }
     }
 
-    /// Write to standard error where there may be neither memory nor locks.
+    /// Write to standard error without allocating memory or taking locks.
     pub(crate) fn say(text: &[u8]) {
-        // SAFETY: so many bytes are there. That nobody reads them is no reason for anything.
+        // SAFETY: the pointer and the length are those of `text`. A failed write is ignored on purpose.
         unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Vector registers of an instruction set, for both formats of numbers: left to itself, the compiler cuts the lanes of a
+//! Vector registers of an instruction set, for both number formats. Without them the compiler splits the lanes of a
 //! recurrence into registers of every width.
 
 #[cfg(target_arch = "x86_64")]
@@ -6,21 +6,21 @@ use std::any::TypeId;
 
 use pulp::Simd;
 
-/// Numbers of which a vector register holds several.
+/// Number types of which a vector register holds several.
 pub trait Vectors: Copy {
     /// A register of the instruction set `S`.
     type Vector<S: Simd>: Copy;
 
-    /// A row as whole registers, and what is left.
+    /// Splits a row into whole registers and the rest.
     fn split<S: Simd>(row: &[Self]) -> (&[Self::Vector<S>], &[Self]);
-    /// The same to be written.
+    /// Like `split`, for writing.
     fn split_mut<S: Simd>(row: &mut [Self]) -> (&mut [Self::Vector<S>], &mut [Self]);
-    /// A register that begins with these numbers, fewer than it holds.
+    /// Loads these numbers, fewer than a register holds, to the start of a register.
     fn load<S: Simd>(simd: S, part: &[Self]) -> Self::Vector<S>;
-    /// What a register begins with.
+    /// Stores the first numbers of a register.
     fn store<S: Simd>(simd: S, part: &mut [Self], vector: Self::Vector<S>);
 
-    /// The same number everywhere.
+    /// Broadcasts a number.
     fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
     /// a + b.
     fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
@@ -28,7 +28,7 @@ pub trait Vectors: Copy {
     fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     /// a b.
     fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    /// a b + c in the cheapest way that `S` has: rounded once where there is such an instruction.
+    /// a b + c by the cheapest instructions of `S`: rounded once if a fused instruction exists.
     fn fma<S: Simd>(
         simd: S,
         a: Self::Vector<S>,
@@ -44,10 +44,10 @@ pub trait Vectors: Copy {
     /// √a.
     fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// As many of these as a register has of 64 bit, in such a one.
+    /// Loads as many of these numbers as a register holds 64-bit ones, converted to 64 bit.
     ///
     /// # Safety
-    /// So many numbers can be read from there on.
+    /// That many numbers can be read from `from` on.
     unsafe fn widened<S: Simd>(simd: S, from: *const Self) -> S::f64s;
 }
 
@@ -112,7 +112,7 @@ macro_rules! vectors {
             }
             #[inline(always)]
             unsafe fn widened<S: Simd>(simd: S, from: *const $t) -> S::f64s {
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 unsafe { $widened(simd, from) }
             }
         }
@@ -125,14 +125,15 @@ vectors!(f64 f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_
          splat_f64s add_f64s sub_f64s mul_f64s mul_add_e_f64s
          div_f64s neg_f64s abs_f64s sqrt_f64s widened_f64s);
 
-/// [`Vectors::widened`]: the instruction where there is one, which the compiler does not always find.
+/// [`Vectors::widened`]: the instruction where it exists, which the compiler does not always find.
 #[inline(always)]
 unsafe fn widened_f32s<S: Simd>(simd: S, from: *const f32) -> S::f64s {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_loadu_ps, _mm256_cvtps_pd, _mm256_loadu_ps, _mm512_cvtps_pd};
         if TypeId::of::<S>() == TypeId::of::<pulp::x86::V4>() {
-            // SAFETY: the processor has what V4 stands for, whose register of 64-bit numbers this is; the caller's for `from`.
+            // SAFETY: the processor has the instructions that V4 represents, whose register of 64-bit numbers this is;
+            // the caller guarantees `from`.
             return unsafe { std::mem::transmute_copy(&_mm512_cvtps_pd(_mm256_loadu_ps(from))) };
         }
         if TypeId::of::<S>() == TypeId::of::<pulp::x86::V3>() {
@@ -142,15 +143,15 @@ unsafe fn widened_f32s<S: Simd>(simd: S, from: *const f32) -> S::f64s {
     }
     let mut wide = [0.0; 8];
     for (lane, to) in wide[..S::F64_LANES].iter_mut().enumerate() {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         *to = f64::from(unsafe { *from.add(lane) });
     }
     simd.partial_load_f64s(&wide[..S::F64_LANES])
 }
 
-/// The same of numbers that are wide.
+/// [`Vectors::widened`] for 64-bit numbers.
 #[inline(always)]
 unsafe fn widened_f64s<S: Simd>(_: S, from: *const f64) -> S::f64s {
-    // SAFETY: the caller's; any bytes are numbers.
+    // SAFETY: guaranteed by the caller; any bytes are valid numbers.
     unsafe { from.cast::<S::f64s>().read_unaligned() }
 }

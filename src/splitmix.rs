@@ -1,9 +1,10 @@
-//! Numbers that look random and are any of a sequence without those before it: SplitMix64 (Steele, Lea and Flood 2014, figure 16).
+//! A counter-based pseudo-random sequence, any number of which is computed without the previous ones: SplitMix64 (Steele, Lea and Flood
+//! 2014, figure 16).
 
 /// 2⁶⁴ over the golden ratio, odd.
 pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finaliser: constants of its authors (variant 13 of Stafford).
+/// The finaliser, with the authors' constants (variant 13 of Stafford).
 pub(crate) fn mixed(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -15,7 +16,7 @@ pub(crate) fn number(state: u64, n: u64) -> u64 {
     mixed(state.wrapping_add(n.wrapping_mul(STEP)))
 }
 
-/// The upper bits of a number as one in [0, 1): 53 of them fill a double.
+/// The upper bits of a number as a double in [0, 1): 53 of them fill its mantissa.
 pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
@@ -26,7 +27,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_splitmix64() {
-        // The first numbers of the seed 1234567 in the reference implementation of Vigna (splitmix64.c, 2015).
+        // The first numbers for the seed 1234567 in the reference implementation of Vigna (splitmix64.c, 2015).
         let first = [1, 2, 3].map(|n| number(1_234_567, n));
         let known =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use kolmo::io::progress::visible;
 use kolmo::{Error, Result};
 
-/// Print to standard output. A reader that has gone away, such as `head`, has what it wanted.
+/// Print to standard output. A closed pipe, such as after `head`, is not an error.
 pub(crate) fn say(text: &str) -> Result<ExitCode> {
     let mut out = std::io::stdout();
     match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {

@@ -1,7 +1,6 @@
-//! Numbers of an input with their ranges, for fields that serde reads and writes:
-//! `#[serde(deserialize_with = "positive")]`.
+//! Numbers of an input with their ranges, for fields that serde reads and writes: `#[serde(deserialize_with = "positive")]`.
 //!
-//! A field is a number or an `Option` of one. Without any of these a decimal number is a finite one.
+//! A field is a number or an `Option` of a number. Without one of these functions, a decimal number must be finite.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,9 +8,9 @@ use std::path::PathBuf;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A decimal number in a range; whole numbers will do.
+/// A decimal number in a range; whole numbers are accepted.
 struct Decimal {
-    /// The range: "a positive finite number".
+    /// Description of the range: "a positive finite number".
     words: &'static str,
     contains: fn(f64) -> bool,
 }
@@ -28,7 +27,7 @@ impl Visitor<'_> for Decimal {
         (self.contains)(x).then_some(x).ok_or_else(refused)
     }
 
-    // Beyond 2⁵³ an integer is rounded, as it would be had it been typed with a point.
+    // Above 2⁵³ an integer is rounded, as it would be if typed with a decimal point.
     fn visit_i64<E: Error>(self, x: i64) -> Result<f64, E> {
         self.visit_f64(x as f64)
     }
@@ -146,12 +145,12 @@ where
     Ok(T::from(numbers.map(|Whole(n)| n)))
 }
 
-/// A path as it is from anywhere, so that the resolved input works there too.
+/// An absolute path, so that the resolved input also works from another directory.
 pub(crate) fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// "auto" for what is left to the program.
+/// Serialize "auto" for a value that the program chooses.
 pub(crate) fn or_auto<T: Serialize, S: Serializer>(
     value: &Option<T>,
     output: S,
@@ -159,7 +158,7 @@ pub(crate) fn or_auto<T: Serialize, S: Serializer>(
     or_word(value, "auto", output)
 }
 
-/// "none" for what is not there.
+/// Serialize "none" for an absent value.
 pub(crate) fn or_none<T: Serialize, S: Serializer>(
     value: &Option<T>,
     output: S,

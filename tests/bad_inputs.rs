@@ -63,7 +63,7 @@ fn a_bad_override_is_quoted_in_its_message() {
     let rows = [
         ("time.cfl=fast", r#"cfl = "fast": found a string, must be a positive finite number"#),
         ("time.cfll=0.5", "unknown key `cfll` in [time]; did you mean `cfl`?"),
-        ("cfl=0.5", "`cfl` stands outside any section; it belongs in [time]"),
+        ("cfl=0.5", "`cfl` is outside any section; it belongs in [time]"),
         ("tme.cfl=0.5", "unknown section [tme]; did you mean [time]?"),
         ("grid.points=[8, 8", "not a TOML value: unclosed array, expected `]`"),
         ("case.mach", "no `=` in it"),
@@ -217,7 +217,7 @@ fn a_bad_aerofoil_is_refused_by_its_key() {
         ("digits = '0012', radius = 0.1, outer = 30", "radius", "touches both sides before"),
         ("digits = '0012', radius = 0.003, outer = 0.5", "outer", "no more than the chord"),
         ("digits = '0012', radius = 0.003, outer = 30, first = 2", "first", "of equal distances"),
-        ("digits = '0012', outer = 30", "radius", "that of the trailing edge"),
+        ("digits = '0012', outer = 30", "radius", "the radius of the trailing edge"),
     ];
     for (keys, key, expected) in rows {
         let set = format!("grid.mapping={{ kind = 'naca', {keys} }}");

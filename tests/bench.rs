@@ -145,7 +145,7 @@ fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
         "pcr-banded",
     ];
     assert_eq!(column(&host, "method"), [on_host, on_host].concat());
-    assert!(host["notes"].to_string().contains("`chunked` is not there on the CPU"));
+    assert!(host["notes"].to_string().contains("`chunked` is not available on the CPU"));
     assert_eq!(rows(&host)[7]["points"], serde_json::json!([31, 3, 1]));
     let one = report("lines --points 16 --backend opencl --method chunked");
     assert_eq!(column(&one, "method"), ["chunked"]);
@@ -374,19 +374,19 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("step --method all", "one method"),
         ("step --set scheme.order=7", "unknown key `order`"),
         ("step --set compute.precision=f32", "has no meaning here"),
-        ("step --set case.name=shear-wave", "the Taylor-Green vortex is what is measured"),
+        ("step --set case.name=shear-wave", "only the Taylor-Green vortex is measured"),
         ("step --set grid.points=[8,8,8]", "--points"),
-        ("step --set time.max_steps=3", "steps are as many as --repeats says"),
+        ("step --set time.max_steps=3", "use --repeats for the number of steps"),
         ("step --set output.directory=here", "nothing is written"),
         ("step --rates rates.json", "required arguments were not provided"),
         ("copy --device 5 --backend cpu", "the CPU is one device, number 0"),
         ("step --points 3", "3 points along x"),
         ("step --points 40000 --backend cpu", "GiB"),
-        ("sweeps --points 16 --set time.integrator=rk4", "a stage has no sweeps of its own"),
-        ("sweeps --points 16 --set compute.right_hand_side=composed", "no sweeps of its own"),
+        ("sweeps --points 16 --set time.integrator=rk4", "a stage has no separate sweeps"),
+        ("sweeps --points 16 --set compute.right_hand_side=composed", "no separate sweeps"),
         ("sweeps --points 16 --set compute.threads=2", "has no meaning here"),
         ("sweeps --points 16 --set compute.sweeps.points=3", "a whole number from 4 to 8"),
-        ("sweeps --points 16 --backend cpu --set compute.sweeps.points=4", "no such blocks"),
+        ("sweeps --points 16 --backend cpu --set compute.sweeps.points=4", "no thread blocks"),
         (
             "sweeps --points 64 --backend opencl --set compute.sweeps.lines=1024",
             "no sweep has blocks with lines = 1024",

@@ -356,7 +356,7 @@ fn bad_gradients_and_profiles_are_told_with_their_line_and_what_is_allowed() {
                 value = 0.1\n[output]\nstatistics = { every_time = 1, quantities = ['profiles'] }\n[time]\nend = 1\n";
     #[rustfmt::skip]
     let rows = [
-        ("value = 0.1", "value = 0.1\nmass_flux = 1", "8: mass_flux = 1: stands beside `value`; only one of them sets the force"),
+        ("value = 0.1", "value = 0.1\nmass_flux = 1", "8: mass_flux = 1: cannot be combined with `value`; only one of them sets the force"),
         ("value = 0.1", "", "5: [forcing] needs `value` or `mass_flux`"),
         ("value = 0.1", "mass_flux = 'steady'", "7: mass_flux = \"steady\": unknown"),
         ("value = 0.1", "value = 0.1\naxis = 'y'", "8: forcing.axis = \"y\": no flow goes through what bounds y"),

@@ -396,12 +396,12 @@ fn what_a_case_brings_is_refused_as_if_it_were_written() {
             &[symmetry],
             "boundary.y: a wall that moves along x goes through the plane of symmetry across x",
         ),
-        ("channel", [16, 33, 16], &[wavy], "[forcing] is of a flow on straight lines"),
+        ("channel", [16, 33, 16], &[wavy], "[forcing] is only available on straight grid lines"),
         (
             "vortex-outflow",
             [33, 33, 1],
             &[wavy],
-            "boundary.x: is an inflow, which goes through no lines of a mapping yet",
+            "boundary.x: an inflow is not available on curvilinear grids yet",
         ),
         (
             "cylinder",
@@ -413,7 +413,7 @@ fn what_a_case_brings_is_refused_as_if_it_were_written() {
             "taylor-green",
             [33, 33, 33],
             &["case.octant=true", wavy],
-            "boundary.x: a plane of symmetry is straight",
+            "boundary.x: a symmetry plane is not available on curvilinear grids",
         ),
         (
             "cylinder",

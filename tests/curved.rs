@@ -279,16 +279,19 @@ fn what_no_curved_grid_can_be_is_a_sentence() {
     let own = [16, 18, 1];
     for (set, expected) in [
         (&[&*folds][..], "the grid folds: its Jacobian"),
-        (&[&open], "goes on periodically behind its ends: where t = 0.0000, from s = -0.5000"),
-        (&[&leans], "goes on periodically behind its ends: where t = 0.0156, from s = -0.5000"),
-        (&[&half, walls], "a periodic axis needs a map that goes on periodically"),
-        (&[&twice, walls], "lines along x cross themselves: they go round 2 times"),
+        (&[&open], "continues periodically beyond its ends: where t = 0.0000, from s = -0.5000"),
+        (&[&leans], "continues periodically beyond its ends: where t = 0.0156, from s = -0.5000"),
+        (&[&half, walls], "a periodic axis needs a map that continues periodically"),
+        (&[&twice, walls], "lines along x cross themselves: they wind around 2 times"),
         (&[&turned], "the grid is left-handed"),
         (&[&unknown], "y = \"tt\": column 1: unknown name `tt`"),
         (&[&skewed, walls], "lines meet the adiabatic wall 45.0 degrees off a right angle"),
         (&["grid.mapping={ kind = 'wavy', amplitude = 0.2 }"], "lines cross at 0.2"),
         (&["grid.mapping={ amplitude = 0.2 }"], "allowed: `wavy`, `ring`, `naca`, `expressions`"),
-        (&[ring], "lines along x go round and close, those along y go from the body outward"),
+        (
+            &[ring],
+            "lines along x are closed and surround the body, lines along y go from the body outward",
+        ),
         (
             &["grid.mapping={ kind = 'ring', inner = 1.0, outer = 0.5 }", walls],
             "0.5 is not outside of inner = 1",
@@ -299,33 +302,39 @@ fn what_no_curved_grid_can_be_is_a_sentence() {
         ),
         (
             &[WAVY, "scheme.convection=staggered"],
-            "convection = \"staggered\": is of straight lines",
+            "convection = \"staggered\": is not available on curvilinear grids",
         ),
-        (&[WAVY, "scheme.viscous=laplacian"], "viscous = \"laplacian\": is of straight lines"),
+        (
+            &[WAVY, "scheme.viscous=laplacian"],
+            "viscous = \"laplacian\": is not available on curvilinear grids",
+        ),
         (
             &[WAVY, "boundary.y={ low = 'symmetry', high = 'symmetry' }"],
-            "a plane of symmetry is straight",
+            "a symmetry plane is not available on curvilinear grids",
         ),
         (
             &[WAVY, "boundary.y={ low = 'wall', high = { kind = 'wall', heat_flux = 0.1 } }"],
-            "heat through a curved wall",
+            "a curved wall is adiabatic",
         ),
         (
             &[WAVY, "scalars.dye={ schmidt = 1.0, initial = '0' }"],
-            "cannot be carried on curvilinear grids yet",
+            "is not available on curvilinear grids yet",
         ),
         (
             &[WAVY, "forcing={ kind = 'linear', coefficient = 0.1 }"],
-            "[forcing] is of a flow on straight lines",
+            "[forcing] is only available on straight grid lines",
         ),
-        (&[WAVY, "grid.stretching={ y = 's + 0.1*sin(2*pi*s)' }"], "stands beside grid.mapping"),
+        (
+            &[WAVY, "grid.stretching={ y = 's + 0.1*sin(2*pi*s)' }"],
+            "cannot be combined with grid.mapping",
+        ),
         (
             &[WAVY, "output.planes={ every_time = 1.0, z = [0.0], variables = ['velocity'] }"],
-            "are of straight lines",
+            "are not available on curvilinear grids",
         ),
         (
             &[WAVY, "compute.right_hand_side=composed"],
-            "right_hand_side = \"composed\": is of straight lines",
+            "right_hand_side = \"composed\": is not available on curvilinear grids",
         ),
     ] {
         let told = refused("taylor-green", own, set);

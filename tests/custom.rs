@@ -321,7 +321,7 @@ fn a_mistake_in_the_input_is_told_with_its_line_key_and_column() {
         ("noise = 0.1", "noise = 0.1: found a decimal number, must be a table of `amplitude`, `seed`, `variables`"),
         ("parameters = { x = 1 }", "parameters: `x` has a meaning already"),
         ("parameters = { sin = 1 }", "parameters: `sin` is a function"),
-        ("parameters = { 'a b' = 1 }", "parameters: `a b` is no name"),
+        ("parameters = { 'a b' = 1 }", "parameters: `a b` is not a name"),
         ("parameters = { a = 'b' }", "parameters = { a = \"b\" }: a = \"b\": found a string, must be a finite number"),
         ("file = 3", "file = 3: found a whole number, must be a string"),
         ("t = 1", "unknown key `t` in [case]"),
@@ -408,5 +408,5 @@ fn a_file_that_does_not_hold_a_state_is_refused() {
     assert!(missing.contains("missing.npz") && missing.contains("No such file"), "{missing}");
     fs::write(dir.path().join("text.npz"), "u = 1").unwrap();
     let text = refused(&with_file(POINTS, &dir.path().join("text.npz"), &[]));
-    assert!(text.contains("no .npz file of NumPy"), "{text}");
+    assert!(text.contains("not a NumPy .npz file"), "{text}");
 }

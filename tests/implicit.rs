@@ -289,13 +289,17 @@ fn what_implicit_steps_cannot_do_is_refused() {
         parse(&text, "test", &[]).unwrap_err().to_string()
     };
     for (case, more, sentence) in [
-        ("scalar-advection", "", "is of flows"),
+        ("scalar-advection", "", "is not available for scalar-advection"),
         ("taylor-green", "[compute]\nprecision = 'f32'\n", "needs 64-bit fields"),
-        ("taylor-green", "[scalars.dye]\nschmidt = 1\nstart = 1\n", "cannot carry passive scalars"),
+        (
+            "taylor-green",
+            "[scalars.dye]\nschmidt = 1\nstart = 1\n",
+            "does not support passive scalars",
+        ),
         (
             "taylor-green",
             "[forcing]\nkind = 'linear'\nenergy = 'constant'\n",
-            "cannot carry a force",
+            "does not support a force",
         ),
     ] {
         let told = input(case, more);

@@ -289,7 +289,7 @@ fn a_start_that_is_none_is_refused_with_its_line_and_a_way_out() {
         (
             "",
             "[16, 16, 1]\n[output]\nstatistics = { every_time = 1, quantities = ['turbulence'] }",
-            "`turbulence` is that of a flow in space; the grid has 1 point along z",
+            "`turbulence` needs a three-dimensional grid; there is 1 point along z",
         ),
     ];
     for (keys, points, sentence) in known {

@@ -187,7 +187,7 @@ fn implicit_steps_are_not_taken_for_explicit_ones() {
     let output = std::process::Command::new(program()).args(model).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("how many products an implicit step takes"), "{told}");
+    assert!(told.contains("the number of products of an implicit step"), "{told}");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_no
         ("\"bandwidth\":50000000000.0", "\"bandwidth\":0.0", "`bandwidth` is 0; it must be more"),
         ("\"progress\":1.0", "\"progress\":2.0", "`progress` is 2; it must be 0 to 1"),
         ("{", "[{", "has no rates"),
-        ("{", "{\"machine\":{},", "one rank alone can say nothing of messages"),
+        ("{", "{\"machine\":{},", "a single rank cannot measure messages"),
     ] {
         assert!(text.contains(from), "{text}");
         std::fs::write(&path, text.replace(from, to)).unwrap();

@@ -412,7 +412,7 @@ fn bad_walls_of_a_scalar_are_told_with_their_line_and_what_is_allowed() {
         assert!(found.contains("in.toml:10: ") && found.contains(expected), "{walls}: {found}");
     };
     told("{ x = { low = { value = 1 } } }", "there is no wall at the low end of x");
-    told("{ y = { low = { value = 1, flux = 0 } } }", "only one of them is known at a wall");
+    told("{ y = { low = { value = 1, flux = 0 } } }", "only one of them is prescribed at a wall");
     told("{ y = { low = {} } }", "needs `value` or `flux`");
     told("{ y = { low = 1 } }", "must be a table such as { value = 1.0 }");
     told("{ y = { high = { value = 'a' } } }", "found a string");

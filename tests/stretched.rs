@@ -323,7 +323,7 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
         (in_y("'s + t'"), "y = \"s + t\": y = \"s + t\": column 5: unknown name `t`"),
         (in_y("'s - s^2'"), "y = \"s - s^2\": the map does not increase, from 0.000000 at s = 0 to 0.000000 at s = 1"),
         (in_y("'log(s)'"), "y = \"log(s)\": the map has no finite value at s = 0"),
-        ("x = 's^2 + s'".into(), "x = \"s^2 + s\": a periodic axis needs a map that goes on periodically behind its ends"),
+        ("x = 's^2 + s'".into(), "x = \"s^2 + s\": a periodic axis needs a map that continues periodically beyond its ends"),
         ("x = { map = 'tanh', factor = 1.0 }".into(), "x = { factor = 1.0, map = \"tanh\" }: a periodic axis needs"),
         (in_y("{ map = 'tanh', factor = 40.0 }"), "y = { factor = 40.0, map = \"tanh\" }: "),
         (in_y("3"), "y = 3: found a whole number"),
@@ -359,7 +359,7 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
     let half = GOOD.replace("low = 'wall'", "low = 'symmetry'");
     let Err(Error::Config(told)) = parse(&half, "in.toml", &[]) else { panic!("{half}") };
     assert!(
-        told[0].contains("at a plane of symmetry the map must go on as its own image"),
+        told[0].contains("at a symmetry plane the map must continue as its mirror image"),
         "{told:?}"
     );
     parse(&half.replace("factor = 2.0", "factor = 2.0, ends = 'high'"), "in.toml", &[])
@@ -371,11 +371,11 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
     for (more, expected) in [
         (
             "[forcing]\nkind = 'linear'\ncoefficient = 1\n",
-            "[forcing] is of a flow on a grid of equal spacings",
+            "[forcing] is only available on a grid with equal spacings",
         ),
         (
             "[output]\nstatistics = { every_time = 1 }\n",
-            "statistics = { every_time = 1 }: are of a grid of equal spacings",
+            "statistics = { every_time = 1 }: need equal spacings",
         ),
     ] {
         let Err(Error::Config(told)) = parse(&format!("{periodic}{more}"), "in.toml", &[]) else {

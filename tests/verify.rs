@@ -103,7 +103,7 @@ fn mistakes_of_the_user_are_told_before_anything_is_run() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     for (arguments, told) in [
-        (&["operator"][..], "`operator` is no family of checks"),
+        (&["operator"][..], "`operator` is not a family of checks"),
         (&["--backend", "gpu"], "gpu"),
         (&["--backend", "opencl", "--device", "900"], "900"),
         (&["--html", "."], "is a directory; a page needs a file"),

@@ -1,8 +1,8 @@
 //! Persistent cache in the user's cache directory: compiled kernels, measurements.
 //!
-//! A file holds what it was made from beside what was made, and a sum over both, so that neither two keys with the same
-//! name of file nor a file that broke can give a wrong one. Nothing that goes wrong here stops a run: what is not found is
-//! made again. What is not used is thrown away by and by: see [`DiskCache::prune`].
+//! A file holds its key beside the stored value, and a checksum over both, so that neither two keys with the same file
+//! name nor a damaged file can give a wrong value. Errors here never stop a run: missing values are computed again.
+//! Unused files are removed eventually: see [`DiskCache::prune`].
 
 use std::cmp::Reverse;
 use std::fs::{DirEntry, File};
@@ -16,35 +16,35 @@ use std::time::{Duration, SystemTime};
 use super::environment::folder;
 use crate::io::open;
 
-/// What a file of this program ends with; those of other versions end otherwise.
+/// File extension of this program version; other versions have another one.
 const ENDING: &str = concat!(".", env!("CARGO_PKG_VERSION"), ".kept");
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// What was not used for so long goes; of other versions, which may still be in use beside this one, sooner.
+/// Time after which unused files are removed; shorter for other versions, which may still be in use beside this one.
 const UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
 const UNUSED_OF_OTHERS: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Bytes that are kept at most.
+/// Maximum size of the cache in bytes.
 const MOST_BYTES: u64 = 512 << 20;
 
-/// A folder of such things, or none.
+/// A cache folder, or none.
 pub struct DiskCache {
     folder: Option<PathBuf>,
 }
 
 impl DiskCache {
-    /// `kolmo` in $XDG_CACHE_HOME or ~/.cache; without either, nothing is kept.
+    /// The folder `kolmo` in $XDG_CACHE_HOME or ~/.cache; without either, nothing is stored.
     pub fn of_user() -> Self {
         let base =
             folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
         Self { folder: base.map(|base| base.join("kolmo")) }
     }
 
-    /// In this folder, which need not exist.
+    /// A cache in this folder, which need not exist.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// What was kept for `key`.
+    /// Returns the value stored for `key`.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.file(key)?;
         let mut bytes = open::read(&path, open::MOST_JSON).ok()?;
@@ -59,18 +59,18 @@ impl DiskCache {
         Some(bytes.split_off(start))
     }
 
-    /// Keep `value` for `key`, in place of what was there.
+    /// Stores `value` for `key` and replaces any previous value.
     pub fn put(&self, key: &str, value: &[u8]) {
         static PRUNED: Once = Once::new();
         let Some(path) = self.file(key) else { return };
         PRUNED.call_once(|| self.prune(MOST_BYTES));
         if let Err(error) = write(&path, key, value) {
-            tracing::debug!("not kept in {}: {error}", path.display());
+            tracing::debug!("not stored in {}: {error}", path.display());
         }
     }
 
-    /// Wait until no other process of this user holds the lock of that name; this one holds it until the file is dropped. None where
-    /// there is no folder, or the file system has no locks.
+    /// Waits until no other process of this user holds the lock `name`; this process holds it until the file is
+    /// dropped. `None` if there is no folder, or the file system has no locks.
     pub fn lock(&self, name: &str) -> Option<File> {
         let folder = self.folder.as_ref()?;
         let open = || {
@@ -81,9 +81,10 @@ impl DiskCache {
         open().inspect_err(|error| tracing::debug!("no lock {name}: {error}")).ok()
     }
 
-    /// Remove what was not used for 60 days, or for 7 if another version left it, and what a process that was stopped wrote in part; then
-    /// what was not used for longest, until the rest has at most `most` bytes. Done once in a process that puts something in.
-    /// Another process may read, write and prune meanwhile: it finds all of a file or none, and makes again what is gone.
+    /// Removes files not used for 60 days (7 days if another version left them) and incomplete files of interrupted
+    /// processes; then the least recently used files, until the rest has at most `most` bytes. Done once in a process
+    /// that stores something. Another process may read, write and prune at the same time: it finds a complete file or
+    /// none, and computes missing values again.
     pub fn prune(&self, most: u64) {
         let Some(files) = self.folder.as_ref().and_then(|folder| folder.read_dir().ok()) else {
             return;
@@ -96,7 +97,7 @@ impl DiskCache {
             kept.is_stale() || bytes > most
         }) {
             let gone = std::fs::remove_file(&path);
-            tracing::debug!("{} of {size} bytes is thrown away: {gone:?}", path.display());
+            tracing::debug!("removal of {} ({size} bytes): {gone:?}", path.display());
         }
     }
 
@@ -105,17 +106,17 @@ impl DiskCache {
     }
 }
 
-/// A file of the folder that holds something, or part of it.
+/// A file of the folder that holds a value, or part of one.
 struct Kept {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
-    /// How long it stays without being used.
+    /// Time that it is kept without being used.
     unused: Duration,
 }
 
 impl Kept {
-    /// `None` where the file is something else.
+    /// `None` if the file is not a cache file.
     fn of(file: &DirEntry) -> Option<Self> {
         let (path, name, about) = (file.path(), file.file_name(), file.metadata().ok()?);
         let name = name.to_str().filter(|_| about.is_file())?;
@@ -131,12 +132,12 @@ impl Kept {
     }
 
     fn is_stale(&self) -> bool {
-        // A clock that was set back makes nothing old.
+        // If the clock was set back, no file counts as old.
         self.used.elapsed().is_ok_and(|age| age > self.unused)
     }
 }
 
-/// Note that a file is in use, once a day: it is the time of its last change.
+/// Marks a file as used, once a day, by the time of its last change.
 fn mark_used(path: &Path) {
     let mark = || {
         let file = File::options().append(true).open(path)?;
@@ -150,10 +151,11 @@ fn mark_used(path: &Path) {
     }
 }
 
-/// What the name of a file has that is not whole yet.
+/// Part of the name of an incomplete file.
 const TEMPORARY: &str = ".part-";
 
-/// Under another name first, so that a reader finds all of it or nothing, also where several runs write at once.
+/// Writes under another name first, so that a reader finds a complete file or none, even if several runs write at the
+/// same time.
 fn write(path: &Path, key: &str, value: &[u8]) -> Result<()> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -177,7 +179,7 @@ fn header(key: &str) -> Vec<u8> {
     format!("kolmo kept\n{}\n{key}\n", key.len()).into_bytes()
 }
 
-/// May differ between versions of the standard library, which then compiles once more.
+/// May differ between versions of the standard library; kernels are then compiled again.
 fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

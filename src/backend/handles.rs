@@ -1,4 +1,4 @@
-//! What a backend makes for those above it, who neither know nor ask what it is.
+//! Opaque handles to objects of a backend: the code above does not depend on their types.
 
 use std::any::Any;
 use std::borrow::{Borrow, BorrowMut};
@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 
 use crate::engine::Sweep;
 
-/// Fields that a list of them holds without memory of its own: a step allocates nothing.
+/// Number of fields that a list holds without heap memory: a step allocates nothing.
 const FEW: usize = 24;
 
-/// What is read by the backend that made it, and by no other.
+/// Data that only the backend that created it can read.
 type Own = Box<dyn Any + Send + Sync>;
 
 macro_rules! handle {
@@ -19,23 +19,23 @@ macro_rules! handle {
         pub struct $name(Own);
 
         impl $name {
-            /// What a backend keeps as `T`.
+            /// Wraps a backend's object of type `T`.
             pub(super) fn new<T: Any + Send + Sync>(own: T) -> Self {
                 Self(Box::new(own))
             }
 
-            /// What it is to the backend that made it.
+            /// Returns the backend's object.
             ///
             /// # Panics
-            /// Where another backend did.
+            /// If another backend created it.
             pub fn get<T: Any>(&self) -> &T {
                 self.0.downcast_ref().unwrap_or_else(|| of_another_backend())
             }
 
-            /// What it is to the backend that made it.
+            /// Returns the backend's object for modification.
             ///
             /// # Panics
-            /// Where another backend did.
+            /// If another backend created it.
             pub fn get_mut<T: Any>(&mut self) -> &mut T {
                 self.0.downcast_mut().unwrap_or_else(|| of_another_backend())
             }
@@ -44,39 +44,39 @@ macro_rules! handle {
 }
 
 handle! {
-    /// One value a point, `[k][j][i]` with i fastest, or planes of such values.
+    /// One value per point, `[k][j][i]` with i fastest, or planes of such values.
     Field
 }
 handle! {
-    /// A [`PointFormula`](crate::engine::PointFormula) ready to run.
+    /// A [`PointFormula`](crate::engine::PointFormula) prepared for execution.
     Prepared
 }
 handle! {
-    /// Room for a matrix of blocks, and for sweeps over it.
+    /// Storage for a block matrix, and for sweeps over it.
     BlockSolver
 }
 handle! {
-    /// [`Sums`](super::ranks::Sums) of planes ready to be taken.
+    /// Prepared linear combinations [`Sums`](super::ranks::Sums) of planes.
     Combination
 }
 
-/// A [`Sweep`] ready to run.
+/// A [`Sweep`] prepared for execution.
 pub struct Program {
     own: Own,
-    /// Whether it adds to fields: then it is one that β is for.
+    /// True if it adds to fields: then β applies to it.
     pub(super) adds: bool,
 }
 
 impl Program {
-    /// What a backend keeps as `T` to run `sweep`.
+    /// Wraps a backend's object of type `T` that runs `sweep`.
     pub(super) fn new<T: Any + Send + Sync>(own: T, sweep: &Sweep) -> Self {
         Self { own: Box::new(own), adds: !sweep.accesses().adds.is_empty() }
     }
 
-    /// What it is to the backend that made it.
+    /// Returns the backend's object.
     ///
     /// # Panics
-    /// Where another backend did.
+    /// If another backend created it.
     pub fn get<T: Any>(&self) -> &T {
         self.own.downcast_ref().unwrap_or_else(|| of_another_backend())
     }
@@ -86,12 +86,12 @@ fn of_another_backend() -> ! {
     panic!("made by another backend, or for another precision")
 }
 
-/// What fields are to the backend that made them.
+/// The backend's objects of fields.
 pub(super) fn all<T: Any>(fields: &[impl Borrow<Field>]) -> SmallVec<[&T; FEW]> {
     fields.iter().map(|field| field.borrow().get()).collect()
 }
 
-/// The same of fields that are written.
+/// The backend's objects of fields that are written.
 pub(super) fn all_mut<T: Any>(fields: &mut [impl BorrowMut<Field>]) -> SmallVec<[&mut T; FEW]> {
     fields.iter_mut().map(|field| field.borrow_mut().get_mut()).collect()
 }

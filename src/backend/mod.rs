@@ -1,4 +1,4 @@
-//! Where fields live and loops run: one trait, the host and GPUs behind it.
+//! Backends, which store fields and run loops: one trait, implemented by the host and by GPUs.
 
 pub mod cpu;
 pub mod device;
@@ -26,28 +26,28 @@ use cpu::Cpu;
 use device::{Device, Gpu, choose};
 use ranks::Blocks;
 
-/// What a run of a program multiplies by.
+/// Factors in a run of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
-    /// What is in a field before something is added to it. Where it is 0 the old content is not read.
+    /// Factor of a field before something is added to it. If it is 0 the old content is not read.
     pub beta: f64,
-    /// The sum of a field, where it advances a value.
+    /// Factor of the sum in a field where it advances a value.
     pub advance: f64,
 }
 
 impl Weights {
-    /// Fields become what is added.
+    /// Fields are replaced by the sums.
     pub const SET: Self = Self::times(0.0);
-    /// What is added is added to what is there.
+    /// Sums are added to the fields.
     pub const ADD: Self = Self::times(1.0);
 
-    /// Fields become β times themselves plus what is added.
+    /// Fields become β times themselves plus the sums.
     pub const fn times(beta: f64) -> Self {
         Self { beta, advance: 0.0 }
     }
 
-    /// Programs that run one after another, each with its weights: β is for the first that adds to fields, those after it add to what
-    /// it made.
+    /// Programs that run one after another, each with its weights: β applies to the first that adds to fields; later
+    /// ones add to its result.
     fn of_each<'a>(
         mut self,
         programs: &mut dyn Iterator<Item = &'a Program>,
@@ -59,35 +59,35 @@ impl Weights {
         })
     }
 
-    /// Those of the programs that follow one in a list; `adds`: whether it adds to fields.
+    /// Weights of the programs after this one in a list; `adds`: whether this one adds to fields.
     fn after(self, adds: bool) -> Self {
         if adds { Self { beta: 1.0, ..self } } else { self }
     }
 }
 
-/// The sums or the largest values of a formula's results, at most [`Reduction::MOST`].
-#[must_use = "it may have to be waited for"]
+/// Sums or maxima of a formula's results, at most [`Reduction::MOST`].
+#[must_use = "the result may still be pending"]
 pub enum Reduction {
-    /// They are known.
+    /// The values are known.
     Done([f64; Self::MOST]),
-    /// They are on their way from a device.
+    /// The values are being computed on a device.
     Pending(device::PendingReduction),
 }
 
 impl Reduction {
-    /// Results of a formula.
+    /// Maximum number of results of a formula.
     pub const MOST: usize = 16;
 
-    /// Wait for them, as many as there are.
+    /// Waits for the values and returns W of them.
     ///
     /// # Errors
-    /// What the device says of the work before.
+    /// Errors of the device in earlier work.
     pub fn wait<const W: usize>(self) -> Result<[f64; W]> {
         let values = self.values()?;
         Ok(std::array::from_fn(|at| values[at]))
     }
 
-    /// The same with zeros behind them.
+    /// Waits for the values and returns them padded with zeros.
     pub(crate) fn values(self) -> Result<[f64; Self::MOST]> {
         match self {
             Reduction::Done(values) => Ok(values),
@@ -100,55 +100,57 @@ impl Reduction {
     }
 }
 
-/// A map at a part of the points that fields hold, which reads no point that it writes.
+/// A map on a part of the points of the fields; it reads no point that it writes.
 pub struct OnPart {
     /// The map.
     pub formula: PointFormula,
-    /// Points that fields hold.
+    /// Points stored in the fields.
     pub points: [usize; 3],
-    /// Where it is evaluated.
+    /// Part where it is evaluated.
     pub part: Block,
-    /// What it reads of the fields that it writes: (field, values further on than the point).
+    /// Additional inputs from the fields that it writes: (field, offset from the point in values).
     pub reads: Vec<(usize, isize)>,
-    /// So many of the last fields hold the points of the part alone.
+    /// This many of the last fields hold the points of the part only.
     pub own: usize,
 }
 
-/// Lines along an axis of a grid of so many points, and the operators of that grid.
+/// Lines along an axis of a grid with the given numbers of points, and the operators of that grid.
 pub type Lines<'a> = (Axis, [usize; 3], &'a LineOperators);
 
-/// A place where fields live. Calls take effect in their order. Fields, programs and formulas are those that it made itself.
+/// Stores fields and runs loops on them. Calls take effect in their order. A backend accepts only fields, programs and
+/// formulas that it created itself.
 ///
 /// # Errors
-/// Calls fail where there is no memory left for what they make, with what a compiler says of what they prepare, and with what the
-/// device says of the work so far. An error of a call that returns nothing is reported by the next fallible call.
+/// Calls fail if memory for a new object is exhausted, if a compiler rejects the kernels that they prepare, and if the
+/// device reports an error of earlier work. An error of a call that returns nothing is reported by the next fallible
+/// call.
 ///
 /// # Panics
-/// Calls panic, on a device perhaps later, where fields are not as long or as many as a program or a formula takes, and where a sweep
-/// has an operator that its grid lacks.
+/// Calls panic, on a device possibly later, if the length or number of fields is not that of a program or a formula,
+/// and if a sweep has an operator that its grid lacks.
 pub trait Backend: Send + Sync {
     /// Precision of the fields.
     fn precision(&self) -> Precision;
 
-    /// Its name in an input: `cpu`, `cuda` or `opencl`.
+    /// Name in an input file: `cpu`, `cuda` or `opencl`.
     fn name(&self) -> &'static str;
 
-    /// Threads on the host.
+    /// Number of threads on the host.
     fn threads(&self) -> usize;
 
-    /// The vector instructions of the host that are used.
+    /// The vector instructions used on the host.
     fn simd(&self) -> &'static str;
 
-    /// Name of the device that fields live on; `None` is the host.
+    /// Name of the device that stores the fields; `None` is the host.
     fn device_name(&self) -> Option<String>;
 
-    /// The ranks that a grid is spread over. Fields hold the points of [`Backend::block`]; [`Backend::reduce`]
-    /// goes over all ranks, and all ranks must ask for it.
+    /// The ranks that a grid is distributed over. Fields hold the points of [`Backend::block`]; [`Backend::reduce`] is
+    /// collective: it reduces over all ranks, and all ranks must call it.
     fn comm(&self) -> &dyn Communicator {
         &Solo
     }
 
-    /// How a grid is cut over these ranks.
+    /// Decomposition of a grid over these ranks.
     fn decomposition(&self) -> Decomposition {
         Decomposition::ONE
     }
@@ -158,79 +160,80 @@ pub trait Backend: Send + Sync {
         self.decomposition().block(self.comm().rank(), points)
     }
 
-    /// True where work for this rank alone is queued while the host goes on: what is asked for early costs nobody a wait.
+    /// True if the work of this rank is queued while the host continues: early requests delay no other rank.
     fn queues(&self) -> bool {
         false
     }
 
-    /// How it goes about its work, where there are choices that a user should know of: sentences.
+    /// Choices in its work that a user should know of, as sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The shapes in which it can cut its work, by name, the usual one first; empty where there is no choice.
+    /// Names of the ways in which it can partition its work, the default first; empty if there is no choice.
     fn shapes(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Take one of its shapes for programs that are prepared from now on.
+    /// Selects one of its shapes for programs that are prepared from now on.
     fn set_shape(&mut self, shape: &str) {
         let _ = shape;
     }
 
-    /// Its shape, where there is a choice.
+    /// Returns the current shape, if there is a choice.
     fn shape(&self) -> Option<&'static str> {
         None
     }
 
-    /// Wait until all that was asked for is done.
+    /// Waits until all requested work is done.
     fn finish(&self) -> Result<()>;
 
-    /// A field of `values`, rounded to its precision.
+    /// Creates a field of `values`, rounded to its precision.
     fn field(&self, values: &Values<'_>) -> Result<Field>;
 
-    /// A field of `len` zeros, one for every point of the block or of a part of it.
+    /// Creates a field of `len` zeros, one for every point of the block or of a part of it.
     fn zeros(&self, len: usize) -> Result<Field>;
 
-    /// The values of a field, on the host.
+    /// Returns the values of a field, on the host.
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>>;
 
-    /// Make a field hold `values`, as many as it has, rounded to its precision.
+    /// Writes `values`, as many as the field has, to a field, rounded to its precision.
     fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()>;
 
-    /// Make one field equal to another.
+    /// Copies one field to another.
     fn copy(&self, from: &Field, to: &mut Field);
 
-    /// Make every value of a field zero.
+    /// Sets every value of a field to zero.
     fn clear(&self, field: &mut Field);
 
-    /// Do `work` for 0 to `count` − 1, what it prepares in several threads where its compiler takes long. See
-    /// [`all_of`](#method.all_of).
+    /// Calls `work` for 0 to `count` − 1, in several threads if the backend's compiler is
+    /// slow. See [`all_of`](#method.all_of).
     fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
         (0..count).for_each(work);
     }
 
-    /// `sweep` ready to run along `lines`.
+    /// Prepares `sweep` for execution along `lines`.
     fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program>;
 
-    /// The same, which a device compiles when it is first run, or as [`Backend::compile`] asks; what a compiler says may be told after
-    /// that.
+    /// Like [`Backend::program`], but a device compiles the kernels at the first run, or in [`Backend::compile`];
+    /// compiler errors may be reported after that.
     fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
         self.program(sweep, lines)
     }
 
-    /// Compile those of `programs` that are to be run and are not compiled yet, at once.
+    /// Compiles, concurrently, those of `programs` that will be run and are not compiled yet.
     fn compile(&self, programs: &[&Program]) {
         let _ = programs;
     }
 
-    /// The same of a sweep that applies operators to a field that it advances itself: `None` where it could not run.
+    /// Like [`Backend::program`], for a sweep that applies operators to a field that it advances itself: `None` if it
+    /// could not run.
     fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>>;
 
-    /// Run `program`.
+    /// Runs `program`.
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights);
 
-    /// Run programs one after another: β is for the first that adds to fields, those after it add to what it made.
+    /// Runs programs one after another: β applies to the first that adds to fields; later ones add to its result.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,
@@ -243,10 +246,10 @@ pub trait Backend: Send + Sync {
         }
     }
 
-    /// A formula made ready for [`Backend::map`] or [`Backend::reduce`].
+    /// Prepares a formula for [`Backend::map`] or [`Backend::reduce`].
     fn prepare(&self, formula: PointFormula) -> Result<Prepared>;
 
-    /// Evaluate a map at every point.
+    /// Evaluates a map at every point.
     fn map(
         &self,
         formula: &Prepared,
@@ -255,17 +258,17 @@ pub trait Backend: Send + Sync {
         parameters: &[f64],
     );
 
-    /// A map made ready for [`Backend::map_part`].
+    /// Prepares a map for [`Backend::map_part`].
     fn prepare_part(&self, map: OnPart) -> Result<Prepared>;
 
-    /// Evaluate a map at the points of its part.
+    /// Evaluates a map at the points of its part.
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]);
 
-    /// Sums over all points in a fixed order, or largest values; maybe still on their way: what is queued next is not waited
-    /// for.
+    /// Sums over all points in a fixed order, or maxima. They may still be pending: work queued later does not wait for
+    /// them.
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction>;
 
-    /// The same of the points of this rank alone.
+    /// Like [`Backend::reduce`], for the points of this rank only.
     fn reduce_here(
         &self,
         formula: &Prepared,
@@ -275,8 +278,8 @@ pub trait Backend: Send + Sync {
         self.reduce(formula, read, parameters)
     }
 
-    /// Room for a matrix of blocks of `nb` x `nb` numbers that is coloured so, whose rows are the points of fields; `halo` is what they
-    /// know of other ranks.
+    /// Allocates storage for a matrix of blocks of `nb` x `nb` numbers with the given colouring, whose rows are the
+    /// points of fields; `halo` describes their values from other ranks.
     fn block_solver(
         &self,
         colouring: &Arc<Colouring>,
@@ -284,11 +287,11 @@ pub trait Backend: Send + Sync {
         nb: usize,
     ) -> Result<BlockSolver>;
 
-    /// Take the numbers of a matrix of that colouring.
+    /// Sets the entries of a matrix with that colouring.
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()>;
 
-    /// x of A x ≈ b by sweeps from x = 0, where A was set: a field of each unknown of a row. Over ranks the sweeps are those of the whole
-    /// matrix; all of them must ask for them.
+    /// Computes x of A x ≈ b by sweeps from x = 0, after A was set; one field per unknown of a row. Across ranks the
+    /// sweeps are those of the whole matrix; the call is collective.
     fn sweep_blocks(
         &self,
         solver: &mut BlockSolver,
@@ -297,17 +300,18 @@ pub trait Backend: Send + Sync {
         x: &mut [&mut Field],
     );
 
-    /// Do `work`, many calls of the above, where they cost least. See [`within`](#method.within).
+    /// Does `work`, many calls of the methods above, where they cost least. See [`within`](#method.within).
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
         work();
     }
 }
 
 impl dyn Backend + '_ {
-    /// What `prepare` makes of each of `asked`, in their order; the compilers of a device work on them at once.
+    /// Calls `prepare` for each of `asked` and returns the results in order; the compilers of a device work on them
+    /// concurrently.
     ///
     /// # Errors
-    /// The first in that order.
+    /// The first error in that order.
     pub fn all_of<A: Sync, B: Send + Sync>(
         &self,
         asked: &[A],
@@ -319,7 +323,7 @@ impl dyn Backend + '_ {
         made.into_iter().filter_map(done).collect()
     }
 
-    /// What `work`, many calls to the backend, returns where they cost least.
+    /// Runs `work`, many calls to the backend, where they cost least, and returns its result.
     pub fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
         let (mut work, mut made) = (Some(work), None);
         self.carry_out(&mut || made = work.take().map(|work| work()));
@@ -333,10 +337,10 @@ impl From<Box<dyn Blocks>> for Arc<dyn Backend> {
     }
 }
 
-/// The backend that `compute` asks for, on one rank, for fields of `len` values.
+/// Opens the backend requested by `compute`, on one rank, for fields of `len` values.
 ///
 /// # Errors
-/// Where there is no such device, or it refuses.
+/// If there is no such device, or it cannot be used.
 pub fn open(compute: &ComputeConfig, len: usize) -> Result<Box<dyn Blocks>> {
     match choose(compute, 0)? {
         Some((api, index)) => on_device(Device::open(api, index)?, len, compute),
@@ -344,10 +348,10 @@ pub fn open(compute: &ComputeConfig, len: usize) -> Result<Box<dyn Blocks>> {
     }
 }
 
-/// Fields of `len` values on `device`, lines solved as `compute` says.
+/// Creates a backend on `device` for fields of `len` values, with the line solver of `compute`.
 ///
 /// # Errors
-/// What the device or its compiler says.
+/// Errors of the device or its compiler.
 pub fn on_device(
     device: Arc<Device>,
     len: usize,
@@ -356,16 +360,16 @@ pub fn on_device(
     Ok(Box::new(Gpu::configured(device, len, compute)?))
 }
 
-/// The host as `compute` says, with a thread on each of `cores` where they are given.
+/// Creates the host backend with the options `compute`, and with one thread pinned to each of `cores` if given.
 ///
 /// # Errors
-/// Where the system does not give the threads, or the processor has no such vector instructions.
+/// If the system cannot start the threads, or the processor does not support the requested vector instructions.
 pub fn on_host(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Box<dyn Blocks>> {
     Ok(match compute.precision {
         Precision::F64 => Box::new(Cpu::<f64>::configured(compute, cores)?),
         #[cfg(not(target_family = "wasm"))]
         Precision::F32 => Box::new(Cpu::<f32>::configured(compute, cores)?),
-        // A page in a browser loads half as much.
+        // The web page has no f32 code: it loads half as much.
         #[cfg(target_family = "wasm")]
         Precision::F32 => {
             let what = "compute.precision = \"f32\": a page in a browser computes in 64 bit";

@@ -1,4 +1,4 @@
-//! What a user chooses of where and how a run is computed.
+//! User options of the hardware and the algorithms of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,41 +11,41 @@ use crate::typed::{or_auto, three, whole};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ComputeConfig {
-    /// Where fields live.
+    /// Hardware that stores the fields and runs the loops.
     pub backend: BackendChoice,
-    /// Number of the device among those of its interface; `None` gives each rank of a host the next.
+    /// Number of the device among those of its interface; `None` assigns the devices of a host to its ranks in turn.
     #[serde(deserialize_with = "whole::<usize, 0, 1023, _, _>", serialize_with = "or_auto")]
     pub device: Option<usize>,
-    /// Threads; `None` is one per core.
+    /// Number of threads; `None` is one per core.
     #[serde(deserialize_with = "whole::<usize, 1, 4096, _, _>", serialize_with = "or_auto")]
     pub threads: Option<usize>,
-    /// Vector instructions of the host; `None` is the best that it has.
+    /// Vector instructions of the host; `None` is the best available.
     #[serde(serialize_with = "or_auto")]
     pub simd: Option<Simd>,
     /// Precision of the fields.
     pub precision: Precision,
-    /// How line systems are solved; `None` is the best for each operator.
+    /// Solver of line systems; `None` is the best for each operator.
     #[serde(serialize_with = "or_auto")]
     pub line_solver: Option<LineSolver>,
-    /// How a device solves lines along y and z.
+    /// Solver of lines along y and z on a device.
     pub pencils: Pencils,
-    /// How sweeps that are one kernel are cut on a GPU.
+    /// Partition of single-kernel sweeps on a GPU.
     #[serde(skip_deserializing)]
     pub sweeps: SweepConfig,
-    /// How the right-hand side is computed.
+    /// Evaluation of the right-hand side.
     pub right_hand_side: RightHandSide,
-    /// Whether the backend measures how it cuts its work best, where that is not known of this machine.
+    /// Whether the backend measures the best partition of its work, if it is not known for this machine.
     pub tune: bool,
-    /// How lines that are spread over ranks are solved; `None` is the best for each operator.
+    /// Solution method for lines split across ranks; `None` is the best for each operator.
     #[serde(serialize_with = "or_auto")]
     pub distributed: Option<Method>,
     /// Ranks along x, y and z; `None` is the best for their number.
     #[serde(deserialize_with = "three::<usize, 1, 65536, _, _>", serialize_with = "or_auto")]
     pub ranks: Option<[usize; 3]>,
-    /// Whether MPI is given addresses in the memory of CUDA devices: `Auto` where the library says that it takes them and messages
-    /// were seen to arrive; a library that does not take them crashes where it is forced.
+    /// Whether MPI is given addresses in the memory of CUDA devices: `Auto` where the library reports support and test
+    /// messages arrived; with `Force`, a library without support crashes.
     pub device_aware: Wish,
-    /// Whether messages of CUDA devices go by NCCL: `Auto` where it is installed and messages were seen to arrive.
+    /// Whether messages of CUDA devices use NCCL: `Auto` where it is installed and test messages arrived.
     pub nccl: Wish,
 }
 
@@ -70,42 +70,42 @@ impl Default for ComputeConfig {
     }
 }
 
-/// `[compute.sweeps]`: the blocks of sweeps that are one kernel on a device. `None` is what is best for each sweep.
+/// `[compute.sweeps]`: the blocks of single-kernel sweeps on a device. `None` is the best for each sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SweepConfig {
-    /// Points of a line that a thread takes.
+    /// Points of a line per thread.
     #[serde(deserialize_with = "whole::<usize, 4, 8, _, _>", serialize_with = "or_auto")]
     pub points: Option<usize>,
-    /// Lines of a block.
+    /// Lines per block.
     #[serde(deserialize_with = "whole::<usize, 1, 1024, _, _>", serialize_with = "or_auto")]
     pub lines: Option<usize>,
-    /// Blocks that a multiprocessor holds at once; they share its registers and its on-chip memory.
+    /// Blocks that are resident on a multiprocessor; they share its registers and its on-chip memory.
     #[serde(deserialize_with = "whole::<usize, 1, 32, _, _>", serialize_with = "or_auto")]
     pub resident: Option<usize>,
-    /// Whether fields come to on-chip memory before they are needed.
+    /// Whether fields are loaded to on-chip memory before they are needed.
     #[serde(serialize_with = "or_auto")]
     pub early: Option<bool>,
-    /// Tiles that a block does in turn at most, where fields come early.
+    /// Maximum number of tiles that a block processes in turn, if fields are loaded early.
     #[serde(deserialize_with = "whole::<usize, 1, 65536, _, _>", serialize_with = "or_auto")]
     pub turns: Option<usize>,
-    /// Whether the last sweep of a stage leaves gradients for the next stage, where it can.
+    /// Whether the last sweep of a stage provides gradients to the next stage, where it can.
     #[serde(serialize_with = "or_auto")]
     pub link: Option<bool>,
 }
 
 impl SweepConfig {
-    /// Whether something is asked for.
+    /// True if any option is set.
     pub fn is_set(&self) -> bool {
         *self != Self::default()
     }
 }
 
-/// Where fields live and loops run.
+/// Hardware that stores the fields and runs the loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendChoice {
-    /// The best there is on this machine.
+    /// The best available on this machine.
     #[default]
     Auto,
     /// Threads and SIMD on the host.
@@ -126,41 +126,41 @@ pub enum Simd {
     Avx2,
     /// 64-bit Arm.
     Neon,
-    /// What every processor of its kind has: SSE2 on x86-64.
+    /// Instructions that every processor of the architecture has: SSE2 on x86-64.
     Baseline,
 }
 
-/// Whether something is used that not every machine has.
+/// Use of a feature that is not available on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wish {
-    /// Where it is there and works.
+    /// Where it is available and works.
     #[default]
     Auto,
-    /// Nothing else will do.
+    /// Always, without a fallback.
     Force,
     /// Never.
     Off,
 }
 
-/// How lines along y and z, whose points lie far apart, are solved on a device.
+/// Solution of lines along y and z, whose points are far apart in memory, on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pencils {
-    /// Where they lie.
+    /// In place, with strided access.
     #[default]
     Strided,
-    /// After the field is permuted so that a line's points are neighbours; then it is permuted back.
+    /// After a permutation of the field that makes a line's points contiguous; then it is permuted back.
     Permuted,
 }
 
-/// How the right-hand side is computed; the results differ by round-off.
+/// Evaluation of the right-hand side; the results differ by round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RightHandSide {
-    /// One sweep an axis forms everything from the state, and the last one advances it.
+    /// One sweep per axis computes everything from the state, and the last one advances it.
     #[default]
     Fused,
-    /// Operation by operation from stored primitive variables and gradients: the reference to read.
+    /// Operation by operation from stored primitive variables and gradients: the readable reference.
     Composed,
 }

@@ -1,4 +1,4 @@
-//! What one of several ranks computes with.
+//! Hardware assigned to one of several ranks.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::error::Result;
 pub(crate) struct Share {
     /// `None` is the host.
     pub(crate) device: Option<Arc<Device>>,
-    /// As asked for, with the threads of this rank.
+    /// The requested options, with the threads of this rank.
     pub(crate) compute: ComputeConfig,
-    /// The cores that its threads stay on; none where they may move.
+    /// The cores that its threads are pinned to; none where they may migrate.
     pub(crate) cores: Option<Vec<usize>>,
-    /// How several ranks lie, in words.
+    /// Placement of several ranks, in words.
     pub(crate) placement: Option<String>,
 }
 
 impl Share {
-    /// Each rank of a host has its share of the cores, and the next device. Collective.
+    /// Assigns each rank of a host its share of the cores, and the next device. Collective.
     ///
     /// # Errors
-    /// On all ranks, where one has no such device.
+    /// On all ranks, if one has no such device.
     pub(crate) fn find(mut compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
         let open = |(api, index)| Device::open(api, index);
         let chosen = choose(&compute, comm.local().0);

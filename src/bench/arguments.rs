@@ -1,4 +1,4 @@
-//! What `kolmo bench` takes on the command line.
+//! Command-line arguments of `kolmo bench`.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::scheme::{SchemeFamily, default_closure, families};
 
 use super::output::{Row, shape};
 
-/// What is measured.
+/// The parts that can be measured.
 #[derive(Debug, Subcommand)]
 #[command(args_override_self = true)]
 pub enum Bench {
@@ -34,7 +34,7 @@ pub enum Bench {
         after_help = "Examples:\n  kolmo bench lines --points 256 --backend opencl\n  kolmo bench lines --table4.1 --ends closed"
     )]
     Lines(LinesOptions),
-    /// The permutations of the axes of a field.
+    /// Permutations of the axes of a field.
     #[command(after_help = "Example:\n  kolmo bench permute --points 256 --order zyx")]
     Permute(PermuteOptions),
     /// Whole steps of the Taylor-Green vortex.
@@ -42,46 +42,46 @@ pub enum Bench {
         after_help = "Example:\n  kolmo bench step --points 64 --set scheme.convection=feiereisen"
     )]
     Step(StepOptions),
-    /// Each sweep of a stage of the Taylor-Green vortex by itself, and the blocks of its kernel on a device.
+    /// Each sweep of a stage of the Taylor-Green vortex separately, and the blocks of its kernel on a device.
     #[command(
         after_help = "Examples:\n  kolmo bench sweeps --points 64 --backend cpu\n  kolmo bench sweeps --points 256 --set compute.sweeps.lines=4 --json"
     )]
     Sweeps(SweepsOptions),
-    /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as Zubair et al. (2017) measure them.
+    /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as measured by Zubair et al. (2017).
     #[command(
         after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64"
     )]
     Blocks(BlocksOptions),
-    /// Messages between ranks, and one derivative along lines that are spread over all ranks, by every method.
+    /// Messages between ranks, and one derivative along lines that are split across all ranks, by every method.
     #[command(
         after_help = "Example:\n  mpirun -n 4 kolmo bench comm --points 64 --json > rates.json"
     )]
     Comm(CommOptions),
 }
 
-/// What every bench takes.
+/// Options that all benchmarks share.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step`, `sweeps` and `comm` 64, for
-    /// `blocks` boxes of the sizes of its table II. For `comm` and `step --weak` those of one rank.
+    /// Points: N for N x N x N, or NXxNYxNZ; several separated by commas. Default 256; 64 for `step`, `sweeps` and `comm`; for
+    /// `blocks`, boxes of the sizes of table II. For `comm` and `step --weak`, the points of one rank.
     #[arg(long, value_name = "POINTS", value_delimiter = ',', value_parser = points, action = ArgAction::Set)]
     pub(super) points: Vec<[usize; 3]>,
     /// Format of the fields.
     #[arg(long, default_value = "f64", value_parser = ["f64", "f32"])]
     pub(super) precision: String,
-    /// Threads of the host; one a core where this is left out.
+    /// Threads of the host; by default one per core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(super) threads: Option<u16>,
-    /// Vector instructions of the host; the best where this is left out.
+    /// Vector instructions of the host; by default the widest.
     #[arg(long, value_parser = ["avx512", "avx2", "neon", "baseline"])]
     pub(super) simd: Option<String>,
-    /// How often each part is timed.
+    /// Number of timed repeats of each part.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) repeats: u32,
-    /// Where to compute. `auto` takes a GPU where there is one.
+    /// Where to compute. `auto` selects a GPU if there is one.
     #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "cuda", "opencl"])]
     pub(super) backend: String,
-    /// Number of the device among those of its interface; the first, or one after another for the ranks of a host.
+    /// Number of the device in its interface; by default the first, or one device per rank of a host.
     #[arg(long, value_name = "N")]
     pub(super) device: Option<usize>,
     /// Print JSON.
@@ -119,16 +119,16 @@ pub struct LinesOptions {
     pub(super) table: bool,
 }
 
-/// What an operator along lines is.
+/// Definition of an operator along lines.
 #[derive(Args, Debug)]
 pub(super) struct OperatorOptions {
     /// Family of formulas, as `scheme.derivative` of an input.
     #[arg(long, default_value = "compact6", value_parser = scheme)]
     pub(super) scheme: &'static SchemeFamily,
-    /// periodic, or closed: lines with two ends and the default closures there; both in turn, and the ratio.
+    /// periodic, or closed: bounded lines with the default boundary closures; both measures them in turn, with the ratio.
     #[arg(long, default_value = "periodic", value_parser = ["periodic", "closed", "both"])]
     pub(super) ends: String,
-    /// How a device solves lines along y and z: where they lie, or permuted to x and back.
+    /// How a device solves lines along y and z: in place, or permuted to x and back.
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
     pub(super) pencils: String,
 }
@@ -151,25 +151,27 @@ pub struct StepOptions {
     /// Change a key of the input, as with `kolmo run`: `--set scheme.convection=feiereisen`.
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
     pub(super) set: Vec<String>,
-    /// In turn with these steps such as have this key changed as well, and the ratio: `--beside scheme.viscous=conservative`.
+    /// Measure in turn with steps in which this key is also changed, and print the ratio: `--beside scheme.viscous=conservative`.
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append, conflicts_with_all = ["weak", "strong"])]
     pub(super) beside: Vec<String>,
     /// Line solver: auto or a name such as thomas or chunked.
     #[arg(long, default_value = "auto", value_parser = one_solver)]
     pub(super) method: Solvers,
-    /// How a device solves lines along y and z: where they lie, or permuted to x and back.
+    /// How a device solves lines along y and z: in place, or permuted to x and back.
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
     pub(super) pencils: String,
-    /// On 1, 2, 4, ... and all ranks, each with as many points.
+    /// Weak scaling: on 1, 2, 4, ... and all ranks, each with this many points.
     #[arg(long, group = "scaling")]
     pub(super) weak: bool,
-    /// On 1, 2, 4, ... and all ranks, all together with these points.
+    /// Strong scaling: on 1, 2, 4, ... and all ranks, with this many points in total.
     #[arg(long, group = "scaling")]
     pub(super) strong: bool,
-    /// With `--weak` or `--strong`: on these numbers of ranks alone, such as 8,64; `all` for those of the job, one job a size.
+    /// With `--weak` or `--strong`: only these numbers of ranks, such as 8,64; `all` is the size of the job, for one job per
+    /// size.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = group, action = ArgAction::Set, requires = "scaling")]
     pub(super) ranks: Vec<Group>,
-    /// With `--weak` or `--strong`: predict with these rates, from `kolmo bench comm --json`, instead of such as are measured beside.
+    /// With `--weak` or `--strong`: predict with these rates, from `kolmo bench comm --json`, instead of rates measured in this
+    /// run.
     #[arg(long, value_name = "FILE", requires = "scaling")]
     pub(super) rates: Option<PathBuf>,
 }
@@ -192,10 +194,10 @@ pub struct BlocksOptions {
     /// Rows of a block: numbers and ranges.
     #[arg(long, value_name = "NB", default_value = "1-100", value_delimiter = ',', value_parser = rows_of_blocks, action = ArgAction::Set)]
     pub(super) nb: Vec<Several<usize>>,
-    /// Format of the blocks that are not on the diagonal.
+    /// Format of the off-diagonal blocks.
     #[arg(long, default_value = "f32", value_parser = ["f32", "f64"])]
     pub(super) off_diagonal: String,
-    /// On a device, one kernel a colour, or one for products and one for solutions.
+    /// On a device: one kernel per colour (fused), or one for products and one for solutions (split).
     #[arg(long, default_value = "fused", value_parser = ["fused", "split"])]
     pub(super) kernels: String,
 }
@@ -205,16 +207,16 @@ pub struct BlocksOptions {
 pub struct CommOptions {
     #[command(flatten)]
     pub(super) common: Common,
-    /// Axis of the lines that are spread over the ranks: x, y, z or all, one after another.
+    /// Axis of the lines that are split across the ranks: x, y, z, or all in turn.
     #[arg(long, default_value = "all", value_parser = ["x", "y", "z", "all"])]
     pub(super) axis: String,
     /// Family of formulas, as `scheme.derivative` of an input.
     #[arg(long, default_value = "compact6", value_parser = scheme)]
     pub(super) scheme: &'static SchemeFamily,
-    /// How lines are solved that are spread over ranks: all, or a name such as neighbour or pcr.
+    /// Method for lines that are split across ranks: all, or a name such as neighbour or pcr.
     #[arg(long, default_value = "all", value_parser = distributed)]
     pub(super) method: Several<Method>,
-    /// Fields that are differentiated together.
+    /// Number of fields that are differentiated together.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(super) operands: u8,
 }
@@ -233,7 +235,7 @@ impl Bench {
         }
     }
 
-    /// Whether all ranks take part; else it is for rank 0 alone.
+    /// Whether all ranks take part; otherwise only rank 0 does.
     pub fn is_collective(&self) -> bool {
         match self {
             Bench::Comm(_) => true,
@@ -242,12 +244,12 @@ impl Bench {
         }
     }
 
-    /// Whether the report is to be JSON.
+    /// Whether the report is printed as JSON.
     pub fn json(&self) -> bool {
         self.common().json
     }
 
-    /// Where it is to be measured; the line solver is chosen bench by bench.
+    /// Where to measure; each benchmark chooses its own line solver.
     pub(super) fn compute(&self) -> ComputeConfig {
         let common = self.common();
         let pencils = match self {
@@ -269,19 +271,19 @@ impl Bench {
     }
 }
 
-/// What a word is in an input.
+/// The value that a word represents in an input.
 fn meant<T: DeserializeOwned>(word: &str) -> T {
     T::deserialize(word.into_deserializer())
         .unwrap_or_else(|why: value::Error| unreachable!("{why}"))
 }
 
 impl Common {
-    /// The sizes asked for, or N x N x N for `default` N.
+    /// The requested sizes, or N x N x N with N = `default`.
     pub(super) fn sizes(&self, default: usize) -> Vec<[usize; 3]> {
         if self.points.is_empty() { vec![[default; 3]] } else { self.points.clone() }
     }
 
-    /// A result of `place` that is not measured yet.
+    /// A result on `place` without measurements yet.
     pub(super) fn row(&self, place: &dyn Backend, points: [usize; 3]) -> Row {
         Row {
             points,
@@ -295,7 +297,7 @@ impl Common {
 }
 
 impl OperatorOptions {
-    /// What the ends of lines are, in turn.
+    /// The kinds of ends of lines, in turn.
     pub(super) fn ends(&self) -> &'static [&'static str] {
         match self.ends.as_str() {
             "periodic" => &["periodic"],
@@ -329,7 +331,7 @@ fn scheme(name: &str) -> std::result::Result<&'static SchemeFamily, String> {
     by_name("schemes", families().iter().map(|family| (family.name, family)), name)
 }
 
-/// Line solvers; `None` is the backend's own choice.
+/// Line solvers; `None` is the choice of the backend.
 type Solvers = Several<Option<LineSolver>>;
 
 fn solvers(name: &str) -> std::result::Result<Solvers, String> {
@@ -345,7 +347,7 @@ fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
     }
 }
 
-/// Most rows of a block that is measured.
+/// Maximum number of rows of a block.
 const MOST_ROWS: usize = 512;
 
 /// N, or FIRST-LAST.

@@ -1,4 +1,4 @@
-//! What the results are held against: plain loops on the host, in f64.
+//! Reference for the results: plain loops on the host, in f64.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::grid::Axis;
 use crate::lines;
 use crate::real::Values;
 
-/// The largest difference of `found` from `operator` applied to `given` along `axis`, as a fraction of the largest
-/// result. What is not a number differs infinitely.
+/// The largest difference between `found` and `operator` applied to `given` along `axis`, relative to the largest result. The
+/// difference of NaN is infinite.
 pub(super) fn operator_error(
     operator: &LineOperator,
     points: [usize; 3],
@@ -25,7 +25,7 @@ pub(super) fn operator_error(
     error_of_lines(operator, &lines, 0..n, |q, m| given.at(at(q, m)), |q, m| found.at(at(q, m)))
 }
 
-/// The same for some `lines` of which only the points `own` were found: `given` and `found` are values by line and point.
+/// The same for some `lines` of which only the points `own` were computed: `given` and `found` are values by line and point.
 pub(super) fn error_of_lines(
     operator: &LineOperator,
     lines: &[usize],
@@ -46,7 +46,7 @@ pub(super) fn error_of_lines(
     worst / largest
 }
 
-/// |a − b|, infinite where either is not a number.
+/// |a − b|, infinite if either is NaN.
 pub(super) fn difference(a: f64, b: f64) -> f64 {
     let difference = (a - b).abs();
     if difference.is_nan() { f64::INFINITY } else { difference }
@@ -79,7 +79,7 @@ mod tests {
     use crate::engine::{Shift, closed_min_points};
     use crate::scheme::{default_closure, family};
 
-    /// The error of the exact derivative of `f` along y, one value of it changed by `change`.
+    /// The error of the exact derivative of `f` along y, with one value changed by `change`.
     fn error(operator: &LineOperator, h: f64, f: fn(f64) -> [f64; 2], change: f64) -> f64 {
         let points = [3, operator.len(), 2];
         let x = |at: usize| h * (at / 3 % points[1]) as f64;

@@ -1,4 +1,4 @@
-//! Parts that make one field of another, each beside a copy.
+//! Parts that compute one field from another, each timed together with a copy.
 
 use std::cell::RefCell;
 
@@ -11,17 +11,17 @@ use super::pool::{FEWEST, Pool, fitting};
 use crate::error::Result;
 use crate::real::Values;
 
-/// A part, and the result of it as far as it is known.
+/// A part, and its result as far as it is known.
 pub(super) struct Subject<'a> {
     pub(super) row: Row,
     pub(super) work: Ready<'a>,
     pub(super) error: Check<'a>,
 }
 
-/// The error of a result, from what it was made of and the result.
+/// The error of a result, from its source and the result.
 pub(super) type Check<'a> = Box<dyn Fn(&Values<'_>, &Values<'_>) -> f64 + 'a>;
 
-/// Measure `subjects` in turn and check them; errors above `tolerance` are wrong answers.
+/// Measure `subjects` in turn and check them; errors above `tolerance` are reported as failures.
 pub(super) fn measure(
     common: &Common,
     (place, points): (&dyn Place, [usize; 3]),
@@ -46,7 +46,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// `size` for each of `sizes` that fits into memory. What fails is reported as `name`.
+/// Run `size` for each of `sizes` that fits in memory. Failures are reported under `name`.
 pub(super) fn each_size(
     name: &str,
     sizes: Vec<[usize; 3]>,
@@ -61,7 +61,7 @@ pub(super) fn each_size(
     Ok(())
 }
 
-/// Two copies: what everything else is compared with, and that of a library or a driver.
+/// Two copies: the reference for all other parts, and the copy of a library or a driver.
 pub(super) fn copy(common: &Common, setup: &Setup, report: &mut Report) -> Result<()> {
     each_size("copy", common.sizes(256), setup, report, |points, report| {
         let len = points.iter().product();

@@ -1,4 +1,4 @@
-//! Repeats, taken in turn.
+//! Repeats of several parts in turn.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -9,20 +9,20 @@ use crate::backend::{Backend, Field};
 use crate::comm::Communicator;
 use crate::error::Result;
 
-/// Rounds before anything is counted: the first compiles, touches memory and starts threads; after [`CALIBRATIONS`] of
-/// them a device sees the list of launches that it will see again, and makes a graph of it the second time.
+/// Rounds before the measurement: the first one compiles kernels, touches memory and starts threads. After [`CALIBRATIONS`]
+/// rounds a device sees its final list of launches for the first time, and turns it into a graph at the second time.
 pub(super) const WARM_UPS: usize = CALIBRATIONS + 2;
-/// Rounds that find out how long one call takes.
+/// Rounds that determine the duration of one call.
 const CALIBRATIONS: usize = 2;
-/// Seconds that one repeat should take at least: a clock or an event adds microseconds.
+/// Minimum duration of one repeat in seconds: a clock or an event adds microseconds.
 const LONG_ENOUGH: f64 = 2e-3;
-/// Most calls of one repeat.
+/// Maximum number of calls in one repeat.
 const MOST_CALLS: f64 = 200.0;
 
-/// Something that can be timed: does it once, returns the seconds of one call.
+/// Work that can be timed: runs it once and returns the seconds per call.
 pub(super) type Repeat<'a> = Box<dyn FnMut() -> Result<f64> + 'a>;
 
-/// Seconds of every repeat, in rising order.
+/// Seconds of every repeat, in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Times(Vec<f64>);
 
@@ -42,7 +42,7 @@ impl Times {
     }
 }
 
-/// Time the subjects in turn, the copy before each of them: copy, first, copy, second, ..., `repeats` times over.
+/// Time the subjects in turn, with the copy before each: copy, first, copy, second, ..., `repeats` times.
 pub(super) fn interleaved(
     repeats: u32,
     mut copy: Repeat<'_>,
@@ -62,7 +62,7 @@ pub(super) fn interleaved(
     Ok((Times::new(copies), times.into_iter().map(Times::new).collect()))
 }
 
-/// `work` from one field to another, over the fields of the pool in turn. Short work is called several times a repeat.
+/// `work` from one field to another, over the fields of the pool in turn. Short work is called several times per repeat.
 pub(super) fn rotating<'a>(
     place: &'a dyn Place,
     pool: &'a RefCell<Pool>,
@@ -87,7 +87,7 @@ pub(super) fn rotating<'a>(
     })
 }
 
-/// `work`, several times a repeat where it is short but `most` at most, with `before` each repeat, which is not timed.
+/// `work`, at most `most` times per repeat if it is short; `before` runs untimed before each repeat.
 pub(super) fn prepared<'a>(
     place: &'a dyn Place,
     most: u32,
@@ -105,8 +105,8 @@ pub(super) fn prepared<'a>(
     })
 }
 
-/// `work` that all ranks do together, from a barrier on: the time of the slowest, which all are told. Short work is done
-/// several times a repeat.
+/// Collective `work`, timed from a barrier: the time of the slowest rank, which all ranks receive. Short work is run several
+/// times per repeat.
 pub(super) fn together<'a>(
     backend: &'a dyn Backend,
     comm: &'a dyn Communicator,
@@ -126,7 +126,7 @@ pub(super) fn together<'a>(
     })
 }
 
-/// Calls in one repeat, which the first rounds find out.
+/// Number of calls in one repeat, determined by the first rounds.
 struct Calls {
     count: u32,
     rounds: usize,
@@ -135,7 +135,7 @@ struct Calls {
 impl Calls {
     const ONE: Self = Self { count: 1, rounds: 0 };
 
-    /// A call of this round took `seconds`, of work on so many fields in turn.
+    /// Record that a call of this round took `seconds`, for work on this many fields in turn.
     fn took(&mut self, seconds: f64, fields: usize) {
         self.rounds += 1;
         if self.rounds <= CALIBRATIONS {
@@ -144,8 +144,8 @@ impl Calls {
     }
 }
 
-/// Calls in one repeat of work that takes `seconds`: one, or as often all of `count` fields, so that every repeat is the
-/// same list of launches.
+/// Calls in one repeat of work that takes `seconds`: one, or a multiple of `count` fields, so that every repeat is the same list
+/// of launches.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 200")]
 pub(super) fn calls_for(seconds: f64, count: usize) -> u32 {
     let calls = (LONG_ENOUGH / seconds).ceil().clamp(1.0, MOST_CALLS) as u32;

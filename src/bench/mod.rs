@@ -1,9 +1,9 @@
-//! `kolmo bench`: how long the parts take, beside a copy of the same memory in the same run.
+//! `kolmo bench`: the time of individual parts, compared with a copy of the same memory in the same run.
 //!
-//! Every time stands with the bytes that the algorithm cannot do without, the copy it was measured with, and the error
-//! of what was computed. Inputs are noise, several of them in turn, so that nothing is timed on zeros or on what a
-//! cache still holds; the repeats of a part and of the copy alternate. A device is timed by its own events, the host by
-//! its clock. `docs/benchmarks.md` says how to read the figures.
+//! Every time is reported with the minimum number of bytes of the algorithm, the copy it was measured with, and the error of the
+//! result. Inputs are several fields of noise, used in turn, so that no part is timed on zeros or on cached values; the repeats
+//! of a part and of the copy alternate. A device is timed by its own events, the host by its clock. `docs/benchmarks.md` explains
+//! the figures.
 
 mod arguments;
 mod blocks;
@@ -35,24 +35,24 @@ use crate::io::summary::Machine;
 use operators::Request;
 use place::Setup;
 
-/// Measure what `bench` asks for, on this rank alone, or on all ranks of `comm` where [`Bench::is_collective`]; what was
-/// found is then known to rank 0.
+/// Run the benchmark `bench` on this rank alone, or on all ranks of `comm` if [`Bench::is_collective`]; only rank 0 then has the
+/// complete report.
 ///
 /// # Errors
-/// [`crate::Error::Config`] where it asks for what cannot be; what a device says. A part among many that fails is told in the
-/// report.
+/// [`crate::Error::Config`] for an impossible request; errors of a device. If one of several parts fails, the report contains the
+/// failure.
 pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     let comm = if bench.is_collective() { comm.clone() } else { Arc::new(Solo) };
     let compute = bench.compute();
     if let (Backend::Cpu, Some(device @ 1..)) = (compute.backend, compute.device) {
-        let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
+        let advice = "use `--backend cuda` or `--backend opencl`, or remove this option";
         return Err(refused(
             format!("`--device {device}`: the CPU is one device, number 0"),
             advice,
         ));
     }
     let setup = &Setup::find(compute, &*comm)?;
-    // The host's part also where a device does the work.
+    // The host part, also if a device does the work.
     let host = on_host(&setup.compute, None);
     let host = all_or_error(&*comm, host)?;
     let machine = Machine::here(host.threads(), host.simd(), None);
@@ -72,7 +72,7 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
         Bench::Blocks(options) => blocks::run(options, setup, &mut report),
         Bench::Comm(options) => ranks::comm::run(options, setup, &comm, &mut report),
     }?;
-    // Of several ranks only the first knows of all that was measured.
+    // With several ranks, only the first one has all results.
     let nothing = report.results.is_empty() && report.blocks.is_empty();
     if comm.rank() == 0 && nothing && report.failures.is_empty() {
         let why = report.notes.iter().filter(|note| note.starts_with("left out"));
@@ -87,7 +87,7 @@ fn axes(name: &str) -> Vec<Axis> {
     Axis::ALL.into_iter().filter(|axis| name == "all" || axis.name() == name).collect()
 }
 
-/// The largest error of a right derivative, as a fraction of the largest result: some thousand times the round-off in f64.
+/// The largest error of a correct derivative, relative to the largest result: some thousand times the round-off in f64.
 fn tolerance(precision: Precision) -> f64 {
     if precision == Precision::F64 { 1e-12 } else { 1e-5 }
 }

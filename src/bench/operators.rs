@@ -1,4 +1,4 @@
-//! Derivatives along lines by one solver after another: `derivative` and `lines`.
+//! Derivatives along lines by several solvers in turn: `derivative` and `lines`.
 
 use std::cell::RefCell;
 use std::f64::consts::TAU;
@@ -17,13 +17,13 @@ use crate::error::{Result, refused};
 use crate::grid::{Axis, End, Grid};
 use crate::real::{Precision, Values};
 
-/// What is to be measured.
+/// The requested measurement.
 pub(super) struct Request<'a> {
     name: &'static str,
     common: &'a Common,
     options: &'a OperatorOptions,
     sizes: Vec<[usize; 3]>,
-    /// Along which axes; those with one point are left out where none was asked for.
+    /// The axes; if none was requested, axes with one point are omitted.
     axes: Vec<Axis>,
     asked: bool,
     methods: &'a [Option<LineSolver>],
@@ -43,7 +43,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The line solvers side by side, along x.
+    /// All line solvers, along x.
     pub(super) fn lines(options: &'a LinesOptions) -> Self {
         Self {
             name: "lines",
@@ -57,7 +57,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// n systems of n points, and n² of them: the sizes of table 4.1 of Srinath (2015).
+/// n systems of n points, and n² systems: the sizes of table 4.1 of Srinath (2015).
 fn table() -> Vec<[usize; 3]> {
     let few = [32, 64, 128, 256, 512, 1024, 2048].map(|n| [n, n, 1]);
     let many = [32, 64, 128, 256, 512].map(|n| [n, n, n]);
@@ -80,11 +80,11 @@ pub(super) fn run(request: &Request<'_>, setup: &Setup, report: &mut Report) -> 
 struct Lines {
     ends: &'static str,
     operators: LineOperators,
-    /// In f64.
+    /// Operators in f64.
     reference: LineOperators,
 }
 
-/// One size by every solver that can. Only one solver's scratch memory is there at a time.
+/// Measure one size with every suitable solver. Only one solver's scratch memory is allocated at a time.
 fn size(
     request: &Request<'_>,
     setup: &Setup,

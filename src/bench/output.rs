@@ -1,4 +1,4 @@
-//! What a bench found: a table for people, JSON for programs.
+//! The results of a benchmark: printed as a table or as JSON.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::io::page::aligned;
 use crate::io::summary::Machine;
 use crate::model::Rates;
 
-/// Everything that one command measured. Its [`Display`](std::fmt::Display) is a table.
+/// All measurements of one command. Its [`Display`](std::fmt::Display) is a table.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub(crate) machine: MachineReport,
     pub(super) copy: CopyReport,
     pub(crate) results: Vec<Row>,
-    /// Of messages between ranks.
+    /// Messages between ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) messages: Vec<MessageRow>,
     /// Meshes, and sweeps over blocks on them.
@@ -30,19 +30,19 @@ pub struct Report {
     pub(crate) meshes: Vec<MeshRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) blocks: Vec<BlockRow>,
-    /// For `kolmo model`.
+    /// Rates for `kolmo model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rates: Option<Rates>,
-    /// For people: what does not fit the table of results.
+    /// Printed tables for data that do not fit the table of results.
     #[serde(skip)]
     pub(super) tables: Vec<Table>,
-    /// What was left out, and what a figure does not say, as sentences.
+    /// Omitted parts and remarks on the figures, as sentences.
     pub(super) notes: Vec<String>,
-    /// What went wrong, as sentences: wrong answers, and parts that a device refused.
+    /// Failures as sentences: wrong results, and parts that a device refused.
     pub(super) failures: Vec<String>,
 }
 
-/// The copy that the last results were measured with; every result also has its own.
+/// The copy measured with the last results; every result also has its own.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct CopyReport {
     pub(super) gb_per_s: f64,
@@ -50,7 +50,7 @@ pub(super) struct CopyReport {
     pub(super) ns_per_point: Spread,
 }
 
-/// The machine and, where it was used, the device.
+/// The machine and the device, if one was used.
 #[derive(Debug, Serialize)]
 pub(crate) struct MachineReport {
     version: &'static str,
@@ -60,13 +60,13 @@ pub(crate) struct MachineReport {
 }
 
 impl MachineReport {
-    /// The name of the device, else of the processor.
+    /// The name of the device, or of the processor.
     pub(crate) fn name(&self) -> &str {
         self.device.as_ref().map_or(&self.machine.cpu, |device| &device.name)
     }
 }
 
-/// A device, as far as speed depends on it.
+/// The properties of a device that affect speed.
 #[derive(Debug, Serialize)]
 pub(crate) struct DeviceReport {
     api: &'static str,
@@ -88,7 +88,7 @@ impl DeviceReport {
     }
 }
 
-/// The best and the middle of all repeats.
+/// Minimum and median of all repeats.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Spread {
     pub(crate) min: f64,
@@ -100,7 +100,7 @@ impl Spread {
         Self { min: times.min(), median: times.median() }
     }
 
-    /// Nanoseconds of each of `parts` parts.
+    /// Nanoseconds per part, for `parts` parts.
     pub(super) fn ns(times: &Times, parts: f64) -> Self {
         let each = 1e9 / parts;
         Self { min: each * times.min(), median: each * times.median() }
@@ -118,17 +118,17 @@ pub(crate) struct Row {
     pub(crate) backend: &'static str,
     pub(crate) threads: usize,
     pub(super) precision: &'static str,
-    /// The fewest that the algorithm must move.
+    /// Minimum traffic of the algorithm.
     pub(super) bytes_per_point: Option<usize>,
     pub(crate) ns_per_point: Spread,
-    /// Of the smallest time.
+    /// Bandwidth at the smallest time.
     pub(super) gb_per_s: Option<f64>,
-    /// Smallest time over smallest time of the copy; of a step, of one of its stages.
+    /// Smallest time divided by the smallest time of the copy; for a step, the time per stage.
     pub(super) time_over_copy: f64,
-    /// Largest difference from the reference, as a fraction of the largest value.
+    /// Largest difference from the reference, relative to the largest value.
     pub(super) error: Option<f64>,
     pub(super) repeats: u32,
-    /// Of the copy that ran between the repeats.
+    /// Bandwidth of the copy that ran between the repeats.
     pub(super) copy_gb_per_s: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ends: Option<&'static str>,
@@ -136,24 +136,24 @@ pub(crate) struct Row {
     pub(super) pencils: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) order: Option<&'static str>,
-    /// What differs from the part that it is measured in turn with.
+    /// The difference from the part that is measured in turn with this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) beside: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ns_per_point_stage: Option<Spread>,
-    /// Seconds of the host's clock, over all repeats.
+    /// Seconds of the host's clock, summed over all repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) phases: Option<BTreeMap<&'static str, f64>>,
-    /// Where it is one sweep of a stage.
+    /// If the part is one sweep of a stage.
     #[serde(flatten)]
     pub(super) sweep: Option<SweepRow>,
-    /// Where several ranks did it.
+    /// If several ranks took part.
     #[serde(flatten)]
     pub(super) spread: Option<Spreading>,
 }
 
 impl Row {
-    /// The row of a part that moves `bytes_per_point` and took `times`, the copy `copy`.
+    /// The row of a part that moves `bytes_per_point`, from the `times` of the part and of the `copy`.
     pub(super) fn timed(
         self,
         bytes_per_point: Option<usize>,
@@ -172,12 +172,12 @@ impl Row {
     }
 }
 
-/// Points along x, y, z as they are typed.
+/// Points along x, y, z in the form of the command line.
 pub(super) fn shape([x, y, z]: [usize; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
-/// Bytes a nanosecond: GB/s.
+/// Bytes per nanosecond: GB/s.
 fn rate(bytes: usize, ns: Spread) -> f64 {
     bytes as f64 / ns.min
 }
@@ -205,7 +205,7 @@ impl Report {
         Self { machine, copy, results, messages, meshes, blocks, rates, tables, notes, failures }
     }
 
-    /// Keep results, which must not be further than `tolerance` from the reference.
+    /// Add results, which must agree with the reference within `tolerance`.
     pub(super) fn add(&mut self, copy: CopyReport, tolerance: f64, rows: Vec<Row>) {
         self.copy = copy;
         for row in &rows {
@@ -215,24 +215,24 @@ impl Report {
         self.results.extend(rows);
     }
 
-    /// Keep in mind that `what` is wrong where its error is above `tolerance`.
+    /// Record a failure of `what` if its error is above `tolerance`.
     pub(super) fn check(&mut self, what: &str, points: [usize; 3], error: f64, tolerance: f64) {
         if error > tolerance || error.is_nan() {
             let points = shape(points);
             self.failures.push(format!(
-                "{what} on {points}: {error:.1e} from the reference, at most {tolerance:.0e} is right"
+                "{what} on {points}: {error:.1e} from the reference, tolerance {tolerance:.0e}"
             ));
         }
     }
 
-    /// Say something that the figures do not.
+    /// Add a remark on the figures.
     pub(super) fn note(&mut self, sentence: String) {
         if !self.notes.contains(&sentence) {
             self.notes.push(sentence);
         }
     }
 
-    /// Go on after `what` although it failed, unless it was a mistake of the user.
+    /// Continue after a failure of `what`, unless it was a mistake of the user.
     pub(super) fn attempt(&mut self, what: &str, result: Result<()>) -> Result<()> {
         match result {
             Err(error @ Error::Config(_)) => Err(error),
@@ -244,12 +244,12 @@ impl Report {
         }
     }
 
-    /// Whether every part ran and gave the right answer.
+    /// Whether every part ran and gave a correct result.
     pub fn sound(&self) -> bool {
         self.failures.is_empty()
     }
 
-    /// What went wrong, a line each.
+    /// The failures, one per line.
     pub fn failures(&self) -> String {
         self.failures.join("\n")
     }
@@ -261,14 +261,14 @@ impl Report {
 }
 
 impl Row {
-    /// Which part this is.
+    /// The name of this part.
     fn part(&self) -> String {
         let closed = self.ends.filter(|ends| *ends != "periodic");
         let words = [Some(self.name), self.axis, closed, self.order, self.beside.as_deref()];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// How long it takes, as a multiple of `other`, which was measured in turn with it.
+    /// The ratio of its time to that of `other`, which was measured in turn with it.
     pub(super) fn over(&self, other: &Row) -> String {
         let [a, b] = [self, other].map(|row| row.ns_per_point);
         let (part, beside, points) = (self.part(), other.part(), shape(self.points));
@@ -278,7 +278,7 @@ impl Row {
         )
     }
 
-    /// Which part this is, and how it was done.
+    /// The name of this part and its method.
     pub(super) fn part_and_method(&self) -> String {
         format!("{} {}", self.part(), self.method)
     }
@@ -297,7 +297,7 @@ impl std::fmt::Display for Report {
             let scheme = row.scheme.map_or(String::new(), |scheme| format!("{scheme}, "));
             writeln!(
                 f,
-                "{scheme}{}, {} repeats; GB/s of the bytes stated, from the minimum",
+                "{scheme}{}, {} repeats; GB/s from the stated bytes and the smallest time",
                 row.precision, row.repeats
             )?;
         }

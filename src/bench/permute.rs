@@ -1,4 +1,4 @@
-//! Permutations of the axes of a field: what a code pays that turns every line into one along x.
+//! Permutations of the axes of a field: the cost of turning every line into a line along x.
 
 use std::cell::RefCell;
 
@@ -50,13 +50,13 @@ pub(super) fn run(options: &PermuteOptions, setup: &Setup, report: &mut Report) 
     })
 }
 
-/// How far apart points that are neighbours along axis a of the result lie in the source, and the result's points.
+/// The strides in the source of points that are adjacent along axis a of the result, and the points of the result.
 fn geometry(points: [usize; 3], order: [usize; 3]) -> ([usize; 3], [usize; 3]) {
     let strides = [1, points[0], points[0] * points[1]];
     (order.map(|axis| strides[axis]), order.map(|axis| points[axis]))
 }
 
-/// The largest difference of `found` from `given` in another order.
+/// The largest difference between `found` and `given` in permuted order.
 fn error(points: [usize; 3], order: [usize; 3], given: &Values<'_>, found: &Values<'_>) -> f64 {
     let (strides, [nx, ny, _]) = geometry(points, order);
     let off = |(at, found): (usize, f64)| {
@@ -67,7 +67,7 @@ fn error(points: [usize; 3], order: [usize; 3], given: &Values<'_>, found: &Valu
     found.iter().enumerate().map(off).fold(0.0, f64::max)
 }
 
-/// Points of a side of a block, whose lines of the source and of the result stay in the first cache.
+/// Points along the side of a block; its lines of the source and of the result stay in the first-level cache.
 const SIDE: usize = 16;
 
 /// A permutation on the host, block by block.
@@ -85,7 +85,7 @@ impl HostPermutation {
     pub(super) fn apply<T: Real>(&self, from: &[T], to: &mut [T]) {
         let ([sx, sy, sz], [nx, ny, _]) = (self.strides, self.points);
         let layer = nx * ny;
-        // The axis along which the source is contiguous must be within a block.
+        // A block must contain the axis along which the source is contiguous.
         let (wide, deep) = (if sx == 1 { nx } else { SIDE }, if sz == 1 { SIDE } else { 1 });
         let slab = |(number, to): (usize, &mut [T])| {
             let from = &from[number * deep * sz..];
@@ -107,7 +107,7 @@ impl HostPermutation {
     }
 }
 
-/// 0..n in parts of `side`.
+/// 0..n in parts of length `side`.
 fn blocks(n: usize, side: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..n).step_by(side).map(move |start| start..n.min(start + side))
 }
@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Whether the axes with more than one point change places.
+    /// Whether the permutation moves any axis with more than one point.
     fn moves(points: [usize; 3], order: [usize; 3]) -> bool {
         let long =
             |axes: [usize; 3]| axes.into_iter().filter(|&a| points[a] > 1).collect::<Vec<_>>();

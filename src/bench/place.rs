@@ -1,4 +1,4 @@
-//! Where a bench runs: a backend, with what the benches need of it beyond what a run does.
+//! The backend of a benchmark, with functions that a run does not need.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,22 +19,22 @@ use crate::real::{Precision, Real};
 use crate::time::{available_memory, check_device_memory, check_memory, check_sweeps};
 
 impl Setup {
-    /// The same with sweeps cut as `config` asks, lines solved by `solver`.
+    /// The same with the sweep blocks of `config` and the line solver `solver`.
     pub(super) fn cut(&self, config: &Config, solver: Option<LineSolver>) -> Result<Self> {
         let sweeps = config.compute.sweeps;
         let is_chosen = solver.is_some() || self.compute.pencils == Pencils::Permuted;
         if sweeps.is_set() && (self.device.is_none() || is_chosen) {
             let why = match self.device {
-                None => "the CPU has no such blocks",
-                Some(_) => "beside it sweeps are run operator by operator",
+                None => "the CPU has no thread blocks",
+                Some(_) => "with `--method` or `--pencils`, sweeps are run operator by operator",
             };
-            let advice = "take out `--set compute.sweeps`, or `--method` and `--pencils`";
+            let advice = "remove `--set compute.sweeps`, or `--method` and `--pencils`";
             return Err(refused(format!("compute.sweeps: {why}"), advice));
         }
         Ok(Self { compute: ComputeConfig { sweeps, ..self.compute.clone() }, ..self.clone() })
     }
 
-    /// Fields of `len` values, lines solved by `solver`.
+    /// A place for fields of `len` values, with lines solved by `solver`.
     pub(super) fn place(&self, len: usize, solver: Option<LineSolver>) -> Result<Box<dyn Place>> {
         let cores = self.cores.as_deref();
         let compute = &ComputeConfig { line_solver: solver, ..self.compute.clone() };
@@ -60,7 +60,7 @@ impl Setup {
     }
 
     /// # Errors
-    /// Where a run of `config` has no room for its `block`, on a host with so many ranks.
+    /// If a run of `config` on its `block` does not fit in memory, on a host with this many ranks.
     pub(super) fn check_room(
         &self,
         config: &Config,
@@ -77,8 +77,8 @@ impl Setup {
         }
     }
 
-    /// What has no room, in bytes, of `on_host` on the host, `on_place` where fields lie, and `largest` in one buffer: which memory, and
-    /// what is needed and free of it.
+    /// A memory that is too small for `on_host` bytes on the host, `on_place` bytes where fields are stored, or `largest` bytes
+    /// in one buffer: its name, and the bytes needed and free.
     pub(super) fn lack(
         &self,
         on_host: f64,
@@ -86,7 +86,7 @@ impl Setup {
         largest: f64,
     ) -> Option<(&'static str, [f64; 2])> {
         let device = self.device.as_ref();
-        // Device memory, or what stands for it, may be the host's.
+        // The memory of a device that is not a GPU is that of the host.
         let is_shared = device.is_none_or(|device| !device.info().is_gpu);
         let on_host = on_host + if is_shared { on_place } else { 0.0 };
         let host = available_memory(1).map(|free| ("of memory", [on_host, free]));
@@ -108,7 +108,7 @@ impl Setup {
     }
 }
 
-/// A copy that the compiler does not make a call to the system's own copy of.
+/// A copy that the compiler cannot replace by a call of the system's copy routine.
 struct Negated;
 
 impl Formula<1, 1> for Negated {
@@ -118,11 +118,11 @@ impl Formula<1, 1> for Negated {
     }
 }
 
-/// What one field is made of another by.
+/// An operation from one field to another.
 pub(super) enum Work<'a> {
-    /// −f of f: as much traffic as a copy.
+    /// f → −f: the same traffic as a copy.
     Negation,
-    /// A copy by a library or a driver, which may do what no loop of ours does.
+    /// A copy by a library or a driver, which may be faster than any loop in this code.
     LibraryCopy,
     /// ∂/∂`axis` by the solver of the place.
     Derivative(&'a LineOperators, Axis),
@@ -130,23 +130,23 @@ pub(super) enum Work<'a> {
     Permutation([usize; 3]),
 }
 
-/// [`Work`] that is ready to run.
+/// [`Work`] prepared to run.
 pub(super) type Ready<'a> = Box<dyn Fn(&Field, &mut Field) + Sync + 'a>;
 
 /// A backend that can be measured.
 pub(super) trait Place: Blocks {
-    /// What to call [`Work::Negation`] and [`Work::LibraryCopy`].
+    /// Names of [`Work::Negation`] and [`Work::LibraryCopy`].
     fn copies(&self) -> [&'static str; 2];
 
-    /// Seconds that `work` takes, by the clock of the host or the events of the device.
+    /// Seconds of `work`, by the clock of the host or the events of the device.
     fn seconds(&self, work: &mut dyn FnMut()) -> Result<f64>;
 
-    /// Operations a second in registers, where it can be measured.
+    /// Floating-point operations per second in registers, if it can be measured.
     fn peak(&self) -> Option<f64> {
         None
     }
 
-    /// The kernel of `program`, where it is one.
+    /// The kernel of `program`, if it is a single kernel.
     fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
         let _ = program;
         Ok(None)
@@ -198,7 +198,7 @@ impl<T: Real> Place for Cpu<T> {
     }
 }
 
-/// Those of two fields on the host.
+/// The values of two fields on the host.
 fn values<'a, T: Real>(from: &'a Field, to: &'a mut Field) -> (&'a [T], &'a mut [T]) {
     (from.get::<cpu::Field<T>>(), to.get_mut::<cpu::Field<T>>())
 }

@@ -1,20 +1,20 @@
-//! Fields of noise, and fields for results, that the repeats go through in turn.
+//! Fields of noise and fields for results, used in turn by the repeats.
 
 use super::place::Setup;
 use crate::backend::{Backend, Field};
 use crate::error::{Result, no_room, refused};
 use crate::real::{Precision, Values};
 
-/// Bytes that sources and results take together at least, where [`MOST`] of each are enough: several times the largest
-/// cache of a GPU or of a core.
+/// Minimum number of bytes of all sources and results together, unless [`MOST`] of each suffice: several times the largest cache
+/// of a GPU or of a core.
 const BEYOND_CACHES: usize = 256 << 20;
-/// Sources and results, where there is room.
+/// Number of sources and of results, if they fit in memory.
 pub(super) const FEWEST: usize = 2;
 const MOST: usize = 16;
-/// Fields that a part may need beside, as far as that is known: scratch memory of the line solvers, and a check.
+/// Upper estimate of further fields that a part needs: scratch memory of the line solvers, and the check.
 const BESIDE: usize = 5;
 
-/// Fields of one length, `results` as many as `sources`.
+/// Fields of equal length, with as many `results` as `sources`.
 pub(super) struct Pool {
     pub(super) sources: Vec<Field>,
     pub(super) results: Vec<Field>,
@@ -22,7 +22,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Fields of `len` values each, `fewest` sources and results at least.
+    /// Fields of `len` values each, with at least `fewest` sources and results.
     pub(super) fn new(place: &dyn Backend, len: usize, fewest: usize) -> Result<Self> {
         let precision = place.precision();
         let count = count(len * precision.bytes(), fewest);
@@ -32,7 +32,7 @@ impl Pool {
         Ok(Self { sources, results, len })
     }
 
-    /// The first source and what `work` makes of it, on the host; the result is not-a-number before.
+    /// The first source and the result of `work` on it, copied to the host; the result is filled with NaN before.
     pub(super) fn checked(
         &mut self,
         place: &dyn Backend,
@@ -47,23 +47,23 @@ impl Pool {
     }
 }
 
-/// Sources of so many bytes each.
+/// Number of sources of this many bytes each.
 fn count(bytes: usize, fewest: usize) -> usize {
     BEYOND_CACHES.div_ceil(2 * bytes).clamp(fewest, MOST)
 }
 
-/// A sentence where fields of these points do not fit.
+/// A message if fields of these points do not fit in memory.
 pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let [x, y, z] = points;
     let bytes = x * y * z * setup.compute.precision.bytes();
     let (field, fields) = (bytes as f64, count(bytes, FEWEST));
     let on_place = (2 * fields + BESIDE) as f64 * field;
-    // A field is made, and checked against another, on the host: in the precision of the place and in f64.
+    // A field is created and checked on the host, in the precision of the place and in f64.
     let (of, lack) = setup.lack(4.0 * field, on_place, field)?;
     Some(no_room(format!("{x} x {y} x {z} points"), lack, of, "are free"))
 }
 
-/// The sizes that fit. Where only one is asked for and does not, that is a mistake of the user.
+/// The sizes that fit in memory. If only one is requested and it does not fit, this is a mistake of the user.
 pub(super) fn fitting(
     setup: &Setup,
     sizes: Vec<[usize; 3]>,
@@ -83,8 +83,8 @@ pub(super) fn fitting(
     Ok(kept)
 }
 
-/// Noise in [-1/2, 1/2) that no branch or cache can learn, another for every `seed` (the linear
-/// congruential generator of MMIX: Knuth 1997, The Art of Computer Programming 2, section 3.3.4).
+/// Noise in [-1/2, 1/2) that no branch predictor or cache can learn, different for every `seed` (the linear congruential
+/// generator of MMIX: Knuth 1997, The Art of Computer Programming 2, section 3.3.4).
 pub(super) fn noise(precision: Precision, len: usize, seed: usize) -> Values<'static> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed as u64 + 1);
     let mut next = || {
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn noise_has_no_mean_and_differs_from_field_to_field() {
         let [a, b] = [0, 1].map(|seed| noise(Precision::F64, 10_000, seed));
-        // The mean of 10⁴ numbers of variance 1/12 has the deviation 0.003.
+        // The mean of 10⁴ numbers of variance 1/12 has the standard deviation 0.003.
         assert!(a.iter().sum::<f64>().abs() < 1e4 * 0.015 && a.iter().all(|x| x.abs() <= 0.5));
         assert!(a.iter().zip(b.iter()).filter(|(a, b)| a == b).count() < 3);
     }

@@ -19,7 +19,7 @@ use crate::grid::{Block, Decomposition};
 use crate::physics::StageWork;
 use crate::time::{Phases, Simulation};
 
-/// Most points times steps that the host takes for a check.
+/// Maximum number of points times steps that the host repeats for a check.
 const CHECKED: usize = 1 << 24;
 
 pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> Result<()> {
@@ -39,7 +39,7 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
     Ok(())
 }
 
-/// Whether steps of all `configs` have room, which is an error where they are `alone` and a note where not.
+/// Whether steps of all `configs` fit in memory; otherwise an error if they are `alone`, and a note if not.
 pub(super) fn has_room(
     setup: &Setup,
     configs: &[Config],
@@ -63,11 +63,11 @@ pub(super) fn has_room(
 /// The vortex on these points, with the user's changes `set`.
 pub(super) fn config(points: [usize; 3], common: &Common, set: &[String]) -> Result<Config> {
     for (start, advice) in [
-        ("compute", "where it is computed is said by options such as --backend and --precision"),
-        ("case.name", "the Taylor-Green vortex is what is measured"),
-        ("grid.points", "the size is said by --points"),
-        ("time.end", "steps are as many as --repeats says"),
-        ("time.max_steps", "steps are as many as --repeats says"),
+        ("compute", "use options such as --backend and --precision"),
+        ("case.name", "only the Taylor-Green vortex is measured"),
+        ("grid.points", "use --points"),
+        ("time.end", "use --repeats for the number of steps"),
+        ("time.max_steps", "use --repeats for the number of steps"),
         ("output", "nothing is written"),
     ] {
         let meant = |key: &&String| {
@@ -91,7 +91,7 @@ pub(super) fn vortex(points: [usize; 3], precision: &str, set: &[String]) -> Res
     parse(&input, "kolmo bench", set)
 }
 
-/// One size, the steps of all `configs` in turn.
+/// Measure one size, with the steps of all `configs` in turn.
 fn size(
     options: &StepOptions,
     setup: &Setup,
@@ -110,7 +110,7 @@ fn size(
         }
     }
     let place = &*setup.place(len, solver)?;
-    // The state leaves little room on a large grid.
+    // On a large grid, the state leaves little free memory.
     let pool = RefCell::new(Pool::new(place, len, 1)?);
     let negation = place.ready(Work::Negation, points)?;
     let simulation = |config| {
@@ -152,19 +152,19 @@ fn size(
     }
     if setup.device.is_some() {
         report.note(
-            "phases are of the host's clock, which sees the device where it waits for it".into(),
+            "phases are timed by the host's clock, which includes the device only while the host waits for it".into(),
         );
     }
     report.add(copy, step_tolerance(precision), rows);
     Ok(())
 }
 
-/// The largest error of right steps.
+/// The largest error of correct steps.
 pub(super) fn step_tolerance(precision: Precision) -> f64 {
     if precision == Precision::F64 { 1e-9 } else { 1e-3 }
 }
 
-/// One step; the phases of those that do not count are forgotten.
+/// One step; the phases of warm-up steps are discarded.
 fn repeat<'a>(
     place: &'a dyn Place,
     simulation: &'a mut Simulation,
@@ -181,7 +181,7 @@ fn repeat<'a>(
     }
 }
 
-/// How often dU/dt is computed in a step; the mean of the steps so far where they are implicit.
+/// Number of evaluations of dU/dt per step; for implicit steps the mean of the steps so far.
 pub(super) fn right_hand_sides(config: &Config, simulation: &Simulation) -> f64 {
     match config.time.implicit {
         None => config.time.integrator.stages() as f64,
@@ -189,7 +189,7 @@ pub(super) fn right_hand_sides(config: &Config, simulation: &Simulation) -> f64 
     }
 }
 
-/// The result of steps on `points` points of this rank, each of so many right-hand sides, but for their errors.
+/// The result of steps on `points` points of this rank, each with this many right-hand sides, without errors.
 pub(super) fn row(
     options: &StepOptions,
     (config, right_hand_sides): (&Config, f64),
@@ -211,13 +211,13 @@ pub(super) fn row(
     Row { time_over_copy: stage.min / copy.ns_per_point.min, ..row.timed(bytes, times, copy) }
 }
 
-/// What a right-hand side with its update takes at a point, where it is counted: in explicit steps without a filter.
+/// The work of a right-hand side with its update per point, if it is counted: for explicit steps without a filter.
 fn work(config: &Config) -> Option<StageWork> {
     let is_counted = config.scheme.filter.is_none() && config.time.implicit.is_none();
     StageWork::of(&config.problem()).filter(|_| is_counted)
 }
 
-/// What its words and its operations would take alone, at the rates measured here; `measured` is what it took.
+/// The time of its memory traffic alone and of its operations alone, at the rates measured here; `measured` is the measured time.
 fn limits(
     work: StageWork,
     bytes: usize,
@@ -233,23 +233,23 @@ fn limits(
             let alone = 1e9 * flops as f64 / peak;
             format!("{alone:.2} ns at the {:.1} Gflop/s of multiply-adds", 1e-9 * peak)
         }
-        None => "not timed alone".into(),
+        None => "not timed separately".into(),
     };
     format!(
-        "limits a point and stage: {words} words, {alone:.2} ns at the rate of the copy ({words_in_planes} and {in_planes:.2} ns on \
+        "limits per point and stage: {words} words, {alone:.2} ns at the rate of the copy ({words_in_planes} and {in_planes:.2} ns on \
          a host whose caches hold a plane); {solves} line solves and products, {flops} operations, {arithmetic}; measured \
          {measured:.2} ns"
     )
 }
 
-/// Whether a step depends on U alone, so that the host can take one from a state that it did not reach itself.
+/// Whether a step depends only on U, so that the host can take a step from a state computed elsewhere.
 fn follows_from_the_state(config: &Config) -> bool {
     let filters_each = config.scheme.filter.is_none_or(|filter| filter.every == 1);
     config.forcing.is_none() && config.time.implicit.is_none() && filters_each
 }
 
-/// The largest difference of a field from the same steps on the host in f64, as a fraction of the field's largest value. Where all
-/// steps are too many, the one that follows is compared, from the state that they led to.
+/// The largest difference of a field from the same steps on the host in f64, relative to the largest value of the field. If there
+/// are too many steps to repeat, one further step from the final state is compared.
 pub(super) fn error_of_steps(
     simulation: &mut Simulation,
     setup: &Setup,
@@ -259,7 +259,7 @@ pub(super) fn error_of_steps(
     let steps = usize::try_from(simulation.steps()).unwrap_or(usize::MAX);
     let points = simulation.grid().len();
     if setup.device.is_none() && setup.compute.precision == Precision::F64 {
-        report.note("no error of a step: the cpu in f64 is itself the reference".into());
+        report.note("no error of a step: the CPU in f64 is itself the reference".into());
         return Ok(None);
     }
     let repeats_all = points.saturating_mul(steps) <= CHECKED;

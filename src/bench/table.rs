@@ -1,10 +1,10 @@
-//! Tables for people.
+//! Printed tables.
 
 use std::fmt;
 
 use crate::io::page::aligned;
 
-/// A table with a heading; its first column is words.
+/// A table with a heading; its first column contains words.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) heading: String,
@@ -12,7 +12,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Without rows yet; `columns` are names with `|` between them.
+    /// A table without rows; `columns` are names separated by `|`.
     pub(super) fn new(heading: impl Into<String>, columns: &str) -> Self {
         Self { heading: heading.into(), rows: vec![columns.split('|').map(String::from).collect()] }
     }
@@ -28,7 +28,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// What is not there is a dash.
+/// The text of a value, or a dash if it is absent.
 pub(super) fn or_none<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".to_string(), text)
 }

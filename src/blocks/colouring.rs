@@ -1,26 +1,25 @@
-//! The order in which rows of blocks are solved.
+//! Multicolour ordering of block rows.
 
 use super::Pattern;
 use crate::error::{Error, Result};
 
-/// Rows ordered by colour: rows of one colour do not know each other, so that they can be solved at once. Zubair et al. (2017), sections
-/// II and III.
+/// Rows ordered by colour: rows of one colour are not coupled, so they can be solved at once. Zubair et al. (2017), sections II and III.
 #[derive(Clone, Debug)]
 pub struct Colouring {
-    /// The caller's row at each place.
+    /// The caller's row at each index.
     rows: Vec<u32>,
-    /// The place of each of the caller's rows; those of other ranks stay behind them.
+    /// The index of each of the caller's rows, followed by the columns of other ranks.
     places: Vec<u32>,
-    /// Where each colour begins, and the end.
+    /// The first index of each colour, and the end.
     colours: Vec<usize>,
     /// The pattern in this order.
     pattern: Pattern,
-    /// The number here of each of the caller's off-diagonal blocks.
+    /// The new number of each of the caller's off-diagonal blocks.
     blocks: Vec<usize>,
 }
 
 impl Colouring {
-    /// Colours of any pattern, whose rows are ordered by reverse Cuthill-McKee before; it need not be symmetric.
+    /// A colouring of any pattern, with rows first ordered by reverse Cuthill-McKee; the pattern need not be symmetric.
     pub fn new(pattern: &Pattern) -> Self {
         let graph = pattern.symmetric();
         let order = reverse_cuthill_mckee(&graph);
@@ -29,11 +28,11 @@ impl Colouring {
         Self::ordered_by(pattern, (order, true), (count, &colour))
     }
 
-    /// `count` given colours, one for each column of the pattern. Rows and columns of a row stay in their order, so that sweeps over ranks
-    /// that agree on the colours are those of the whole matrix, to the bit.
+    /// A colouring with `count` given colours, one for each column of the pattern. Rows of a colour and columns of a row stay in their
+    /// order: if ranks agree on the colours, their sweeps are bitwise those of the whole matrix.
     ///
     /// # Errors
-    /// Where a row has the colour of one that it knows, or one that there is not.
+    /// If coupled rows have the same colour, or a colour is out of range.
     pub fn given(pattern: &Pattern, count: usize, colour: &[u32]) -> Result<Self> {
         let advice = "give every row a colour that none of its neighbours has";
         if colour.len() != pattern.width() || colour.iter().any(|it| *it as usize >= count) {
@@ -53,7 +52,7 @@ impl Colouring {
         Ok(Self::ordered_by(pattern, (order, false), (count, colour)))
     }
 
-    /// Rows of a colour in this order.
+    /// Order the rows by colour, in the given order within a colour.
     #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
     fn ordered_by(
         pattern: &Pattern,
@@ -72,24 +71,24 @@ impl Colouring {
         Self { rows, places, colours, pattern, blocks }
     }
 
-    /// Rows of blocks.
+    /// Number of block rows.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// Colours, and the places of each.
+    /// The colours, each as a range of indices.
     pub fn colours(
         &self,
     ) -> impl DoubleEndedIterator<Item = std::ops::Range<usize>> + ExactSizeIterator {
         self.colours.windows(2).map(|ends| ends[0]..ends[1])
     }
 
-    /// The place of the caller's `row`.
+    /// The index of the caller's `row`.
     pub fn place(&self, row: usize) -> usize {
         self.places[row] as usize
     }
 
-    /// The caller's row at `place`.
+    /// The caller's row at the index `place`.
     pub fn row(&self, place: usize) -> usize {
         self.rows[place] as usize
     }
@@ -104,14 +103,14 @@ impl Colouring {
         &self.pattern
     }
 
-    /// A vector of `nb` numbers a row, from the caller's order to this one.
+    /// Reorder a vector with `nb` numbers per row, from the caller's order to this one.
     pub fn ordered(&self, nb: usize, from: &[f64], to: &mut [f64]) {
         for (to, row) in to.chunks_exact_mut(nb).zip(&self.rows) {
             to.copy_from_slice(&from[*row as usize * nb..][..nb]);
         }
     }
 
-    /// The same from this order to the caller's.
+    /// Reorder a vector from this order to the caller's.
     pub fn restored(&self, nb: usize, from: &[f64], to: &mut [f64]) {
         for (from, row) in from.chunks_exact(nb).zip(&self.rows) {
             to[*row as usize * nb..][..nb].copy_from_slice(from);
@@ -119,8 +118,8 @@ impl Colouring {
     }
 }
 
-/// Reverse Cuthill-McKee (Cuthill and McKee 1969, reversed by George 1971), each part of the graph from a row at its
-/// edge (George and Liu 1979).
+/// Reverse Cuthill-McKee (Cuthill and McKee 1969, reversed by George 1971), with each connected component started from a pseudo-peripheral
+/// row (George and Liu 1979).
 #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
 fn reverse_cuthill_mckee(graph: &Pattern) -> Vec<u32> {
     let degree = |row: u32| graph.columns_of(row as usize).len();
@@ -148,15 +147,15 @@ fn reverse_cuthill_mckee(graph: &Pattern) -> Vec<u32> {
     order
 }
 
-/// Levels of rows that are as far from a first one.
+/// Level sets of rows by their distance from a first row.
 struct Levels {
-    /// The last search that met each row.
+    /// The last search that visited each row.
     visit: Vec<usize>,
     visits: usize,
 }
 
 impl Levels {
-    /// The rows of the last level from `row`, and how many levels there are.
+    /// The rows of the last level from `row`, and the number of levels.
     fn last(&mut self, graph: &Pattern, row: u32) -> (Vec<u32>, usize) {
         self.visits += 1;
         self.visit[row as usize] = self.visits;
@@ -174,7 +173,7 @@ impl Levels {
         }
     }
 
-    /// A row from which the levels are as many as such searches find.
+    /// A pseudo-peripheral row: one with the largest number of levels that repeated searches find.
     fn at_edge(&mut self, graph: &Pattern, mut row: u32) -> u32 {
         let (mut last, mut depth) = self.last(graph, row);
         loop {
@@ -193,7 +192,7 @@ impl Levels {
 fn colours(graph: &Pattern, order: &[u32]) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let mut colour = vec![NONE; graph.rows()];
-    // The row whose neighbour has each colour, for the last row that asked.
+    // For each colour, the last row that has a neighbour of that colour.
     let mut taken: Vec<u32> = Vec::new();
     for &row in order {
         for &neighbour in graph.columns_of(row as usize) {

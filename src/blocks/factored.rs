@@ -9,30 +9,30 @@ use super::Colouring;
 use super::rows::{Rows, Unknowns};
 use crate::real::Real;
 
-/// The order in which a sweep takes the colours.
+/// The order of the colours in a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// The first colour first.
     #[default]
     Forward,
-    /// Forward and back; the last colour, which back would only repeat, once.
+    /// Forward and back; the last colour, which the backward part would only repeat, is solved once.
     Symmetric,
 }
 
 /// Sweeps over all colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweeps {
-    /// How many.
+    /// Number of sweeps.
     pub count: usize,
     /// The order of the colours.
     pub direction: Direction,
-    /// ω: how far an unknown goes towards what solves its row, 1 all the way.
+    /// ω: relaxation factor of an update, 1 for the full update.
     pub relaxation: f64,
 }
 
 impl Sweeps {
-    /// The order in which so many colours are solved. A symmetric sweep begins with the colour that the one before ended with: solved all
-    /// the way, it is not solved again.
+    /// The order in which `colours` colours are solved. A symmetric sweep starts with the colour that the previous one ended with; without
+    /// relaxation, that colour is not solved again.
     pub(crate) fn colours(self, colours: usize) -> impl Iterator<Item = usize> {
         let is_symmetric = self.direction == Direction::Symmetric;
         let back = if is_symmetric { colours.saturating_sub(1) } else { 0 };
@@ -45,36 +45,36 @@ impl Sweeps {
 }
 
 impl Default for Sweeps {
-    /// One, forward, not relaxed.
+    /// One forward sweep without relaxation.
     fn default() -> Self {
         Self { count: 1, direction: Direction::Forward, relaxation: 1.0 }
     }
 }
 
-/// A [`BlockMatrix`](super::BlockMatrix) whose blocks on the diagonal are factored.
+/// A [`BlockMatrix`](super::BlockMatrix) with factored diagonal blocks.
 #[derive(Clone, Debug)]
 pub struct Factored<S> {
     /// The order of the rows, and their colours.
     pub colouring: Arc<Colouring>,
     /// Rows and columns of a block.
     pub nb: usize,
-    /// L and U of each row, column by column; reciprocals on the diagonal of U.
+    /// L and U of each row, stored by columns; reciprocals on the diagonal of U.
     pub(crate) factors: Vec<f64>,
-    /// The row of the diagonal block that became each row.
+    /// The original row of each row of a diagonal block.
     pub(crate) pivots: Vec<u16>,
     pub(super) off_diagonal: Vec<S>,
 }
 
-/// Rows that a thread takes at once.
+/// Number of rows per task of a thread.
 const ROWS: usize = 256;
 
 impl<S: Real> Factored<S> {
-    /// The off-diagonal blocks, in the order of the colouring, each column by column.
+    /// The off-diagonal blocks, in the order of the colouring, each stored by columns.
     pub(crate) fn off_diagonal(&self) -> &[S] {
         &self.off_diagonal[..self.colouring.pattern().blocks() * self.nb * self.nb]
     }
 
-    /// Bytes that a sweep forward cannot do without: blocks, columns, factors and pivots once, b once, x read and written.
+    /// Minimum memory traffic of a forward sweep in bytes: blocks, columns, factors and pivots once, b once, x read and written.
     pub fn bytes(&self) -> usize {
         let (rows, blocks) = (self.colouring.rows(), self.colouring.pattern().blocks());
         let of_block = self.nb * self.nb * S::PRECISION.bytes() + size_of::<u32>();
@@ -82,20 +82,20 @@ impl<S: Real> Factored<S> {
         rows * (of_row + 3 * self.nb * size_of::<f64>()) + blocks * of_block
     }
 
-    /// Sweeps over A x = b from this x (Zubair et al. 2017, section III), with these vector instructions, on the threads of
-    /// the pool that this is called on. `b` and `x` have the order of the [`Colouring`]. Results do not depend on the number of
-    /// threads.
+    /// Sweep over A x = b, starting from this x (Zubair et al. 2017, section III), with the vector instructions of `arch`, on the threads
+    /// of the current pool. `b` and `x` have the order of the [`Colouring`]. Results do not depend on the number of threads.
     ///
     /// # Panics
-    /// Where the vectors do not have `nb` numbers for each row.
+    /// If a vector does not have `nb` numbers for each row.
     pub fn sweep(&self, arch: pulp::Arch, b: &[f64], x: &mut [f64], sweeps: Sweeps) {
         self.sweep_among(arch, b, x, sweeps, &mut |_, _| ());
     }
 
-    /// The same where `x` has unknowns of other ranks too: after each colour but the last `exchange` brings those of the colour.
+    /// [`Self::sweep`] where `x` also has unknowns of other ranks: `exchange` updates those of a colour after it, except after the last
+    /// colour.
     ///
     /// # Panics
-    /// Where `b` does not have `nb` numbers for each row, or `x` for each column.
+    /// If `b` does not have `nb` numbers for each row, or `x` for each column.
     pub fn sweep_among(
         &self,
         arch: pulp::Arch,
@@ -116,7 +116,7 @@ impl<S: Real> Factored<S> {
         }
     }
 
-    /// The rows of one colour.
+    /// Solve the rows of one colour.
     fn solve(
         &self,
         arch: pulp::Arch,

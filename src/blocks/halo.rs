@@ -1,31 +1,31 @@
-//! Unknowns of other ranks that rows here know.
+//! Unknowns of other ranks that are coupled to rows of this rank.
 
 use std::ops::Range;
 
 use crate::comm::Communicator;
 use crate::real::{bytes_of, bytes_of_mut};
 
-/// What travels between ranks when the rows of each colour are solved, so that sweeps are those of the whole matrix (Zubair et al. 2017,
+/// The exchange between ranks after the rows of each colour are solved, so that sweeps are those of the whole matrix (Zubair et al. 2017,
 /// section VI). Every rank lists the shifts of a colour in the same order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Halo(pub Vec<Vec<Shift>>);
 
-/// Unknowns that all ranks hand on in one direction.
+/// An exchange of unknowns of all ranks in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
-    /// The rank that gets them, and the rows here that they are of.
+    /// The receiving rank, and the rows of this rank to send.
     pub to: Option<usize>,
-    /// As above.
+    /// See `to`.
     pub rows: Vec<u32>,
-    /// The rank that they come from, and the columns beyond the rows here that they are.
+    /// The sending rank, and the columns beyond the rows of this rank to receive.
     pub from: Option<usize>,
-    /// As above.
+    /// See `from`.
     pub columns: Vec<u32>,
 }
 
 impl Halo {
-    /// Where the numbers of each shift of each colour lie in an array, `nb` for each unknown: those that go and those that come. All that
-    /// go of a colour are neighbours, and all that come.
+    /// Ranges of each shift of each colour in a buffer with `nb` numbers per unknown: those to send and those to receive. All sent ranges
+    /// of a colour are contiguous, and so are all received ones.
     pub(crate) fn ranges(&self, nb: usize) -> Vec<Vec<[Range<usize>; 2]>> {
         let mut end = 0;
         let mut next = |unknowns: &[u32]| {
@@ -41,20 +41,20 @@ impl Halo {
         self.0.iter().map(of_colour).collect()
     }
 
-    /// Numbers of such an array.
+    /// Length of the buffer of [`Self::ranges`].
     pub(crate) fn len(&self, nb: usize) -> usize {
         let shifts = self.0.iter().flatten();
         shifts.map(|shift| nb * (shift.rows.len() + shift.columns.len())).sum()
     }
 
-    /// Give every column beyond the rows of this rank the numbers that its own rank has for it: `nb` an unknown. Collective.
+    /// Fill the columns beyond the rows of this rank with the values of their owners, `nb` per unknown. Collective.
     pub fn fill(&self, comm: &dyn Communicator, nb: usize, values: &mut [f64]) {
         for shift in self.0.iter().flatten() {
             let rows = shift.rows.iter().flat_map(|&row| &values[nb * row as usize..][..nb]);
             let go: Vec<f64> = rows.copied().collect();
             let mut come = vec![0.0; nb * shift.columns.len()];
             let mut requests = Vec::new();
-            // SAFETY: both arrays stay until the messages were waited for.
+            // SAFETY: both arrays live until the messages are complete.
             unsafe {
                 if let Some(from) = shift.from {
                     let memory = bytes_of_mut(&mut come);

@@ -1,10 +1,10 @@
-//! LU factors of the blocks on the diagonal.
+//! LU factors of the diagonal blocks.
 
 use rayon::prelude::*;
 
-/// Factor every block in place: below the diagonal L, whose own diagonal is 1; above it U; on it 1/uⱼⱼ. `pivots` gets the row
-/// of the block that became each row. Partial pivoting (Golub and Van Loan 2013, algorithm 3.4.1). The error is the place of the first
-/// block that is singular to working precision, and the column without a pivot.
+/// Factor every block in place: below the diagonal L, with unit diagonal; above it U; on the diagonal 1/uⱼⱼ. `pivots` gets the original row
+/// of each row of the block. Partial pivoting (Golub and Van Loan 2013, algorithm 3.4.1). The error is the index of the first block that is
+/// singular to working precision, and the column without a pivot.
 pub(super) fn factor_all(
     nb: usize,
     blocks: &mut [f64],
@@ -20,7 +20,7 @@ pub(super) fn factor_all(
     singular.unwrap_or(Ok(()))
 }
 
-/// One block; `largest` is scratch memory.
+/// Factor one block; `largest` is scratch memory.
 #[allow(clippy::cast_possible_truncation, reason = "at most 2^16 rows")]
 fn factor(
     nb: usize,
@@ -37,7 +37,7 @@ fn factor(
         let pivot = (j..nb).max_by(|&i, &k| column[i].abs().total_cmp(&column[k].abs()));
         let pivot = pivot.unwrap_or(j);
         let inverse = 1.0 / column[pivot];
-        // What is left of a column that is a sum of others is its round-off.
+        // A column that is a linear combination of others leaves only round-off.
         let enough = column[pivot].abs() > nb as f64 * f64::EPSILON * largest[j];
         if !enough || !inverse.is_finite() || !column[pivot].is_finite() {
             return Err(j);

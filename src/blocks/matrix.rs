@@ -1,4 +1,4 @@
-//! A matrix of dense blocks, to be filled, and then factored.
+//! A matrix of dense blocks, to be filled and then factored.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 use crate::huge_pages;
 use crate::real::Real;
 
-/// Most rows of a block.
+/// Largest number of rows of a block.
 pub const MOST: usize = 1 << 16;
 
-/// A matrix of blocks of `nb` x `nb` numbers, each column by column. Off-diagonal blocks have the format `S`, those on the
-/// diagonal 64 bit (Zubair et al. 2017, section II).
+/// A matrix of blocks of `nb` x `nb` numbers, each stored by columns. Off-diagonal blocks have the format `S`, diagonal blocks 64 bits
+/// (Zubair et al. 2017, section II).
 #[derive(Clone, Debug)]
 pub struct BlockMatrix<S> {
     /// The order of the rows, and their colours.
@@ -20,15 +20,15 @@ pub struct BlockMatrix<S> {
     /// Rows and columns of a block.
     pub nb: usize,
     diagonal: Vec<f64>,
-    /// In the order of `colouring`; [`TAIL`] more numbers than there are, for whole registers.
+    /// In the order of `colouring`, padded by [`TAIL`] numbers for whole registers.
     off_diagonal: Vec<S>,
 }
 
 impl<S: Real> BlockMatrix<S> {
-    /// All blocks zero.
+    /// A matrix of zeros.
     ///
     /// # Errors
-    /// Where `nb` is 0 or above [`MOST`].
+    /// If `nb` is 0 or above [`MOST`].
     pub fn zeros(colouring: Arc<Colouring>, nb: usize) -> Result<Self> {
         if nb == 0 || nb > MOST {
             return Err(Error::refused(
@@ -42,22 +42,22 @@ impl<S: Real> BlockMatrix<S> {
         Ok(Self { colouring, nb, diagonal, off_diagonal })
     }
 
-    /// The block on the diagonal of the caller's `row`: entry (i, j) at i + j nb.
+    /// The diagonal block of the caller's `row`: entry (i, j) at i + j nb.
     pub fn diagonal_mut(&mut self, row: usize) -> &mut [f64] {
         let len = self.nb * self.nb;
         &mut self.diagonal[self.colouring.place(row) * len..][..len]
     }
 
-    /// The caller's off-diagonal block number `block`, as the pattern counts them.
+    /// The caller's off-diagonal block number `block`, in the numbering of the pattern.
     pub fn block_mut(&mut self, block: usize) -> &mut [S] {
         let len = self.nb * self.nb;
         &mut self.off_diagonal[self.colouring.block(block) * len..][..len]
     }
 
-    /// Every block on the diagonal becomes L U, with rows exchanged inside the block.
+    /// Factor every diagonal block into L U, with row pivoting within the block.
     ///
     /// # Errors
-    /// Where a diagonal block is singular, or has a number that is not finite: its row is named.
+    /// If a diagonal block is singular or has a non-finite number; the message gives its row.
     pub fn factored(self) -> Result<Factored<S>> {
         let Self { colouring, nb, mut diagonal, off_diagonal } = self;
         let mut pivots = vec![0; colouring.rows() * nb];

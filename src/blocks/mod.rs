@@ -1,21 +1,20 @@
-//! Systems of dense blocks at the places of a graph, A x = b, by multicolour point-implicit sweeps (Zubair, Nielsen, Luitjens and
-//! Hammond 2017).
+//! Sparse systems of dense blocks, A x = b, solved by multicolour point-implicit sweeps (Zubair, Nielsen, Luitjens and Hammond 2017).
 //!
-//! A = D + O: every row has an `nb` x `nb` block on the diagonal, in 64 bit, and others beside it, in 32 or 64. Rows are
-//! coloured so that no two of one colour know each other; then all rows of a colour are solved at once,
+//! A = D + O: every row has an `nb` x `nb` diagonal block in 64 bits, and off-diagonal blocks in 32 or 64 bits. Rows are coloured so that
+//! no two rows of a colour are coupled; then all rows of a colour are solved at once,
 //!
 //! ```text
 //! xᵢ ← (1 − ω) xᵢ + ω Dᵢ⁻¹ (bᵢ − Σⱼ Oᵢⱼ xⱼ),
 //! ```
 //!
-//! colour after colour, each with the newest values of the others; over ranks they travel as a [`Halo`] after each colour. A [`Pattern`] says which blocks there are, its
-//! [`Colouring`] in which order rows are solved, a [`BlockMatrix`] holds numbers, a [`Factored`] one is ready for sweeps, on a
-//! device as [`BlockSweeps`](crate::backend::device::BlockSweeps).
+//! one colour after another, each with the newest values of the others; across ranks these values are exchanged as a [`Halo`] after each
+//! colour. A [`Pattern`] defines the non-zero blocks, its [`Colouring`] the order of the rows, a [`BlockMatrix`] holds the numbers, and a
+//! [`Factored`] matrix is ready for sweeps, on a device as [`BlockSweeps`](crate::backend::device::BlockSweeps).
 //!
 //! ```
 //! use kolmo::blocks::{BlockMatrix, Colouring, Pattern, Sweeps};
 //!
-//! // Two rows that know each other: 2 in their diagonal blocks of one number, 1 beside them.
+//! // Two coupled rows: 2 in their diagonal blocks of one number, 1 in their off-diagonal blocks.
 //! let pattern = Pattern::new(vec![0, 1, 2], vec![1, 0])?;
 //! let mut matrix = BlockMatrix::<f32>::zeros(Colouring::new(&pattern).into(), 1)?;
 //! for row in 0..2 {

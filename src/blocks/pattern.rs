@@ -1,30 +1,30 @@
-//! Which blocks of a matrix are not zero.
+//! Sparsity pattern of a block matrix.
 
 use crate::error::{Error, Result};
 
-/// The off-diagonal blocks of a matrix in compressed rows (Saad 2003, section 3.4): those of row i are `columns[starts[i]]` to
+/// The off-diagonal blocks of a matrix in compressed sparse row format (Saad 2003, section 3.4): those of row i are `columns[starts[i]]` to
 /// `columns[starts[i + 1]]`, exclusive. Diagonal blocks are not listed: every row has one. Columns beyond the rows are rows of other ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     starts: Vec<usize>,
     columns: Vec<u32>,
-    /// Rows here and on other ranks that there may be blocks for.
+    /// Number of columns: rows on this rank, and rows of other ranks that blocks may refer to.
     width: usize,
 }
 
 impl Pattern {
-    /// `starts` has one entry more than there are rows.
+    /// A pattern from the `starts` of the rows, with one more entry than rows.
     ///
     /// # Errors
-    /// Where the arrays do not describe such rows: what was found, and in which row.
+    /// If the arrays do not describe such rows: what was found, and in which row.
     pub fn new(starts: Vec<usize>, columns: Vec<u32>) -> Result<Self> {
         Self::with_columns(starts.len().saturating_sub(1), starts, columns)
     }
 
-    /// The same of so many columns.
+    /// A pattern with `width` columns.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Self::new`].
     pub fn with_columns(width: usize, starts: Vec<usize>, columns: Vec<u32>) -> Result<Self> {
         let advice = "give every row a range of blocks, and every off-diagonal block once";
         match fault(width, &starts, &columns) {
@@ -33,22 +33,22 @@ impl Pattern {
         }
     }
 
-    /// Columns: rows here, and those of other ranks.
+    /// Number of columns: rows on this rank, and those of other ranks.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows of blocks.
+    /// Number of block rows.
     pub fn rows(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Off-diagonal blocks.
+    /// Number of off-diagonal blocks.
     pub fn blocks(&self) -> usize {
         self.columns.len()
     }
 
-    /// The off-diagonal blocks of `row`, by their numbers.
+    /// The numbers of the off-diagonal blocks of `row`.
     pub fn row(&self, row: usize) -> std::ops::Range<usize> {
         self.starts[row]..self.starts[row + 1]
     }
@@ -58,8 +58,8 @@ impl Pattern {
         &self.columns[self.row(row)]
     }
 
-    /// Rows that do not know each other in either direction may be solved at once: the pattern and its transpose together, without
-    /// columns of other ranks.
+    /// The pattern combined with its transpose, without columns of other ranks: rows that are not coupled in either direction can be solved
+    /// at once.
     #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
     pub(super) fn symmetric(&self) -> Self {
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); self.rows()];
@@ -81,8 +81,8 @@ impl Pattern {
         Self { starts, columns, width: rows.len() }
     }
 
-    /// The same with row `order[at]` at place `at`, where `places` has the place of each row, and which block each was; columns of a row
-    /// in rising order where it is `rising`.
+    /// The pattern with row `order[at]` at index `at`, where `places` has the new index of each row, and the original number of each block;
+    /// the columns of a row are in ascending order if `rising`.
     pub(super) fn reordered(
         &self,
         order: &[u32],
@@ -106,7 +106,7 @@ impl Pattern {
     }
 }
 
-/// Why these arrays are no rows of blocks.
+/// The error that these arrays are not rows of blocks.
 fn fault(width: usize, starts: &[usize], columns: &[u32]) -> Option<String> {
     let (rows, blocks) = (starts.len().saturating_sub(1), columns.len());
     let ends = [starts.first(), starts.last()];

@@ -1,4 +1,4 @@
-//! Rows of one colour: products with the blocks beside the diagonal, then two triangles.
+//! Solution of rows of one colour: products with the off-diagonal blocks, then two triangular solves.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -8,23 +8,23 @@ use pulp::{Simd, WithSimd};
 use super::Factored;
 use crate::real::Real;
 
-/// Registers of sums, at most.
+/// Maximum number of registers for sums.
 const REGISTERS: usize = 8;
-/// Numbers of the largest register.
+/// Numbers per register, at most.
 const LANES: usize = 8;
-/// Rows of a block that are summed at once, at most; larger blocks are gone over several times.
+/// Maximum number of rows of a block that are summed at once; larger blocks are traversed several times.
 const TILE: usize = REGISTERS * LANES;
-/// Numbers behind the last block that whole registers may read; nothing is made of them.
+/// Padding after the last block that whole registers may read; the values are not used.
 pub(super) const TAIL: usize = TILE;
-/// Bytes between what is summed and what is fetched.
+/// Prefetch distance in bytes.
 const AHEAD: usize = 4096;
 const CACHE_LINE: usize = 64;
 
-/// Unknowns that several threads read and write, no one what another writes.
+/// Unknowns that several threads access; no thread accesses an unknown that another writes.
 #[derive(Clone, Copy)]
 pub(super) struct Unknowns<'a>(*mut f64, PhantomData<&'a mut [f64]>);
 
-// SAFETY: numbers may be read and written from any thread; that no two meet is for `Rows` to keep.
+// SAFETY: numbers may be read and written from any thread; `Rows` ensures that accesses do not conflict.
 unsafe impl Send for Unknowns<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Unknowns<'_> {}
@@ -35,7 +35,7 @@ impl<'a> Unknowns<'a> {
     }
 }
 
-/// To solve `rows` of one colour: they know unknowns of other colours alone, and each writes its own.
+/// Task to solve `rows` of one colour: they read only unknowns of other colours, and each writes its own.
 pub(super) struct Rows<'a, S> {
     pub(super) matrix: &'a Factored<S>,
     pub(super) b: &'a [f64],
@@ -65,7 +65,7 @@ impl<S: Real> WithSimd for Rows<'_, S> {
     }
 }
 
-/// The same of blocks of `NB` rows, 0 for any number, `V` registers of rows at once.
+/// [`Rows`] for blocks of `NB` rows (0: any number), with `V` registers of rows at once.
 struct OfSize<'a, S, const NB: usize, const V: usize>(Rows<'a, S>);
 
 impl<S: Real, const NB: usize, const V: usize> WithSimd for OfSize<'_, S, NB, V> {
@@ -89,7 +89,7 @@ impl<S: Real, const NB: usize, const V: usize> WithSimd for OfSize<'_, S, NB, V>
             }
             triangles::<A, NB>(&matrix.factors[row * nb * nb..][..nb * nb], &mut y[..nb]);
             for (i, y) in y[..nb].iter().enumerate() {
-                // SAFETY: unknowns of a row that nobody else reads or writes meanwhile.
+                // SAFETY: no other thread reads or writes the unknowns of this row meanwhile.
                 let x = unsafe { &mut *x.0.add(row * nb + i) };
                 *x = (1.0 - relaxation) * *x + relaxation * y;
             }
@@ -97,7 +97,7 @@ impl<S: Real, const NB: usize, const V: usize> WithSimd for OfSize<'_, S, NB, V>
     }
 }
 
-/// Σⱼ Oᵢⱼ xⱼ of row i, column by column of each block. Of more than [`TILE`] sums, some after others.
+/// Σⱼ Oᵢⱼ xⱼ of row i, block by block, column by column. More than [`TILE`] sums are computed in several passes.
 #[inline(always)]
 fn product<A: Simd, S: Real, const NB: usize, const V: usize>(
     simd: A,
@@ -116,18 +116,18 @@ fn product<A: Simd, S: Real, const NB: usize, const V: usize>(
         if first >= nb {
             break;
         }
-        // Columns in turn to two sums: a sum is not waited for.
+        // Columns alternate between two sums to shorten the dependency chain.
         let mut sum = [[simd.splat_f64s(0.0); REGISTERS]; 2];
         for (block, &column) in columns.iter().enumerate() {
             for j in 0..nb {
-                // SAFETY: columns are rows of the pattern, `x` has nb numbers for each, and no row of the colour that is
-                // written meanwhile is a column of another.
+                // SAFETY: columns are rows of the pattern, `x` has nb numbers for each, and no row of the colour that is written meanwhile
+                // is a column of another.
                 let x = simd.splat_f64s(unsafe { *x.0.add(column as usize * nb + j) });
                 let column = blocks.as_ptr().wrapping_add((block * nb + j) * nb + first);
                 fetch(column, registers * A::F64_LANES);
                 for v in 0..registers {
                     let at = (block * nb + j) * nb + first + v * A::F64_LANES;
-                    // SAFETY: what is before the end of the last column, or at most TAIL behind it.
+                    // SAFETY: within the last column, or at most TAIL after its end.
                     let own = unsafe { S::widened(simd, blocks.as_ptr().add(at)) };
                     let sum = &mut sum[if NB == 0 { 0 } else { j % 2 }][v];
                     *sum = simd.mul_add_e_f64s(own, x, *sum);
@@ -141,14 +141,14 @@ fn product<A: Simd, S: Real, const NB: usize, const V: usize>(
     }
 }
 
-/// Begin to load what stands [`AHEAD`] of these numbers: the processor itself stops at the end of a page of 4 KiB.
+/// Prefetch the data [`AHEAD`] of these numbers: the hardware prefetcher stops at the end of a page of 4 KiB.
 #[inline(always)]
 fn fetch<S>(from: *const S, count: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..(count * size_of::<S>()).div_ceil(CACHE_LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let ahead = from.cast::<i8>().wrapping_add(AHEAD + line * CACHE_LINE);
-        // SAFETY: a hint for an address that need not be one of memory.
+        // SAFETY: a prefetch is a hint; the address need not be valid.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -173,7 +173,7 @@ fn triangles<A: Simd, const NB: usize>(factors: &[f64], y: &mut [f64]) {
     }
 }
 
-/// c − a b, rounded once where there is an instruction for it.
+/// c − a b, with a single rounding if there is an instruction for it.
 #[inline(always)]
 fn minus_product<A: Simd>(c: f64, a: f64, b: f64) -> f64 {
     if A::IS_SCALAR { c - a * b } else { (-a).mul_add(b, c) }

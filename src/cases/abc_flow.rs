@@ -19,22 +19,22 @@ use crate::typed::whole;
 /// p = p₀ − (u·u − A² − B² − C²) / 2
 /// ```
 ///
-/// It is a Beltrami flow, ∇×u = k u: u·∇u = ∇(u·u)/2, so that p balances it, and viscosity alone changes it. The incompressible
-/// flow is u exp(−k²t/Re), for ever as long as nothing disturbs it. In a cube of another length coordinates are stretched and
-/// k = 2π n / length. Along an axis with one point there is no wave: its amplitude, A of z, B of x, C of y, is zero.
+/// It is a Beltrami flow, ∇×u = k u: u·∇u = ∇(u·u)/2 is balanced by p, so only viscosity changes the flow. The incompressible flow is u
+/// exp(−k²t/Re), for all times without disturbances. In a cube of another length coordinates are scaled and k = 2π n / length. Along an
+/// axis with one point there is no wave: its amplitude, A for z, B for x, C for y, is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AbcFlow {
-    /// A, of the wave along z.
+    /// A, amplitude of the wave along z.
     pub a: f64,
-    /// B, of the wave along x.
+    /// B, amplitude of the wave along x.
     pub b: f64,
-    /// C, of the wave along y.
+    /// C, amplitude of the wave along y.
     pub c: f64,
-    /// n, periods in the box.
+    /// n, number of periods in the box.
     #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
     pub wavenumber: u32,
-    /// What is uniform at t = 0.
+    /// The quantity that is uniform at t = 0.
     pub start: Start,
 }
 
@@ -44,19 +44,19 @@ impl Default for AbcFlow {
     }
 }
 
-/// Largest Mach number of √(A² + B² + C²), the root mean square of the velocity, at which the incompressible decay is the
-/// reference: it holds to O(Ma²).
+/// Largest Mach number of √(A² + B² + C²), the root mean square of the velocity, at which the incompressible decay is used as reference: it
+/// holds to O(Ma²).
 const INCOMPRESSIBLE: f64 = 0.2;
 
-/// The reference has so many rows, this far apart in units of Re/(2k²), in which the energy falls by e: a cubic between four of
-/// them is off by 9/16 s⁴/4! = 4e-9.
+/// Number of rows of the reference, and their interval in units of Re/(2k²), in which the energy decays by e: a cubic between four of them
+/// has an error of 9/16 s⁴/4! = 4e-9.
 const ROWS: (u32, f64) = (401, 0.02);
 
 impl AbcFlow {
     pub(super) const ABOUT: About = About {
         name: "abc-flow",
         title: "Arnold-Beltrami-Childress flow",
-        summary: "a Beltrami flow that viscosity damps; exact in the incompressible limit",
+        summary: "a Beltrami flow with viscous damping; exact in the incompressible limit",
         input: include_str!("../../configs/abc-flow.toml"),
         mach: |_| 0.1,
         reynolds: 10.0,
@@ -69,7 +69,7 @@ impl AbcFlow {
         f64::from(self.wavenumber) * domain.wavenumber(0)
     }
 
-    /// (B, C, A): the amplitudes of the waves along x, y, z, zero where the grid has one point.
+    /// (B, C, A): the amplitudes of the waves along x, y, z, zero along an axis with one point.
     fn amplitudes(&self, active: [bool; 3]) -> [f64; 3] {
         let all = [self.b, self.c, self.a];
         [0, 1, 2].map(|j| if active[j] { all[j] } else { 0.0 })
@@ -117,7 +117,7 @@ impl FlowCase for AbcFlow {
         let phase = [0, 1, 2].map(|j| self.k(domain) * (x[j] - domain.origin[j]));
         let ([sx, sy, sz], [cx, cy, cz]) = (phase.map(f64::sin), phase.map(f64::cos));
         let velocity = [a * sz + c * cy, b * sx + a * cz, c * sy + b * cx];
-        // −(u·u − A² − B² − C²)/2 multiplied out, where the squares cancel.
+        // −(u·u − A² − B² − C²)/2 expanded, where the squares cancel.
         let fluctuation = -(a * c * sz * cy + a * b * sx * cz + b * c * sy * cx);
         self.start.point(gas, velocity, fluctuation)
     }

@@ -1,4 +1,4 @@
-//! Small pulse of sound between a wall and an outflow.
+//! Small sound pulse between a wall and an outflow.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::gas::Gas;
 use crate::grid::Axis;
 use crate::typed::positive;
 
-/// A pulse of pressure in a gas at rest, at the distance x₀ from an adiabatic wall at the low end of x. With the speed of sound
-/// c = 1/Ma and g(x) = exp(−(x/w)²), P(x) = g(x − x₀) + g(x + x₀) the pulse and its image,
+/// A pressure pulse in a gas at rest, at the distance x₀ from an adiabatic wall at the low end of x. With the speed of sound c = 1/Ma and
+/// g(x) = exp(−(x/w)²), P(x) = g(x − x₀) + g(x + x₀) the pulse and its image,
 ///
 /// ```text
 /// p' = A p₀/2 [P(x − ct) + P(x + ct)],  u' = A p₀/(2 ρ₀c) [P(x − ct) − P(x + ct)],  ρ' = p'/c²
 /// ```
 ///
-/// (d'Alembert 1747): half of it leaves through the outflow at the high end, the other half is reflected by the wall and follows. It
+/// (d'Alembert 1747): half of it leaves through the outflow at the high end; the other half is reflected by the wall and leaves later. It
 /// is exact up to O(A²) and O(1/Re).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

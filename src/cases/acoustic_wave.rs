@@ -1,4 +1,4 @@
-//! Small plane wave of sound or entropy in a gas at rest, with viscosity and heat conduction.
+//! Small plane sound or entropy wave in a gas at rest, with viscosity and heat conduction.
 
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,16 @@ use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MOST_PERIODS};
 use crate::gas::Gas;
 use crate::typed::whole;
 
-/// Which of the three modes that go along x.
+/// The three modes along x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Sound towards +x.
+    /// Sound wave in the +x direction.
     #[default]
     AcousticRight,
-    /// Sound towards −x.
+    /// Sound wave in the −x direction.
     AcousticLeft,
-    /// Heat, which does not move.
+    /// Entropy wave, which does not propagate.
     Entropy,
 }
 
@@ -31,18 +31,17 @@ pub enum Mode {
 /// s T' = − (γ − 1) ik u' − χ T'
 /// ```
 ///
-/// which has a solution where s³ + (ν + χ) s² + (νχ + k²/Ma²) s + χ k²/(γ Ma²) = 0. The amplitude A is that of the
-/// density: (ρ', u', p') = A Re[(1, is/k, −s(s + ν)/k²) exp(ikx + st)], x from the edge of the box. It is exact up to
-/// O(A²).
+/// which has a solution if s³ + (ν + χ) s² + (νχ + k²/Ma²) s + χ k²/(γ Ma²) = 0. The amplitude A is that of the density: (ρ', u', p') = A
+/// Re[(1, is/k, −s(s + ν)/k²) exp(ikx + st)], with x from the edge of the box. The wave is exact up to O(A²).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AcousticWave {
     /// A.
     pub amplitude: f64,
-    /// n, periods in the box.
+    /// n, number of periods in the box.
     #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
     pub wavenumber: u32,
-    /// Which mode.
+    /// The mode.
     pub mode: Mode,
 }
 
@@ -66,7 +65,7 @@ impl AcousticWave {
 
     /// s of this mode at the wavenumber `k` > 0: growth Re s ≤ 0 and frequency Im s.
     ///
-    /// Where viscosity is so strong that sound does not oscillate, its two modes are the two other real roots.
+    /// If viscosity is so strong that sound does not oscillate, its two modes are the other two real roots.
     pub fn eigenvalue(&self, gas: &Gas, k: f64) -> Complex<f64> {
         let (nu, chi) = (damping(gas, k), gas.gamma * k * k / (gas.prandtl * gas.reynolds));
         let sound2 = (k / gas.mach).powi(2);
@@ -75,7 +74,7 @@ impl AcousticWave {
         if self.mode == Mode::Entropy {
             return Complex::new(entropy, 0.0);
         }
-        // What is left after division by (s − entropy): s² + p s + q.
+        // Quadratic factor after division by (s − entropy): s² + p s + q.
         let p = b + entropy;
         let q = c + entropy * p;
         let root = Complex::new(0.25 * p * p - q, 0.0).sqrt();
@@ -135,12 +134,12 @@ fn damping(gas: &Gas, k: f64) -> f64 {
     4.0 / 3.0 * k * k / gas.reynolds
 }
 
-/// The root of s³ + b s² + c s + d in [`low`, 0], where it changes sign: Newton's method, kept in the bracket.
+/// The root of s³ + b s² + c s + d in [`low`, 0], where it changes sign, by Newton's method with bisection.
 fn real_root(b: f64, c: f64, d: f64, low: f64) -> f64 {
     let value = |s: f64| ((s + b) * s + c) * s + d;
     let (mut low, mut high) = (low, 0.0);
     let mut s = -d / c;
-    // Newton takes four or five steps; halving the bracket in their place would take all of these.
+    // Newton's method needs four or five iterations; bisection alone would need all of these.
     for _ in 0..100 {
         let f = value(s);
         if f < 0.0 {

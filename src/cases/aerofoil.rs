@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::{Axis, Mapping, Plane};
 
-/// An aerofoil of chord 1 in a stream with V₀ at an angle α to its chord, (u, v) = (cos α, sin α), on an O-grid about it. The
-/// flow starts as the stream, brought to rest at the wall: times 1 − exp(−(d/δ)²) at the distance d from it, with uniform
-/// density and pressure. The wall is the first line of the grid, whatever its map.
+/// An aerofoil of chord 1 in a stream with V₀ at an angle α to its chord, (u, v) = (cos α, sin α), on an O-grid around it. The initial
+/// velocity is the stream times 1 − exp(−(d/δ)²) at the distance d from the wall, so that it vanishes at the wall, with uniform density and
+/// pressure. The wall is the first line of the grid for any map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Aerofoil {
@@ -19,14 +19,14 @@ pub struct Aerofoil {
     pub angle: f64,
 }
 
-/// The section, and the radius of its trailing edge.
+/// The section, and its trailing-edge radius.
 const DIGITS: &str = "0012";
 const TRAILING_EDGE: f64 = 0.003;
 /// δ.
 const LAYER: f64 = 0.05;
 /// Distance between the first two lines about mid-chord.
 const FIRST: f64 = 0.004;
-/// Radius of the far field, and width and strength of the sponge before it.
+/// Radius of the far field, and width and strength of the sponge in front of it.
 const FAR: f64 = 30.0;
 const SPONGE: Sponge = Sponge { width: 15.0, strength: 0.2 };
 
@@ -64,7 +64,7 @@ impl Definition for Aerofoil {
     }
 
     fn grid_dependence(&self) -> Option<&'static str> {
-        Some("it ends at the line through the points of the section")
+        Some("the wall is the polygon through the points of the section")
     }
 
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
@@ -99,7 +99,7 @@ impl GridCase for Aerofoil {
     }
 }
 
-/// How far a point is from the polygon through the first `around` points of a plane.
+/// The distance from a point to the polygon through the first `around` points of a plane.
 fn distance(plane: &Plane, around: usize, [x, y]: [f64; 2]) -> f64 {
     let corner = |i: usize| plane.coordinates.each_ref().map(|it| it[i % around]);
     let to_side = |i: usize| {
@@ -116,7 +116,7 @@ fn distance(plane: &Plane, around: usize, [x, y]: [f64; 2]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Catches a distance to corners instead of sides, and to lines instead of sides.
+    /// Detects a distance to corners instead of sides, or to infinite lines instead of sides.
     #[test]
     fn distances_are_those_to_the_nearest_side() {
         let square = [[0.0, 2.0, 2.0, 0.0, 9.0], [0.0, 0.0, 2.0, 2.0, 9.0]].map(Vec::from);

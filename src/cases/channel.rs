@@ -1,4 +1,4 @@
-//! Turbulence between two plates.
+//! Turbulent flow between two plates.
 
 use std::f64::consts::{PI, TAU};
 
@@ -15,18 +15,18 @@ use crate::grid::{Axis, Grid};
 use crate::splitmix::{mixed, number, unit};
 use crate::typed::{not_negative, whole};
 
-/// Gas between plates of T = 1 at y = ±1, driven along x by the pressure gradient that keeps ⟨ρu⟩ = 1. Units are half the distance of
+/// Gas between plates with T = 1 at y = ±1, driven along x by a pressure gradient that keeps ⟨ρu⟩ = 1. Units are half the distance between
 /// the plates, the bulk velocity ⟨ρu⟩/⟨ρ⟩, the mean density and the temperature of the plates.
 ///
-/// The start has ρ = T = 1, the mean velocity of turbulence, and long waves u' = curl ψ that make it turbulent within some units of
-/// time: their streaks are unstable.
+/// The initial state has ρ = T = 1, a mean turbulent velocity profile, and long waves u' = curl ψ, which cause transition to turbulence
+/// within some time units: their streaks are unstable.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Channel {
     /// ⟨u'·u'⟩^½.
     #[serde(deserialize_with = "not_negative")]
     pub amplitude: f64,
-    /// Another seed gives other waves.
+    /// Seed of the random waves.
     #[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")]
     pub seed: u64,
 }
@@ -37,7 +37,7 @@ impl Default for Channel {
     }
 }
 
-/// Largest periods of the waves along x and z.
+/// Largest numbers of periods of the waves along x and z.
 const PERIODS: [i32; 2] = [3, 4];
 
 impl Channel {
@@ -65,7 +65,7 @@ impl Definition for Channel {
     }
 
     fn grid_dependence(&self) -> Option<&'static str> {
-        Some("its mean flow is scaled by the sum over a grid")
+        Some("its mean flow is normalised by a sum over the grid")
     }
 }
 
@@ -93,8 +93,8 @@ impl GridCase for Channel {
     }
 }
 
-/// The mean velocity: the law of the wall of Reichardt (1951), with the friction of Dean (1978), C_f = 0.073 (2 Re)^(−1/4), and the bulk
-/// velocity 1 on the grid.
+/// The mean velocity: Reichardt's (1951) law of the wall with Dean's (1978) friction, C_f = 0.073 (2 Re)^(−1/4), and bulk velocity 1 on the
+/// grid.
 struct Mean {
     friction_reynolds: f64,
     bulk: f64,
@@ -124,7 +124,7 @@ impl Mean {
 
 /// u' = Re curl(ĉ g(η) exp(i(kx x + kz z))) with gₐ = (1 − η²)² cos(qₐ η + θₐ) for each component a: u' vanishes on the walls.
 struct Wave {
-    /// Along x and z.
+    /// Wavenumbers along x and z.
     k: [f64; 2],
     /// ĉ.
     size: [Complex<f64>; 3],
@@ -135,18 +135,18 @@ struct Wave {
 }
 
 impl Wave {
-    /// All with up to [`PERIODS`] but for those that are uniform along z.
+    /// All waves with up to [`PERIODS`] periods, except those uniform along z.
     fn all(seed: u64, domain: &Domain) -> Vec<Self> {
         let base = [0, 2].map(|axis| domain.wavenumber(axis));
         let (along, across) = (0..=PERIODS[0], -PERIODS[1]..=PERIODS[1]);
         let both = along.flat_map(|m| across.clone().map(move |n| [m, n]));
-        // Those of m = 0 with n < 0 are those with n > 0.
+        // For m = 0, waves with n < 0 equal those with n > 0.
         let is_one = |[m, n]: &[i32; 2]| *n != 0 && (*m > 0 || *n > 0);
         let wave = |(at, [m, n]): (u64, [i32; 2])| {
             let begin = number(mixed(seed), at);
             let random = |n: u64| unit(number(begin, n + 1));
             let k = [f64::from(m) * base[0], f64::from(n) * base[1]];
-            // Each has about the same energy.
+            // Each wave has about the same energy.
             let size = 1.0 / k[0].hypot(k[1]);
             Self {
                 k,
@@ -181,7 +181,7 @@ impl Wave {
         self.amplitude(eta).map(|part| (part * turn).re)
     }
 
-    /// ⟨u'·u'⟩ by the trapezoidal rule, which the ends, where u' = 0, have no part in.
+    /// ⟨u'·u'⟩ by the trapezoidal rule; the ends do not contribute because u' = 0 there.
     fn mean_square(&self) -> f64 {
         const INTERVALS: i32 = 256;
         let square = |at: i32| -> f64 {

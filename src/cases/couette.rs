@@ -1,4 +1,4 @@
-//! Gas between two plates of which one moves (Couette), with the heat of viscosity.
+//! Gas between two plates, one of which moves (Couette), with viscous heating.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::gas::{Gas, Viscosity};
 use crate::grid::Axis;
 use crate::typed::positive;
 
-/// Plates at y = 0, at rest with T = 1, and at y = h, which moves with V₀ and has T = T₁. Where the viscosity is constant, with
-/// η = y/h,
+/// A plate at y = 0, at rest with T = 1, and a plate at y = h, which moves with V₀ and has T = T₁. If the viscosity is constant, with η =
+/// y/h,
 ///
 /// ```text
 /// u = η,  T = 1 + (T₁ − 1) η + ½ (γ − 1) Ma² Pr η (1 − η),  p = 1 / (γ Ma²),  v = w = 0
 /// ```
 ///
-/// is an exact steady solution: the shear stress is uniform, and conduction takes away its heat.
+/// is an exact steady solution: the shear stress is uniform, and conduction removes the viscous heat.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CouetteFlow {
@@ -34,7 +34,7 @@ impl CouetteFlow {
     pub(super) const ABOUT: About = About {
         name: "couette-flow",
         title: "Couette flow",
-        summary: "gas between a plate at rest and one that moves, with the heat of viscosity; exact (1-D)",
+        summary: "gas between a resting and a moving plate, with viscous heating; exact (1-D)",
         input: include_str!("../../configs/couette-flow.toml"),
         mach: |_| 0.8,
         reynolds: 100.0,

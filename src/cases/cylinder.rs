@@ -7,14 +7,14 @@ use crate::boundary::{Beyond, Boundaries, Face, Known, Open, Sponge, Stream, Wal
 use crate::gas::Gas;
 use crate::grid::{Axis, Mapping};
 
-/// A cylinder of diameter 1 in a stream with V₀ along x, on an O-grid about it. The flow starts as that of an ideal fluid,
+/// A cylinder of diameter 1 in a stream with V₀ along x, on an O-grid around it. The initial state is potential flow,
 ///
 /// ```text
 /// u_r = (1 − a²/r²) cos θ,  u_θ = − (1 + a²/r²) sin θ,  p = p∞ + ½ (1 − u·u),  a = 1/2
 /// ```
 ///
-/// brought to rest at the wall over some tenths of a diameter, with isentropic density. A gust behind the cylinder,
-/// v = A exp(−(x − 3/2)² − y²), ends its symmetry where that does not last.
+/// with the velocity reduced to zero at the wall over some tenths of a diameter, and isentropic density. A gust behind the cylinder, v = A
+/// exp(−(x − 3/2)² − y²), breaks the symmetry where the symmetric flow is unstable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cylinder {
@@ -24,9 +24,9 @@ pub struct Cylinder {
 
 /// a.
 const RADIUS: f64 = 0.5;
-/// Over which distance from the wall the flow at the start comes to rest.
+/// Distance from the wall over which the initial velocity drops to zero.
 const LAYER: f64 = 0.2;
-/// Radius of the far field, and width and strength of the sponge before it.
+/// Radius of the far field, and width and strength of the sponge in front of it.
 const FAR: f64 = 40.0;
 const SPONGE: Sponge = Sponge { width: 20.0, strength: 0.2 };
 
@@ -56,7 +56,7 @@ impl Definition for Cylinder {
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        // Beside the cylinder u·u = 4.
+        // On the sides of the cylinder u·u = 4.
         let most = (1.5 * gas.gamma).powf(-0.5);
         if gas.mach < most {
             return Vec::new();
@@ -74,7 +74,7 @@ impl FlowCase for Cylinder {
     fn at(&self, gas: &Gas, _: &Domain, _: [bool; 3], [x, y, _]: [f64; 3], _: f64) -> FlowPoint {
         let r2 = (x * x + y * y).max(RADIUS * RADIUS);
         let (ratio, cos, sin) = (RADIUS * RADIUS / r2, x * x / r2, x * y / r2);
-        // u_r and u_θ along x and y.
+        // Components of u_r and u_θ along x and y.
         let u = 1.0 - ratio * (2.0 * cos - 1.0);
         let v = -2.0 * ratio * sin;
         let pressure = gas.reference_pressure() + 0.5 * (1.0 - u * u - v * v);

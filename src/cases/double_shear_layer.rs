@@ -8,7 +8,7 @@ use super::{About, Definition, Domain, FlowCase, FlowPoint};
 use crate::gas::Gas;
 use crate::typed::positive;
 
-/// The layers of the literature.
+/// Published layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -26,20 +26,20 @@ pub enum Layer {
 /// v = δ sin 2πx,  w = 0,  ρ = 1,  p = 1 / (γ Ma²)
 /// ```
 ///
-/// u as it stands has a kink where the layers meet, of slope 8 s exp(−s/2); here it is the sum over all periodic images,
+/// This u has a kink where the layers meet, of slope 8 s exp(−s/2). Here u is the sum over all periodic images,
 ///
 /// ```text
 /// u = −1 + Σₘ [tanh s(y − ¼ − m) − tanh s(y − ¾ − m)]
 /// ```
 ///
-/// which is smooth and leaves the published one by at most 2 exp(−s/2) (6e-7 of the thick layer). In another box x and y count in
-/// its lengths. A pressure that is uniform is not that of the incompressible flow, whose p' is O(δ): the difference is sound.
+/// which is smooth and differs from the published one by at most 2 exp(−s/2) (6e-7 for the thick layer). In another box x and y are in
+/// units of its lengths. A uniform pressure is not that of the incompressible flow, whose p' is O(δ): the difference radiates as sound.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DoubleShearLayer {
-    /// One of the literature.
+    /// The published layer.
     pub layer: Layer,
-    /// s, in place of that of `layer`.
+    /// s, overriding that of `layer`.
     #[serde(deserialize_with = "positive")]
     pub sharpness: Option<f64>,
     /// δ.
@@ -52,9 +52,9 @@ impl Default for DoubleShearLayer {
     }
 }
 
-/// Smallest s: below, the layers overlap, and more images would count.
+/// Smallest s: below it, the layers overlap, and more images would matter.
 const BLUNTEST: f64 = 10.0;
-/// The images that count, −2 to 2: the next are below 2 exp(−4.5 s) = 6e-20.
+/// The images included, −2 to 2: the next are below 2 exp(−4.5 s) = 6e-20.
 const IMAGES: i32 = 2;
 
 impl DoubleShearLayer {

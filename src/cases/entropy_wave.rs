@@ -1,4 +1,4 @@
-//! Density wave carried by a uniform stream at uniform pressure: an exact solution of the Euler equations.
+//! Density wave in a uniform stream at uniform pressure: an exact solution of the Euler equations.
 
 use std::f64::consts::TAU;
 
@@ -15,7 +15,7 @@ use crate::gas::Gas;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EntropyWave {
-    /// A, of the density.
+    /// Density amplitude A.
     pub amplitude: f64,
     /// U.
     pub velocity: [f64; 3],

@@ -17,9 +17,9 @@ use crate::typed::positive;
 /// T = 1 − (γ − 1) Ma² β² / (8π²) exp(1 − r²),  ρ = T^{1/(γ − 1)},  p = ρ T / (γ Ma²)
 /// ```
 ///
-/// which balances dp/dr = ρ f² r at any Mach number; γ Ma² = 1 gives the usual T = p/ρ. L is the radius of the vortex:
-/// it stays 1 in a box of any length. The vortex falls as exp(−r²/2), so a small box has a jump at its boundary, 2 f h at half width h:
-/// 4.9e-5 at 5, 2.7e-13 at 8, below round-off from 9 on (Spiegel, Huynh and DeBonis 2015).
+/// where dp/dr = ρ f² r is satisfied at any Mach number; γ Ma² = 1 gives the usual T = p/ρ. L is the radius of the vortex: it is 1 in a box
+/// of any length. The velocity decays as exp(−r²/2), so a small box has a jump at its boundary, 2 f h at half width h: 4.9e-5 at 5, 2.7e-13
+/// at 8, below round-off from 9 on (Spiegel, Huynh and DeBonis 2015).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IsentropicVortex {
@@ -27,7 +27,7 @@ pub struct IsentropicVortex {
     pub strength: f64,
     /// (U, V).
     pub velocity: [f64; 2],
-    /// Half the length of the box along x and y, which is centred at 0.
+    /// Half the length of the box along x and y; the box is centred at 0.
     #[serde(deserialize_with = "positive")]
     pub half_width: f64,
 }
@@ -51,17 +51,17 @@ impl IsentropicVortex {
     };
 }
 
-/// The box about 0 of this half width.
+/// The box of this half width, centred at 0.
 pub(super) const fn centred(h: f64) -> Domain {
     Domain { origin: [-h; 3], length: [2.0 * h; 3] }
 }
 
-/// 1 − T in the centre of a vortex of strength β over e: (γ − 1) Ma² β² / (8π²).
+/// 1 − T in the centre of a vortex of strength β, divided by e: (γ − 1) Ma² β² / (8π²).
 pub(super) fn coldness(gas: &Gas, strength: f64) -> f64 {
     (gas.gamma - 1.0) * (gas.mach * strength).powi(2) / (8.0 * PI * PI)
 }
 
-/// That vortex without a stream, at (x, y) from its centre.
+/// The vortex without a stream, at (x, y) from its centre.
 pub(super) fn vortex(gas: &Gas, strength: f64, [x, y]: [f64; 2]) -> FlowPoint {
     let r2 = x * x + y * y;
     let f = strength / TAU * (0.5 * (1.0 - r2)).exp();

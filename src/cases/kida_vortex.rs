@@ -15,19 +15,19 @@ use crate::gas::Gas;
 /// w = sin z (cos 3x cos y − cos x cos 3y)
 /// ```
 ///
-/// and p = p₀ + p' where p' solves −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ: a finite sum of cosines, in a table of eight coefficients below. Turning
-/// the axes, x → y → z → x, turns the velocity with them; u is odd in x, even in y and z, and changes its sign where y and z change
-/// places. In a cube of any length coordinates are stretched; velocity and p' stay as they are.
+/// and p = p₀ + p' where p' solves −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ: a finite sum of cosines, with the table of eight coefficients below. A cyclic
+/// permutation of the axes, x → y → z → x, permutes the velocity in the same way; u is odd in x, even in y and z, and changes its sign if y
+/// and z are exchanged. In a cube of any length coordinates are scaled; velocity and p' are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KidaVortex {
-    /// What is uniform at t = 0.
+    /// The quantity that is uniform at t = 0.
     pub start: Start,
 }
 
-/// p' = Σ C Σ cos ax cos by cos cz, the inner sum over all different orders of (a, b, c): (a, b, c, C).
+/// p' = Σ C Σ cos ax cos by cos cz, the inner sum over all distinct permutations of (a, b, c): (a, b, c, C).
 ///
-/// Derived in exact arithmetic: the waves of u are multiplied out to those of ∂ᵢuⱼ ∂ⱼuᵢ, and each is divided by a² + b² + c²
+/// Derived in exact arithmetic: the waves of u are expanded to those of ∂ᵢuⱼ ∂ⱼuᵢ, and each is divided by a² + b² + c²
 /// (`cases/kida-vortex/pressure.py`).
 const PRESSURE: [([i32; 3], f64); 8] = [
     ([0, 0, 2], 1.0 / 4.0),
@@ -72,7 +72,7 @@ impl FlowCase for KidaVortex {
     }
 }
 
-/// Σ cos ax cos by cos cz over all different orders of (a, b, c), which ascend.
+/// Σ cos ax cos by cos cz over all distinct permutations of (a, b, c), which are in ascending order.
 fn orbit([a, b, c]: [i32; 3], cos: impl Fn(usize, i32) -> f64) -> f64 {
     let turned = |orders: [i32; 3]| -> f64 {
         (0..3).map(|s| (0..3).map(|j| cos(j, orders[(j + s) % 3])).product::<f64>()).sum()

@@ -1,4 +1,4 @@
-//! Gas in a square box whose lid moves (Ghia, Ghia and Shin 1982).
+//! Gas in a square box with a moving lid (Ghia, Ghia and Shin 1982).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,8 +6,8 @@ use super::{About, Definition, Domain, FlowCase, FlowPoint};
 use crate::boundary::{Boundaries, Wall};
 use crate::gas::Gas;
 
-/// Gas at rest, ρ = T = 1, between walls of T = 1; from t = 0 on that at the high end of y moves with V₀ along x. Its corners
-/// are at rest, since nothing goes through the other walls.
+/// Gas at rest, ρ = T = 1, between walls with T = 1; from t = 0 on the wall at the high end of y moves with V₀ along x. The corners are at
+/// rest, because the other walls are impermeable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LidDrivenCavity {}
@@ -16,7 +16,7 @@ impl LidDrivenCavity {
     pub(super) const ABOUT: About = About {
         name: "lid-driven-cavity",
         title: "Lid-driven cavity",
-        summary: "gas in a square box whose lid moves (2-D)",
+        summary: "gas in a square box with a moving lid (2-D)",
         input: include_str!("../../configs/lid-driven-cavity.toml"),
         mach: |_| 0.1,
         reynolds: 100.0,

@@ -1,7 +1,7 @@
-//! The canonical flows: initial state, domain, and the exact solution where there is one.
+//! The canonical flows: initial state, domain, and the exact solution if one exists.
 //!
-//! A case knows the gas and the coordinates, never the operators. One file per case; the mathematics of each stands in
-//! `cases/<case>/README.md`. Wavelengths follow the box, so that every case is periodic in a box of any length.
+//! A case depends on the gas and the coordinates, never on the operators. There is one file per case; `cases/<case>/README.md` has the
+//! mathematics. Wavelengths scale with the box, so that every case is periodic in a box of any length.
 
 mod abc_flow;
 mod acoustic_pulse;
@@ -49,83 +49,83 @@ use crate::gas::Gas;
 pub use crate::grid::Domain;
 use crate::grid::{Decomposition, Grid, Mapping};
 
-/// What is said of a case, whatever its parameters.
+/// Description of a case, independent of its parameters.
 #[derive(Debug)]
 pub struct About {
-    /// What the user types as `case.name`.
+    /// Value of `case.name` in inputs.
     pub name: &'static str,
-    /// What it is called in a text.
+    /// Title in texts.
     pub title: &'static str,
     /// One line for `kolmo cases`.
     pub summary: &'static str,
     /// The commented input: what `kolmo init` prints, and what `kolmo run` runs given only the name.
     pub input: &'static str,
-    /// Ma where the user gives none, from γ.
+    /// Default Ma as a function of γ.
     pub mach: fn(f64) -> f64,
-    /// Re where the user gives none; infinite where the exact solution is one of the Euler equations. A scalar has no use for both.
+    /// Default Re; infinite if the exact solution is a solution of the Euler equations. A scalar uses neither Ma nor Re.
     pub reynolds: f64,
-    /// Its box with the usual parameters.
+    /// The box for the default parameters.
     pub domain: Domain,
     /// The axes along which the grid must have more than one point.
     pub needs: [bool; 3],
 }
 
-/// A flow or a scalar with its parameters. Cases are those of [`Case`]: a program that uses the library begins another flow from arrays
-/// ([`Simulation::start_from`](crate::time::Simulation::start_from)) or from the expressions of `custom`.
+/// A flow or a scalar with its parameters. The set of cases is that of [`Case`]: a program that uses the library starts other flows from
+/// arrays ([`Simulation::start_from`](crate::time::Simulation::start_from)) or from the expressions of `custom`.
 pub trait Definition: Listed {
-    /// Its box, unless the user gives `grid.length`.
+    /// The default box, without `grid.length`.
     fn domain(&self) -> Domain {
         self.about().domain
     }
 
-    /// What holds at the ends of its box, unless the user says otherwise.
+    /// The default boundary conditions.
     fn boundaries(&self, _: &Gas) -> Boundaries {
         Boundaries::PERIODIC
     }
 
-    /// The map of its curvilinear grid, unless the user says otherwise.
+    /// The default map of its curvilinear grid.
     fn mapping(&self) -> Option<Mapping> {
         None
     }
 
-    /// The force that keeps it going in the box `domain`, unless the user says otherwise.
+    /// The default force in the box `domain`.
     fn forcing(&self, _: &Gas, _domain: &Domain) -> Option<ForcingConfig> {
         None
     }
 
-    /// What is impossible about the parameters with this gas and box: (key of `[case]`, or `length` of `[grid]`; a sentence
-    /// that says what was found, and what is allowed there or in further lines). Empty where all is well.
+    /// Errors of the parameters with this gas and box: (key of `[case]`, or `length` of `[grid]`; a sentence that states what was found,
+    /// and the allowed values there or on further lines). Empty if there are none.
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// What is impossible about the parameters on this grid, as above.
+    /// Errors of the parameters on this grid, in the same form.
     fn problems_on(&self, _: &Grid) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Why its start is another flow on every grid; `None` where it is the same.
+    /// Why the initial flow depends on the grid; `None` if it does not.
     fn grid_dependence(&self) -> Option<&'static str> {
         None
     }
 
-    /// Periods of its `wavenumber` along x, y, z, which the grid must resolve; 0 where there are none.
+    /// Numbers of periods of its `wavenumber` along x, y, z, which the grid must resolve; 0 without periods.
     fn periods(&self) -> [u32; 3] {
         [0; 3]
     }
 
-    /// Of a case whose solution is exact to first order in its amplitude only, that with the opposite amplitude: half the
-    /// difference of the two is exact to second order. `None` where the solution is exact, or unknown.
+    /// For a case whose solution is exact only to first order in its amplitude, the case with the opposite amplitude: half the difference
+    /// of the two is exact to second order. `None` if the solution is exact, or unknown.
     fn opposite(&self) -> Option<Case> {
         None
     }
 
-    /// Published or computed history to hold a run against, where there is one for this gas, box and grid.
+    /// Published or computed history for comparison with a run, if there is one for this gas, box and grid.
     fn reference(&self, _: &Gas, _: &Domain, _: [bool; 3]) -> Option<ReferenceHistory> {
         None
     }
 
-    /// The spectrum to hold a run against, where there is one for this gas, box and grid.
+    /// Reference spectrum for comparison with a run, if there is one for this gas, box and grid.
     fn reference_spectrum(&self, _: &Gas, _: &Domain, _: [bool; 3]) -> Option<ReferenceSpectrum> {
         None
     }
@@ -133,8 +133,8 @@ pub trait Definition: Listed {
 
 /// A flow governed by the compressible Navier-Stokes (or Euler) equations.
 pub trait FlowCase: Definition {
-    /// The solution at the point `x` of the box `domain` at time `t`; where none is known, the initial state. `active[axis]`
-    /// is false where the grid has one point along that axis: nothing varies there.
+    /// The solution at the point `x` of the box `domain` at time `t`, or the initial state if the solution is unknown. `active[axis]` is
+    /// false where the grid has one point along that axis: nothing varies there.
     fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint;
 
     /// Whether [`at`](Self::at) is the solution at t > 0 too.
@@ -142,7 +142,7 @@ pub trait FlowCase: Definition {
         false
     }
 
-    /// Which of (ρ, ρu, ρv, ρw) shows what an exact solution does, and what a run makes of it: errors are of it.
+    /// Index in (ρ, ρu, ρv, ρw) of the quantity used for profiles and errors.
     fn shown(&self) -> usize {
         0
     }
@@ -152,7 +152,7 @@ pub trait FlowCase: Definition {
         self.at(gas, domain, active, x, 0.0)
     }
 
-    /// The exact solution at time `t`, where there is one.
+    /// The exact solution at time `t`, if there is one.
     fn exact(
         &self,
         gas: &Gas,
@@ -165,31 +165,32 @@ pub trait FlowCase: Definition {
     }
 }
 
-/// A flow whose start no formula gives at a point: it is made of arrays, or of random modes, on the grid as a whole.
+/// A flow whose initial state has no pointwise formula: it is constructed on the grid as a whole, from arrays or random modes.
 pub trait GridCase: Definition {
-    /// A file with arrays that the start is made of, and the names that these may have.
+    /// A file with arrays for the initial state, and the names that these may have.
     fn file(&self) -> Option<(&Path, &'static [&'static str])> {
         None
     }
 
-    /// Values at every point that are held at a time while the start is made, those of the file left aside: those of [`FlowPoint`].
+    /// Number of values per point held at once while the initial state is constructed, without those of the file: by default those of
+    /// [`FlowPoint`].
     fn values(&self) -> usize {
         5
     }
 
-    /// The flow at the points of this rank's block, i fastest. `arrays` are those of the file at these points, by the position
-    /// of their names. Collective.
+    /// The flow at the points of this rank's block, i fastest. `arrays` are the arrays of the file at these points, with the index of their
+    /// names. Collective.
     ///
     /// # Errors
-    /// On all ranks, where the parameters give no flow on this grid.
+    /// On all ranks, if the parameters give no valid flow on this grid.
     fn start(&self, place: &Place<'_>, arrays: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>>;
 }
 
-/// Where a start is made.
+/// Context for the construction of an initial state.
 pub struct Place<'a> {
     /// The ranks.
     pub comm: &'a dyn Communicator,
-    /// How the grid is cut among them.
+    /// The decomposition of the grid over the ranks.
     pub decomposition: Decomposition,
     /// The grid.
     pub grid: Grid,
@@ -218,10 +219,10 @@ impl FlowPoint {
     }
 }
 
-/// More periods than this fit no grid.
+/// Largest number of periods on any grid.
 const MOST_PERIODS: i64 = 32768;
 
-/// What is wrong with a box that is no cube, for the flow `name` that needs one.
+/// The error that a box is not a cube, for the flow `name` that needs one.
 fn no_cube(name: &str, domain: &Domain) -> Vec<(&'static str, String)> {
     let [x, y, z] = domain.length;
     if x == y && y == z {

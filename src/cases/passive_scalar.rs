@@ -1,4 +1,4 @@
-//! A scalar that any flow carries along.
+//! A passive scalar in any flow.
 
 use std::collections::BTreeMap;
 
@@ -14,49 +14,48 @@ use crate::grid::{Axis, Domain};
 /// `[scalars.NAME]`: φ with ∂(ρφ)/∂t + ∂ⱼ(ρφuⱼ) = ∂ⱼ(μ/(Re Sc) ∂ⱼφ).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassiveScalar {
-    /// What the user calls it.
+    /// Name given by the user.
     #[serde(skip)]
     pub name: String,
     /// Sc = μ₀/(ρ₀ D).
     pub schmidt: f64,
-    /// φ at t = 0; `None` where a file of arrays or a checkpoint has it.
+    /// φ at t = 0; `None` if it comes from a file of arrays or a checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Expression>,
-    /// What is known at the low and the high end of x, y, z, where a wall is.
+    /// Conditions at the low and the high end of x, y, z, used where there is a wall.
     #[serde(serialize_with = "walls", skip_serializing_if = "are_closed")]
     pub walls: [[AtWall; 2]; 3],
-    /// φ beyond the low and the high end of x, y, z, where the user says it of an open face.
+    /// φ beyond the low and the high end of x, y, z, where the user gives it for an open face.
     #[serde(serialize_with = "as_table", skip_serializing_if = "is_default")]
     pub beyond: [[Option<f64>; 2]; 3],
 }
 
-/// What is known of a scalar at a wall.
+/// Condition of a scalar at a wall.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtWall {
     /// φ.
     Value(f64),
-    /// What diffuses from the wall into the gas, −μ/(Re Sc) ∂φ/∂n, in units of ρ₀V₀.
+    /// The diffusive flux from the wall into the gas, −μ/(Re Sc) ∂φ/∂n, in units of ρ₀V₀.
     Flux(f64),
 }
 
 impl AtWall {
-    /// Nothing goes through.
+    /// Zero flux.
     pub const CLOSED: Self = Self::Flux(0.0);
 }
 
-/// What is known of a scalar beyond an open face.
+/// The value of a scalar beyond an open face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ScalarBeyond {
     /// φ.
     Value(f64),
-    /// At each point that with which it starts there.
+    /// The initial value at each point.
     Start,
 }
 
 impl PassiveScalar {
-    /// What is known of it beyond the open face at this end of this axis. Where the user says nothing it is that of the start, but
-    /// nothing beyond an outflow.
+    /// The value beyond the open face at this end of this axis. By default it is the initial value, and unknown beyond an outflow.
     pub fn known(&self, [axis, end]: [usize; 2], open: &Open) -> Option<ScalarBeyond> {
         match (self.beyond[axis][end], open.beyond) {
             (Some(phi), _) => Some(ScalarBeyond::Value(phi)),
@@ -65,7 +64,7 @@ impl PassiveScalar {
         }
     }
 
-    /// Whether that is its start beyond some face.
+    /// Whether the value beyond some face is the initial value.
     pub fn knows_start(&self, boundaries: &Boundaries) -> bool {
         boundaries.faces().any(|(axis, end, face)| {
             let known = face.open().and_then(|open| self.known([axis.index(), end], &open));
@@ -73,19 +72,19 @@ impl PassiveScalar {
         })
     }
 
-    /// What is wrong with its start in a flow of `case`: a sentence, and in a second line what is known.
+    /// The error of its initial value in a flow of `case`: a sentence, with the known names on a second line.
     pub fn problem(&self, case: &Case) -> Option<String> {
         let key = format!("scalars.{}.start", self.name);
         unknown_names(&key, self.start.as_ref()?, parameters(case)).next()
     }
 
-    /// Its start in a flow of `case`, a gas and a box.
+    /// The initial value in a flow of `case`, a gas and a box.
     pub fn formula(&self, case: &Case, gas: &Gas, domain: &Domain) -> Option<Formula<'_>> {
         Some(Formula::new(self.start.as_ref()?, parameters(case), gas, domain))
     }
 }
 
-/// Numbers that expressions may use by name; `None` where the case has no such key.
+/// Named numbers for expressions; `None` if the case has no such key.
 fn parameters(case: &Case) -> Option<&BTreeMap<String, f64>> {
     match case {
         Case::Custom(custom) => Some(&custom.parameters),
@@ -105,7 +104,7 @@ fn walls<S: Serializer>(walls: &[[AtWall; 2]; 3], to: S) -> Result<S::Ok, S::Err
     as_table(&walls.map(|ends| ends.map(|end| (end != AtWall::CLOSED).then_some(end))), to)
 }
 
-/// { x = { low = ..., high = ... }, ... } of the ends that have something.
+/// { x = { low = ..., high = ... }, ... } with only the ends that have a value.
 fn as_table<T: Copy + Serialize, S: Serializer>(
     known: &[[Option<T>; 2]; 3],
     to: S,

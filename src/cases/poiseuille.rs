@@ -1,4 +1,4 @@
-//! Gas between two plates at rest, driven by a pressure gradient (Poiseuille), with the heat of viscosity.
+//! Gas between two plates at rest, driven by a pressure gradient (Poiseuille), with viscous heating.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::force::{Force, ForcingConfig, PressureGradient, Strength};
 use crate::gas::{Gas, Viscosity};
 use crate::grid::Axis;
 
-/// Plates of T = 1 at y = ±h and a force G = 2/(Re h²) per volume along x. Where the viscosity is constant, with η = y/h,
+/// Plates with T = 1 at y = ±h and a force G = 2/(Re h²) per unit volume along x. If the viscosity is constant, with η = y/h,
 ///
 /// ```text
 /// u = 1 − η²,  T = 1 + ⅓ (γ − 1) Ma² Pr (1 − η⁴),  p = 1 / (γ Ma²),  v = w = 0
 /// ```
 ///
-/// is an exact steady solution: friction balances G, and conduction takes the heat of viscosity to the plates.
+/// is an exact steady solution: friction balances G, and conduction transports the viscous heat to the plates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PoiseuilleFlow {}
@@ -23,7 +23,7 @@ impl PoiseuilleFlow {
     pub(super) const ABOUT: About = About {
         name: "poiseuille-flow",
         title: "Poiseuille flow",
-        summary: "gas between two plates, driven by a pressure gradient, with the heat of viscosity; exact (1-D)",
+        summary: "gas between two plates, driven by a pressure gradient, with viscous heating; exact (1-D)",
         input: include_str!("../../configs/poiseuille-flow.toml"),
         mach: |_| 0.8,
         reynolds: 100.0,

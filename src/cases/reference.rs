@@ -1,13 +1,13 @@
-//! References: what the time series and the spectra of a run should look like.
+//! Reference data for the time series and the spectra of a run.
 
 use std::fmt::Write as _;
 
-/// Kinetic energy, dissipation and enstrophy against time, non-dimensional volume averages as in `series.csv`.
+/// Kinetic energy, dissipation and enstrophy over time, non-dimensional volume averages as in `series.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceHistory {
-    /// Which flow it is: `Re = 1600, incompressible`.
+    /// The flow: `Re = 1600, incompressible`.
     pub flow: &'static str,
-    /// Where it comes from.
+    /// Source of the data.
     pub source: &'static str,
     /// t, ascending.
     pub time: Vec<f64>,
@@ -45,19 +45,19 @@ impl ReferenceHistory {
     }
 }
 
-/// Kinetic energy of shells of wavenumbers, non-dimensional. Shell k holds the wavenumbers that round to k, in units of the
-/// smallest of the box; all shells together have ⟨ρ u·u⟩ / 2.
+/// Kinetic energy per wavenumber shell, non-dimensional. Shell k contains the wavenumbers that round to k, in units of the smallest
+/// wavenumber of the box; the sum over all shells is ⟨ρ u·u⟩ / 2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceSpectrum {
-    /// Which flow it is: `Taylor-Green vortex, Re = 1600, incompressible`.
+    /// The flow: `Taylor-Green vortex, Re = 1600, incompressible`.
     pub flow: &'static str,
-    /// Where it comes from.
+    /// Source of the data.
     pub source: &'static str,
-    /// When it was taken.
+    /// Time of the spectrum.
     pub time: f64,
-    /// Number of each shell that is known, ascending.
+    /// Numbers of the shells with known energy, ascending.
     pub k: Vec<f64>,
-    /// Energy of each.
+    /// Energy of each shell.
     pub energy: Vec<f64>,
 }
 
@@ -84,7 +84,7 @@ impl ReferenceSpectrum {
     }
 }
 
-/// The numbers below a row that has no comment sign before its names.
+/// The numbers below a header row without a comment sign.
 fn columns<const N: usize>(lines: std::str::Lines<'_>) -> Option<[Vec<f64>; N]> {
     let mut columns = [const { Vec::new() }; N];
     for line in lines.skip_while(|line| line.starts_with('#')).skip(1) {
@@ -95,10 +95,10 @@ fn columns<const N: usize>(lines: std::str::Lines<'_>) -> Option<[Vec<f64>; N]> 
     Some(columns)
 }
 
-/// Points of the interpolating polynomial: sixth order, which the tables' spacings were chosen for.
+/// Points of the interpolating polynomial: sixth order, for which the spacings of the tables were chosen.
 const POINTS: usize = 6;
 
-/// Lagrange's polynomial through the `POINTS` samples nearest to `t`.
+/// Lagrange polynomial through the `POINTS` samples nearest to `t`.
 fn interpolate(time: &[f64], value: &[f64], t: f64) -> Option<f64> {
     if time.len() < POINTS || !(time[0] <= t && t <= time[time.len() - 1]) {
         return None;

@@ -6,23 +6,23 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{About, Definition, FlowCase, GridCase};
 
-/// How a case starts.
+/// How the initial state of a case is defined.
 enum Kind<'a> {
-    /// As a flow that a formula gives at every point.
+    /// A flow given by a formula at every point.
     Flow(&'a dyn FlowCase),
-    /// As a flow that is made on the grid as a whole.
+    /// A flow constructed on the grid as a whole.
     Grid(&'a dyn GridCase),
-    /// As a scalar.
+    /// A scalar.
     Scalar(&'a ScalarAdvection),
 }
 
 /// A case of the list below.
 pub trait Listed {
-    /// What is said of it.
+    /// Description of the case.
     fn about(&self) -> &'static About;
 }
 
-/// Makes of a list of types what needs one line for each of them.
+/// Expands a list of types to the items that need one entry per case.
 macro_rules! cases {
     ($($file:ident::$Case:ident as $Kind:ident: $doc:literal,)+) => {
         $(pub use super::$file::$Case;)+
@@ -34,10 +34,10 @@ macro_rules! cases {
             $(#[doc = $doc] $Case($Case)),+
         }
 
-        /// What is said of each.
+        /// Descriptions of all cases.
         const ABOUT: [&About; [$($doc),+].len()] = [$(&$Case::ABOUT),+];
 
-        /// What the user types as `case.name`.
+        /// Names for `case.name` in inputs.
         pub const NAMES: [&str; ABOUT.len()] = [$($Case::ABOUT.name),+];
 
         impl Case {
@@ -85,12 +85,12 @@ cases! {
     entropy_wave::EntropyWave as Flow: "Density wave carried by a uniform stream.",
     acoustic_wave::AcousticWave as Flow: "Linear acoustic or entropy mode with viscosity and conduction.",
     shear_wave::ShearWave as Flow: "Transverse velocity wave, decaying by viscosity.",
-    couette::CouetteFlow as Flow: "Gas between a plate at rest and one that moves.",
+    couette::CouetteFlow as Flow: "Gas between a resting and a moving plate.",
     stokes_layer::StokesLayer as Flow: "Gas over a plate that oscillates in its plane.",
     poiseuille::PoiseuilleFlow as Flow: "Gas between two plates, driven by a pressure gradient.",
     channel::Channel as Grid: "Turbulence between two plates.",
-    boundary_layer::BoundaryLayer as Grid: "Boundary layer that grows along a flat plate.",
-    lid_driven_cavity::LidDrivenCavity as Flow: "Gas in a square box whose lid moves.",
+    boundary_layer::BoundaryLayer as Grid: "Boundary layer on a flat plate.",
+    lid_driven_cavity::LidDrivenCavity as Flow: "Gas in a square box with a moving lid.",
     acoustic_pulse::AcousticPulse as Flow: "Pulse of sound between a wall and an outflow.",
     vortex_outflow::VortexOutflow as Flow: "Vortex carried out of the box.",
     cylinder::Cylinder as Flow: "Cylinder in a uniform stream.",
@@ -99,28 +99,28 @@ cases! {
     custom::Custom as Grid: "The user's own initial state.",
 }
 
-/// The commented input of the case `name`: what `kolmo init` prints, and what `kolmo run` runs given only the name.
+/// The commented input of the case `name`: printed by `kolmo init`, and used by `kolmo run` given only the name.
 pub fn input(name: &str) -> Option<&'static str> {
     ABOUT.into_iter().find(|about| about.name == name).map(|about| about.input)
 }
 
 impl Case {
-    /// What the user types: one of [`NAMES`].
+    /// Name in inputs, one of [`NAMES`].
     pub fn name(&self) -> &'static str {
         self.about().name
     }
 
-    /// Whether it is a flow, not a scalar.
+    /// Whether the case is a flow, not a scalar.
     pub fn is_flow(&self) -> bool {
         self.scalar().is_none()
     }
 
-    /// Which field of the state its error and its profile are of.
+    /// The field of the state used for errors and profiles.
     pub fn shown(&self) -> usize {
         self.flow().map_or(0, FlowCase::shown)
     }
 
-    /// What the error against an exact solution is of, for a sentence.
+    /// Name of the quantity whose error is computed, for messages.
     pub fn error_quantity(&self) -> &'static str {
         match self.scalar() {
             Some(_) => "the scalar",
@@ -128,7 +128,7 @@ impl Case {
         }
     }
 
-    /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.
+    /// The case as a flow given by a formula at every point; `None` for a scalar, and for an initial state constructed on the grid.
     pub fn flow(&self) -> Option<&dyn FlowCase> {
         match self.kind() {
             Kind::Flow(case) => Some(case),
@@ -136,7 +136,7 @@ impl Case {
         }
     }
 
-    /// The case as a flow whose start is made on the grid as a whole.
+    /// The case as a flow whose initial state is constructed on the grid as a whole.
     pub fn on_grid(&self) -> Option<&dyn GridCase> {
         match self.kind() {
             Kind::Grid(case) => Some(case),
@@ -153,7 +153,7 @@ impl Case {
     }
 }
 
-/// What its [`Definition`] says.
+/// The methods of its [`Definition`].
 impl Deref for Case {
     type Target = dyn Definition;
 

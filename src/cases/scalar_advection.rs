@@ -1,4 +1,4 @@
-//! A scalar carried at constant velocity, with diffusion or without: ∂φ/∂t + cⱼ ∂ⱼφ = ν ∂ⱼⱼφ.
+//! Scalar advection at constant velocity, with or without diffusion: ∂φ/∂t + cⱼ ∂ⱼφ = ν ∂ⱼⱼφ.
 
 use std::f64::consts::TAU;
 
@@ -8,20 +8,20 @@ use super::{About, Definition, Domain, MOST_PERIODS};
 use crate::gas::Gas;
 use crate::typed::{not_negative, positive, three};
 
-/// φ at t = 0. Gaussian and cone stand in the middle of the box and know only the active axes.
+/// φ at t = 0. Gaussian and cone are centred in the middle of the box and depend only on the active axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// exp(−r²/(2 s²)), s = `width`, with all its periodic images.
     #[default]
     Gaussian,
-    /// sin Σⱼ kⱼ xⱼ, kⱼ = 2π nⱼ / Lⱼ, x from the edge of the box.
+    /// sin Σⱼ kⱼ xⱼ, kⱼ = 2π nⱼ / Lⱼ, with x from the edge of the box.
     Sine,
     /// max(0, 1 − r/r₀), r₀ = `width`, r to the nearest image.
     Cone,
 }
 
-/// A shape that moves with c and, but for the cone, has an exact solution with diffusion too:
+/// A shape that moves with c. Except for the cone, it has an exact solution with diffusion too:
 ///
 /// ```text
 /// sine      φ = exp(−ν k² t) sin Σⱼ kⱼ (xⱼ − cⱼ t)
@@ -30,7 +30,7 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScalarAdvection {
-    /// What is carried.
+    /// Initial shape of the scalar.
     pub shape: Shape,
     /// c.
     pub velocity: [f64; 3],
@@ -40,7 +40,7 @@ pub struct ScalarAdvection {
     /// s of the Gaussian, r₀ of the cone.
     #[serde(deserialize_with = "positive")]
     pub width: f64,
-    /// n of the sine: periods in the box along x, y, z.
+    /// n of the sine: numbers of periods in the box along x, y, z.
     #[serde(deserialize_with = "three::<i32, { -MOST_PERIODS }, MOST_PERIODS, _, _>")]
     pub wavenumber: [i32; 3],
 }
@@ -57,7 +57,7 @@ impl Default for ScalarAdvection {
     }
 }
 
-/// Largest width, in lengths of the box: a bell this wide is flat.
+/// Largest width, in box lengths: a Gaussian this wide is flat.
 const WIDEST: f64 = 10.0;
 
 impl ScalarAdvection {
@@ -78,7 +78,7 @@ impl ScalarAdvection {
         self.carried(domain, active, x, 0.0)
     }
 
-    /// φ at time `t`; `None` for a cone that spreads.
+    /// φ at time `t`; `None` for a cone with diffusion.
     pub fn exact(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> Option<f64> {
         let known = self.shape != Shape::Cone || self.diffusivity == 0.0;
         known.then(|| self.carried(domain, active, x, t))
@@ -130,8 +130,8 @@ impl Definition for ScalarAdvection {
     }
 }
 
-/// Σₘ exp(−(r + m L)²/(2 s²)) over all integers m, |r| ≤ L/2, to double precision with a few terms for any s: images for
-/// a narrow bell, for a wide one Poisson's sum s √(2π)/L Σₖ exp(−½ (2πks/L)²) cos(2πkr/L).
+/// Σₘ exp(−(r + m L)²/(2 s²)) over all integers m, |r| ≤ L/2, to double precision with a few terms for any s: images for a narrow Gaussian,
+/// for a wide one the Poisson sum s √(2π)/L Σₖ exp(−½ (2πks/L)²) cos(2πkr/L).
 fn periodic_gaussian(r: f64, s: f64, length: f64) -> f64 {
     // exp(−9²/2) = 3e-18; at s = L/2 both sums need fewer than nine terms.
     let terms = 1..9;

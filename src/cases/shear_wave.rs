@@ -1,4 +1,4 @@
-//! Transverse velocity wave in a uniform stream, damped by viscosity.
+//! Transverse velocity wave in a uniform stream with viscous damping.
 
 use std::f64::consts::TAU;
 
@@ -14,13 +14,13 @@ use crate::typed::whole;
 /// u = U,  v = A exp(−ν k² t) sin k (x − U t),  w = 0,  ρ = 1,  p = 1 / (γ Ma²)
 /// ```
 ///
-/// which is exact up to the heat of viscosity, O(A²).
+/// which is exact up to viscous heating, O(A²).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShearWave {
     /// A.
     pub amplitude: f64,
-    /// n, periods in the box.
+    /// n, number of periods in the box.
     #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
     pub wavenumber: u32,
     /// U.
@@ -37,7 +37,7 @@ impl ShearWave {
     pub(super) const ABOUT: About = About {
         name: "shear-wave",
         title: "Shear wave",
-        summary: "a small transverse wave that viscosity damps; exact to first order (1-D)",
+        summary: "a small transverse wave with viscous damping; exact to first order (1-D)",
         input: include_str!("../../configs/shear-wave.toml"),
         mach: |_| 0.5,
         reynolds: 100.0,
@@ -72,7 +72,7 @@ impl FlowCase for ShearWave {
         true
     }
 
-    /// ρv: the density stays as it is.
+    /// ρv: the density does not change.
     fn shown(&self) -> usize {
         2
     }

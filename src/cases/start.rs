@@ -1,25 +1,25 @@
-//! Compressible starts from the velocity and the pressure of an incompressible flow.
+//! Compressible initial states from the velocity and the pressure of an incompressible flow.
 
 use serde::{Deserialize, Serialize};
 
 use super::FlowPoint;
 use crate::gas::Gas;
 
-/// What is uniform at t = 0.
+/// The quantity that is uniform at t = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// ρ = 1: d(div u)/dt = 0 at t = 0, so no sound is made at the start, ⟨(div u)²⟩ = O(t⁴).
+    /// ρ = 1: d(div u)/dt = 0 at t = 0, so the initial state emits no sound, ⟨(div u)²⟩ = O(t⁴).
     #[default]
     ConstantDensity,
-    /// T = 1, so ρ = γ Ma² p: the start of the high-order workshop and of Chapelier et al. (2024), ⟨(div u)²⟩ = O(t²).
+    /// T = 1, so ρ = γ Ma² p: the initial state of the high-order workshop and of Chapelier et al. (2024), ⟨(div u)²⟩ = O(t²).
     ConstantTemperature,
-    /// p/ρ^γ, so ρ = (p/p₀)^{1/γ}: fluctuations as sound has them.
+    /// p/ρ^γ, so ρ = (p/p₀)^{1/γ}: isentropic fluctuations, as in sound.
     Isentropic,
 }
 
 impl Start {
-    /// The state of the incompressible flow of this velocity and this p', at p₀ + p'.
+    /// The state of an incompressible flow with this velocity and this p', at p₀ + p'.
     pub(super) fn point(self, gas: &Gas, velocity: [f64; 3], fluctuation: f64) -> FlowPoint {
         let reference = gas.reference_pressure();
         let density = match self {

@@ -11,14 +11,14 @@ use crate::gas::Gas;
 use crate::grid::Axis;
 use crate::typed::positive;
 
-/// The plate at y = 0 moves with u = A cos ωt, that at y = h is at rest. With λ² = iω Re,
+/// The plate at y = 0 moves with u = A cos ωt; the plate at y = h is at rest. With λ² = iω Re,
 ///
 /// ```text
 /// u = A Re[exp(iωt) sinh λ(h − y) / sinh λh],  ρ = T = 1,  p = 1 / (γ Ma²),  v = w = 0
 /// ```
 ///
-/// which is exact up to the heat of viscosity, O(A²). Over a plate alone, h → ∞, it is A exp(−κy) cos(ωt − κy) with
-/// κ² = ω Re/2 (Stokes's second problem).
+/// which is exact up to viscous heating, O(A²). Over a single plate, h → ∞, u = A exp(−κy) cos(ωt − κy) with κ² = ω Re/2 (Stokes's second
+/// problem).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StokesLayer {
@@ -65,7 +65,7 @@ impl FlowCase for StokesLayer {
     fn at(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
         let (y, height) = (x[1] - domain.origin[1], domain.length[1]);
         let lambda = (Complex::I * self.frequency * gas.reynolds).sqrt();
-        // sinh λ(h − y) / sinh λh without numbers that overflow.
+        // sinh λ(h − y) / sinh λh without overflow.
         let decays = |distance: f64| 1.0 - (-2.0 * lambda * distance).exp();
         let shape = (-lambda * y).exp() * decays(height - y) / decays(height);
         let phase = Complex::new(0.0, self.frequency * t).exp();
@@ -80,7 +80,7 @@ impl FlowCase for StokesLayer {
         true
     }
 
-    /// ρu: the density stays as it is.
+    /// ρu: the density does not change.
     fn shown(&self) -> usize {
         1
     }

@@ -18,15 +18,15 @@ use crate::gas::{Gas, Viscosity};
 /// p = p₀ + (cos 2x + cos 2y)(cos 2z + 2) / 16,  p₀ = 1 / (γ Ma²)
 /// ```
 ///
-/// In another box, with wavenumbers (a, b, c) = 2π / length, v is multiplied by a/b, which keeps div u = 0, and p
-/// solves −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ there. One point along z is c = 0, the plane vortex. It is the same vortex in its eight octants, between
-/// which are planes of symmetry: one of them is [0, π]³, with wavenumbers π / length.
+/// In another box, with wavenumbers (a, b, c) = 2π / length, v is multiplied by a/b, which keeps div u = 0, and p solves −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ
+/// there. One point along z corresponds to c = 0, the plane vortex. The vortex is the same in its eight octants, which are separated by
+/// symmetry planes: one of them is [0, π]³, with wavenumbers π / length.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaylorGreen {
-    /// What is uniform at t = 0.
+    /// The quantity that is uniform at t = 0.
     pub start: Start,
-    /// Whether the box is one octant, between planes of symmetry.
+    /// Whether the box is one octant, between symmetry planes.
     pub octant: bool,
 }
 
@@ -44,12 +44,12 @@ impl TaylorGreen {
 }
 
 impl TaylorGreen {
-    /// Periods along an axis of the box.
+    /// Number of periods along an axis of the box.
     fn periods(&self) -> f64 {
         if self.octant { 0.5 } else { 1.0 }
     }
 
-    /// Whether incompressible results in the usual box hold: to O(Ma²).
+    /// Whether incompressible results in the usual box hold, to O(Ma²).
     fn is_incompressible(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
         let usual_box = domain.length.iter().all(|&length| close(length, TAU * self.periods()));
         active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
@@ -70,7 +70,7 @@ impl Definition for TaylorGreen {
         Boundaries([planes; 3])
     }
 
-    /// The incompressible curves (Re = 100, 200, 400, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
+    /// The incompressible curves (Re = 100, 200, 400, 1600) hold for Ma ≤ 0.1, with an error of O(Ma²).
     fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<ReferenceHistory> {
         if !self.is_incompressible(gas, domain, active) {
             return None;
@@ -98,7 +98,7 @@ impl Definition for TaylorGreen {
         ReferenceHistory::parse(text)
     }
 
-    /// Re = 1600 at t = 9.
+    /// Spectrum at Re = 1600, t = 9.
     fn reference_spectrum(
         &self,
         gas: &Gas,

@@ -1,4 +1,4 @@
-//! Vortex that a uniform stream carries out of the box.
+//! Vortex convected out of the box by a uniform stream.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,21 +9,21 @@ use crate::gas::Gas;
 use crate::grid::Axis;
 use crate::typed::positive;
 
-/// The vortex of [`IsentropicVortex`](super::IsentropicVortex) in a stream with V₀ along x, at t = 0 in the middle of the box,
+/// The vortex of [`IsentropicVortex`](super::IsentropicVortex) in a stream with V₀ along x, in the middle of the box at t = 0,
 ///
 /// ```text
 /// f = β/(2π) exp((1 − r²)/2),  u = 1 − f y,  v = f (x − t)
 /// T = 1 − (γ − 1) Ma² β² / (8π²) exp(1 − r²),  ρ = T^{1/(γ − 1)},  p = ρ T / (γ Ma²)
 /// ```
 ///
-/// which leaves through an outflow at the end of x, and is the solution of the Euler equations also when it has left: the error is what
-/// the outflow reflects. The stream comes in at the other end. Along y the box is periodic.
+/// which leaves through an outflow at the high end of x. It remains the solution of the Euler equations after the vortex has left, so the
+/// error is the reflection from the outflow. The stream enters at the low end. The box is periodic along y.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VortexOutflow {
     /// β.
     pub strength: f64,
-    /// Half the length of the box along x and y, which is centred at 0.
+    /// Half the length of the box along x and y; the box is centred at 0.
     #[serde(deserialize_with = "positive")]
     pub half_width: f64,
 }
@@ -38,7 +38,7 @@ impl VortexOutflow {
     pub(super) const ABOUT: About = About {
         name: "vortex-outflow",
         title: "Vortex through an outflow",
-        summary: "a vortex that a stream carries out of the box; exact for the Euler equations (2-D)",
+        summary: "a vortex convected out of the box by a stream; exact for the Euler equations (2-D)",
         input: include_str!("../../configs/vortex-outflow.toml"),
         mach: |_| 0.3,
         reynolds: f64::INFINITY,

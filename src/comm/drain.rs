@@ -1,5 +1,5 @@
-//! What a rank said last is read before all ranks are ended: a launcher that is told to end them may do so with words of
-//! theirs still in a pipe (Hydra of MPICH 4.0, a few times in a hundred).
+//! Waits until the launcher has read the last output of a rank before all ranks are ended: Hydra of MPICH 4.0 may
+//! otherwise end them (a few times in a hundred) with output still in a pipe.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -9,14 +9,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Between two looks.
+/// Time between two polls.
 const NAP: Duration = Duration::from_millis(1);
 
-/// Return when all that was written into a pipe has been read, at the latest after `longest`; at once where the stream is
-/// no pipe.
+/// Returns when all data written into a pipe have been read, or after `longest`; returns at once if the stream is not a
+/// pipe.
 ///
 /// # Errors
-/// The stream is closed, or the system does not tell.
+/// The stream is closed, or the system call fails.
 pub(super) fn drain(stream: &impl AsFd, longest: Duration) -> io::Result<()> {
     let stream = File::from(stream.as_fd().try_clone_to_owned()?);
     let is_pipe = stream.metadata()?.file_type().is_fifo();
@@ -27,7 +27,7 @@ pub(super) fn drain(stream: &impl AsFd, longest: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes in a pipe.
+/// Number of unread bytes in a pipe.
 fn unread(pipe: &File) -> io::Result<c_int> {
     let mut bytes: c_int = 0;
     // SAFETY: the descriptor is open, and this request writes one int.
@@ -78,7 +78,7 @@ mod tests {
     fn does_not_wait_for_a_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"a message").unwrap();
-        // At the end of a file nothing is left to read; at its beginning all of it is.
+        // At the end of a file no data are left to read; at its beginning the whole file is.
         file.rewind().unwrap();
         let start = Instant::now();
         drain(&file, LONG).unwrap();

@@ -1,7 +1,7 @@
-//! Functions of a C library that is loaded while the program runs.
+//! Functions of a C library that is loaded at run time.
 
-/// A table of pointers to functions of a library: for each the name here, the name there, its arguments, and what it returns unless
-/// that is an `int`.
+/// Declares a table of function pointers of a library. For each function: its field name, its name in the library, its
+/// arguments, and its return type unless that is `int`.
 macro_rules! foreign_functions {
     (@result) => { std::ffi::c_int };
     (@result $result:ty) => { $result };
@@ -15,13 +15,13 @@ macro_rules! foreign_functions {
         }
 
         impl $(<$handle: 'static>)? $table $(<$handle>)? {
-            /// Those of a library.
+            /// Loads the table from a library.
             ///
             /// # Errors
-            /// One is missing.
+            /// A function is missing.
             ///
             /// # Safety
-            /// The library must declare them so.
+            /// The library must declare the functions with these types.
             $visible unsafe fn of(library: &Library) -> std::result::Result<Self, String> {
                 Ok(Self {
                     $($field: {

@@ -1,8 +1,8 @@
-//! What started this process: a launcher of parallel programs says so in the environment.
+//! How this process was started: launchers of parallel programs set environment variables.
 
 use std::env;
 
-/// Libraries with launchers of their own.
+/// Library families with their own launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     OpenMpi,
@@ -10,8 +10,9 @@ pub(super) enum Family {
     Mpich,
 }
 
-/// (rank, number of ranks) as launchers name them, and whose launcher it is: Open MPI; MPICH, Intel MPI and others with its
-/// launcher; MVAPICH2; Flux; Slurm, which sets the second in job steps only, not in the script of a job; any with PMIx.
+/// Variables with the rank and the number of ranks, and the family of the launcher that sets them: Open MPI; MPICH, Intel
+/// MPI and others with its launcher; MVAPICH2; Flux; Slurm, which sets the second variable only in job steps, not in the
+/// job script; any launcher with PMIx.
 const NAMES: [(&str, &str, Option<Family>); 6] = [
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", Some(Family::OpenMpi)),
     ("PMI_RANK", "PMI_SIZE", Some(Family::Mpich)),
@@ -21,22 +22,22 @@ const NAMES: [(&str, &str, Option<Family>); 6] = [
     ("PMIX_RANK", "", None),
 ];
 
-/// Whose launcher started this process, where that can be seen.
+/// Family of the launcher that started this process, if known.
 pub(super) fn family() -> Option<Family> {
     NAMES.iter().find(|(rank, ..)| env::var_os(rank).is_some())?.2
 }
 
-/// This process among those that were started together.
+/// Position of this process among the processes started together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Launched {
-    /// Its number.
+    /// Rank of this process.
     pub(super) rank: usize,
-    /// How many there are, where the launcher tells.
+    /// Number of processes, if the launcher reports it.
     pub(super) size: Option<usize>,
 }
 
 impl Launched {
-    /// `None` where this process was started alone.
+    /// Returns `None` if this process was started alone.
     pub(super) fn here() -> Option<Self> {
         Self::from(|name| env::var(name).ok()?.parse().ok())
     }
@@ -49,7 +50,7 @@ impl Launched {
                 size => Some(Self { rank, size }),
             }
         })?;
-        // One process needs no library, and in an interactive job step it may not even start.
+        // A single process needs no MPI library, and in an interactive job step the library may not even start.
         (found.size != Some(1)).then_some(found)
     }
 }
@@ -77,7 +78,7 @@ mod tests {
         assert_eq!(seen(&[("OMPI_COMM_WORLD_RANK", 0), ("OMPI_COMM_WORLD_SIZE", 1)]), None);
         // The script of a job of four tasks.
         assert_eq!(seen(&[("SLURM_PROCID", 0), ("SLURM_NTASKS", 4)]), None);
-        // An interactive step, which its library is told of too.
+        // An interactive step; the MPI library sees these variables too.
         let step = [("SLURM_PROCID", 0), ("SLURM_STEP_NUM_TASKS", 1), ("PMIX_RANK", 0)];
         assert_eq!(seen(&step), None);
     }

@@ -1,7 +1,7 @@
-//! Ranks and the messages between them: one trait, [`Solo`] for a process that was started alone, and `Mpi`.
+//! Ranks and the messages between them: one trait, implemented by [`Solo`] for a process started alone and by `Mpi`.
 //!
-//! Messages are bytes at an address, which may lie in host memory or, where the library takes such addresses, in the
-//! memory of a device. What they mean is known to the callers only.
+//! Messages are bytes at an address, in host memory or, where the library accepts it, in device memory. Only the callers
+//! know their meaning.
 
 #[cfg(unix)]
 mod drain;
@@ -24,22 +24,22 @@ pub use same::{Fact, same_on_all};
 pub use solo::Solo;
 pub use world::{is_first, speaker, world};
 
-/// A message on its way. Its memory must stay where it is, unread and unwritten, until [`Communicator::wait`] returns.
+/// A message under way. Its memory must stay in place, unread and unwritten, until [`Communicator::wait`] returns.
 #[derive(Debug)]
 #[must_use = "a message is complete when it was waited for"]
 pub struct Request(pub u64);
 
-/// What a rank sent so far.
+/// Messages that a rank has sent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Messages to other ranks; in an all-to-all one for each that is sent something.
+    /// Messages to other ranks; an all-to-all counts one per rank that receives data.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// A group of ranks that one program runs on. Calls marked *collective* must be made by all ranks of the group, in the
-/// same order. Where MPI itself fails it ends the program on all ranks.
+/// A group of ranks that run one program. Calls marked *collective* must be made by all ranks of the group, in the same
+/// order. An error inside MPI ends the program on all ranks.
 pub trait Communicator: Send + Sync {
     /// This rank, 0 to `size() − 1`.
     fn rank(&self) -> usize;
@@ -47,32 +47,34 @@ pub trait Communicator: Send + Sync {
     /// Number of ranks.
     fn size(&self) -> usize;
 
-    /// (this rank among, number of) the ranks of the group on the same host.
+    /// (index of this rank among, number of) the ranks of the group on the same host.
     fn local(&self) -> (usize, usize);
 
-    /// Begin to send `bytes` bytes at `data` to rank `to`. Messages between the same two ranks with the same `tag`
-    /// (0 to 32766) arrive in the order in which they were sent. Nothing is sent where `bytes` is 0, and nothing may be received.
+    /// Starts to send `bytes` bytes at `data` to rank `to`. Messages between the same two ranks with the same `tag` (0 to
+    /// 32766) arrive in the order in which they were sent. If `bytes` is 0 no message is sent, and none may be received.
     ///
     /// # Safety
-    /// The memory must be readable, and not be written or freed before [`Communicator::wait`] was called with the result.
+    /// The memory must be readable, and must not be written or freed before [`Communicator::wait`] was called with the
+    /// result.
     unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request;
 
-    /// Begin to receive `bytes` bytes at `data` from rank `from`.
+    /// Starts to receive `bytes` bytes at `data` from rank `from`.
     ///
     /// # Safety
-    /// The memory must be writable, and not be used or freed before [`Communicator::wait`] was called with the result.
+    /// The memory must be writable, and must not be used or freed before [`Communicator::wait`] was called with the
+    /// result.
     unsafe fn receive(&self, data: *mut u8, bytes: usize, from: usize, tag: i32) -> Request;
 
-    /// Wait until all `requests` are complete.
+    /// Waits until all `requests` are complete.
     fn wait(&self, requests: Vec<Request>);
 
-    /// [`Communicator::wait`] on a rank that is to leave its core to others meanwhile: it looks every few milliseconds.
+    /// Like [`Communicator::wait`], but leaves the core free for other threads: polls every few milliseconds.
     fn wait_asleep(&self, requests: Vec<Request>) {
         self.wait(requests);
     }
 
-    /// Exchange blocks with every rank of the group: rank r gets `send[r].1` bytes from offset `send[r].0` of `from`, and
-    /// what it has for us comes to offset `receive[r].0` of `to`, `receive[r].1` bytes. Collective.
+    /// Exchanges blocks with every rank of the group: sends `send[r].1` bytes from offset `send[r].0` of `from` to rank
+    /// r, and receives `receive[r].1` bytes from rank r at offset `receive[r].0` of `to`. Collective.
     ///
     /// # Safety
     /// Both memories must be valid over all the ranges and not overlap; the ranges of `receive` must not overlap.
@@ -84,49 +86,49 @@ pub trait Communicator: Send + Sync {
         receive: &[(usize, usize)],
     );
 
-    /// Replace every value by its sum over all ranks, the same bits on each. Collective.
+    /// Replaces every value by its sum over all ranks, bitwise identical on each. Collective.
     fn sum(&self, values: &mut [f64]);
 
-    /// Replace every value by its largest over all ranks. Collective.
+    /// Replaces every value by its maximum over all ranks. Collective.
     fn max(&self, values: &mut [f64]);
 
-    /// What every rank gave, in the order of ranks, on rank 0; nothing on the others. Collective.
+    /// Returns the bytes of every rank, in rank order, on rank 0; `None` on the others. Collective.
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
 
-    /// What rank `root` gave, on all ranks. Collective.
+    /// Returns the bytes of rank `root` on all ranks. Collective.
     fn broadcast(&self, root: usize, bytes: Vec<u8>) -> Vec<u8>;
 
-    /// Return when all ranks have come here. Collective.
+    /// Returns when all ranks have reached this call. Collective.
     fn barrier(&self);
 
-    /// The group of all ranks that give the same `color`, in the order of their `key`s. Collective.
+    /// Returns the group of all ranks with the same `color`, ordered by `key`. Collective.
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator>;
 
-    /// What this rank sent by [`Communicator::send`] and [`Communicator::all_to_all`] so far.
+    /// Returns the messages that this rank has sent so far by [`Communicator::send`] and [`Communicator::all_to_all`].
     fn sent(&self) -> Sent;
 
-    /// Whether the library says that it takes addresses in the memory of a CUDA device; `None` where it does not say.
+    /// Whether the library reports that it accepts addresses in CUDA device memory; `None` if it reports nothing.
     fn says_device_aware(&self) -> Option<bool>;
 
-    /// Groups of `most` ranks or fewer for a trial of what may go wrong: a call that fails there, or has not ended after some
-    /// seconds, does not end the program. Collective.
+    /// Returns groups of at most `most` ranks to test calls that may fail: an error there, or a call that has not ended
+    /// after some seconds, does not end the program. Collective.
     fn trial(&self, most: usize) -> Box<dyn Communicator> {
         self.split(self.rank() / most, self.rank())
     }
 
-    /// What went wrong first in a group for a trial. Its messages may then be on their way for ever.
+    /// Returns the first failure in a trial group. Its messages may then stay under way for ever.
     fn failure(&self) -> Option<String> {
         None
     }
 
-    /// End the program on all ranks now, with this exit code, once the launcher has read what this one said.
+    /// Ends the program on all ranks with this exit code, once the launcher has read the output of this rank.
     fn abort(&self, code: u8) -> !;
 }
 
-/// The first error that any rank has, on all of them; else what this rank has. Collective.
+/// Returns the error of the first rank that has one, on all ranks; otherwise the result of this rank. Collective.
 ///
 /// # Errors
-/// That error: [`Error::Elsewhere`] on all ranks, where there is more than one.
+/// That error: [`Error::Elsewhere`] on all ranks if there is more than one rank.
 pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
     if comm.size() == 1 {
         return result;
@@ -145,7 +147,7 @@ pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> 
     })
 }
 
-/// The first rank on which something `is` so, if any. Collective.
+/// Returns the first rank on which `is` is true, if any. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
 fn first_rank(comm: &dyn Communicator, is: bool) -> Option<usize> {
     let mut first = [if is { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
@@ -153,17 +155,17 @@ fn first_rank(comm: &dyn Communicator, is: bool) -> Option<usize> {
     (first[0] != f64::NEG_INFINITY).then_some(-first[0] as usize)
 }
 
-/// What the messages of [`deal`] are sent under.
+/// Tag of the messages of [`deal`].
 const DEAL: i32 = 5;
 
-/// Of what rank 0 has for as many ranks, from itself on, that for this one; nothing for others. Rank 0 alone holds all.
-/// Collective.
+/// Returns this rank's part of the `parts` that rank 0 holds: part r goes to rank r, ranks beyond the last part get
+/// nothing. Only rank 0 passes parts. Collective.
 pub fn deal(comm: &dyn Communicator, parts: Vec<Vec<u8>>) -> Vec<u8> {
     let lengths = parts.iter().flat_map(|part| (part.len() as u64).to_le_bytes()).collect();
     let lengths = comm.broadcast(0, lengths);
     if comm.rank() == 0 {
         let send = |(to, part): (usize, &Vec<u8>)| {
-            // SAFETY: the memory is there until it was waited for.
+            // SAFETY: the memory lives until the wait.
             unsafe { comm.send(part.as_ptr(), part.len(), to, DEAL) }
         };
         let full = parts.iter().enumerate().skip(1).filter(|(_, part)| !part.is_empty());
@@ -180,12 +182,12 @@ pub fn deal(comm: &dyn Communicator, parts: Vec<Vec<u8>>) -> Vec<u8> {
     part
 }
 
-/// The name of this host.
+/// Returns the name of this host.
 pub fn host() -> String {
     #[cfg(unix)]
     {
         let mut name = [0_u8; 256];
-        // SAFETY: that many bytes are there; the last one stays zero.
+        // SAFETY: the array has that many bytes; the last one stays zero.
         unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
         let length = name.iter().position(|&byte| byte == 0).unwrap_or(0);
         String::from_utf8_lossy(&name[..length]).into_owned()

@@ -1,4 +1,4 @@
-//! In place of MPI where no library can be loaded: in a page of a browser.
+//! Replaces MPI where no library can be loaded: in a browser page.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use super::Communicator;
 use crate::error::{Result, refused};
 
 pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
-    Err(refused(&format!("{started}, and a page loads no MPI library"), ""))
+    Err(refused(&format!("{started}, and a browser page loads no MPI library"), ""))
 }
 
-/// Why there is no library.
+/// Returns why there is no library.
 pub fn library() -> std::result::Result<String, String> {
-    Err("a page loads no MPI library".into())
+    Err("a browser page loads no MPI library".into())
 }

@@ -1,4 +1,4 @@
-//! Whether all ranks were started alike.
+//! Check that all ranks were started with the same input.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::{Communicator, all_or_error, first_rank, host};
 use crate::error::{Error, Result, refused};
 
-/// Most differences that are told.
+/// Largest number of differences that are listed.
 const MOST_TOLD: usize = 4;
-/// Most characters of a value that are told.
+/// Largest number of characters shown of a value.
 const LONGEST: usize = 80;
 
 /// A name and its value: a key of the input, an option of the command.
 pub type Fact = (String, String);
 
-/// What a rank tells of itself where not all have the same facts.
+/// Description of a rank, exchanged if the facts differ.
 #[derive(Serialize, Deserialize)]
 struct Told {
     host: String,
     facts: BTreeMap<String, String>,
 }
 
-/// Refuse to go on where a rank has other facts than rank 0. Ranks exchange 64 bytes, whatever the facts are: it works between
-/// programs that have nothing else in common. Collective.
+/// Stops if a rank has other facts than rank 0. Ranks exchange 64 bytes, independent of the facts, so that the check
+/// works between programs that have nothing else in common. Collective.
 ///
 /// # Errors
-/// On all ranks, where they differ: a sentence that names the first such rank and what differs.
+/// On all ranks, if facts differ: a sentence that names the first such rank and the differences.
 pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     if comm.size() == 1 {
         return Ok(());
@@ -35,7 +35,7 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     let hash = xxh3_128(&serde_json::to_vec(facts).unwrap_or_default()).to_le_bytes();
     let words = hash.as_chunks().0.iter().map(|&word| f64::from(u32::from_le_bytes(word)));
     let words: Vec<f64> = words.collect();
-    // The largest and, negative, the smallest of each: they are equal where all are.
+    // Maximum of each word and, through its negative, minimum: the two are equal if all ranks agree.
     let mut both: Vec<f64> = words.iter().copied().chain(words.iter().map(|word| -word)).collect();
     comm.max(&mut both);
     let (largest, smallest) = both.split_at(words.len());
@@ -43,7 +43,7 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
         return Ok(());
     }
     let differs = comm.broadcast(0, hash.to_vec()) != hash;
-    // The first that differs tells how.
+    // The first rank that differs sends its facts.
     let who = first_rank(comm, differs).unwrap_or(0);
     let mut count = [f64::from(u8::from(differs))];
     comm.sum(&mut count);
@@ -60,7 +60,8 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     all_or_error(comm, found)
 }
 
-/// The sentence for what rank `who` has told, where rank 0 has these facts and so many others differ from it too.
+/// Describes the difference of rank `who`, which sent `told`, from rank 0 with `facts`; `others` more ranks differ from
+/// rank 0.
 fn difference((who, told): (usize, &[u8]), facts: &[Fact], others: f64) -> Error {
     let nothing = |_| Told { host: "an unknown host".into(), facts: BTreeMap::new() };
     let told = serde_json::from_slice(told).unwrap_or_else(nothing);

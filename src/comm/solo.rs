@@ -1,8 +1,8 @@
-//! One rank, without any library.
+//! A single rank, without any library.
 
 use super::{Communicator, Request, Sent};
 
-/// The only rank. It has nobody to talk to.
+/// The only rank; it has no other rank to communicate with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Solo;
 
@@ -20,11 +20,11 @@ impl Communicator for Solo {
     }
 
     unsafe fn send(&self, _: *const u8, _: usize, _: usize, _: i32) -> Request {
-        unreachable!("there is nobody to send to")
+        unreachable!("there is no other rank to send to")
     }
 
     unsafe fn receive(&self, _: *mut u8, _: usize, _: usize, _: i32) -> Request {
-        unreachable!("there is nobody to receive from")
+        unreachable!("there is no other rank to receive from")
     }
 
     fn wait(&self, _: Vec<Request>) {}

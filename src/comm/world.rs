@@ -1,4 +1,4 @@
-//! All ranks of a run: from the start of the program to its end.
+//! All ranks of a run, from program start to end.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use super::launcher::Launched;
 use super::{Communicator, Solo};
 use crate::error::{Result, refused};
 
-/// All processes that were started with this one; [`Solo`], without any library, where it was started alone. To be
-/// called once. A panic on one of many ranks ends all of them from then on. Dropping the last reference ends MPI, which
-/// waits for all ranks.
+/// Returns all processes started together with this one; [`Solo`], without any library, if it was started alone. Call it
+/// once. From then on a panic on one of many ranks ends all ranks. Dropping the last reference finalizes MPI, which waits
+/// for all ranks.
 ///
 /// # Errors
-/// Where there is no MPI library, or the library does not fit the launcher or the program.
+/// If there is no MPI library, or the library does not fit the launcher or the program.
 pub fn world() -> Result<Arc<dyn Communicator>> {
     let Some(launched) = Launched::here() else { return Ok(Arc::new(Solo)) };
     let world = start(launched)?;
@@ -20,12 +20,12 @@ pub fn world() -> Result<Arc<dyn Communicator>> {
     Ok(world)
 }
 
-/// Whether it is for this process to speak where [`world`] has failed: rank 0 as the launcher counts.
+/// Whether this process reports the error if [`world`] has failed: rank 0 by the launcher's count.
 pub fn is_first() -> bool {
     Launched::here().is_none_or(|launched| launched.rank == 0)
 }
 
-/// "rank 3 on node7", for what one of many ranks says by itself.
+/// "rank 3 on node7": prefix of messages from one of many ranks.
 pub fn speaker(comm: &dyn Communicator) -> String {
     format!("rank {} on {}", comm.rank(), super::host())
 }
@@ -45,9 +45,9 @@ fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
     Ok(world)
 }
 
-/// Where one of many ranks panics the others would wait for its messages for ever.
+/// Ends all ranks if one panics: the others would wait for its messages for ever.
 fn end_all_on_panic(world: &Arc<dyn Communicator>) {
-    // What the hook holds is never dropped, and the last reference has to be.
+    // The hook is never dropped, but the last reference must be.
     let world = Arc::downgrade(world);
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {

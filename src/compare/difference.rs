@@ -1,8 +1,8 @@
-//! How far two histories lie from each other.
+//! The difference between two time histories.
 
-/// The largest |a − b| over the times that both cover: at the rows of the one that has fewer there, where the other is
-/// interpolated on straight lines, and where these are not even two at the first and the last of these times. `None` where they share
-/// no time, infinite where a value is no number.
+/// The largest |a − b| over the common time interval, at the rows of the history that has fewer rows there, with linear
+/// interpolation of the other one. If neither has two rows there, the first and the last of these times are used. `None` if there
+/// is no common time, infinite if a value is not a number.
 pub fn difference(a: (&[f64], &[f64]), b: (&[f64], &[f64])) -> Option<f64> {
     let (from, to) = (a.0.first()?.max(*b.0.first()?), a.0.last()?.min(*b.0.last()?));
     let [of_a, of_b] = [a.0, b.0].map(|time| -> Vec<f64> {
@@ -17,7 +17,7 @@ pub fn difference(a: (&[f64], &[f64]), b: (&[f64], &[f64])) -> Option<f64> {
     distances.map(|d| if d.is_nan() { f64::INFINITY } else { d }).reduce(f64::max)
 }
 
-/// The value at `t` on the straight line between its neighbours; `None` outside the table.
+/// The value at `t` by linear interpolation; `None` outside the table.
 pub fn value_at(time: &[f64], values: &[f64], t: f64) -> Option<f64> {
     let next = time.partition_point(|&sample| sample < t);
     let (&above, &value) = (time.get(next)?, values.get(next)?);

@@ -1,4 +1,4 @@
-//! The inputs of runs: what differs between them.
+//! The inputs of runs, and the differences between them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,19 +7,19 @@ use crate::config;
 use crate::error::Result;
 use crate::io::{malformed, read_text};
 
-/// Keys with their values as TOML, `grid.points` and the like.
+/// Keys such as `grid.points` with their values as TOML.
 pub(super) type Input = BTreeMap<String, String>;
 
-/// Sections that say what flows.
+/// Sections that define the flow.
 const FLOW: [&str; 5] = ["case.", "gas.", "boundary.", "forcing.", "scalars."];
-/// What says which body it goes round, and how far out.
+/// Keys that define the body and the distance of the outer boundary.
 const BODY: [&str; 4] =
     ["grid.mapping.digits", "grid.mapping.inner", "grid.mapping.outer", "grid.mapping.radius"];
-/// Keys of [`FLOW`] that say where it begins: the summary has the case also where that is a checkpoint.
+/// Keys of [`FLOW`] for the initial state: the summary contains the case even if a run starts from a checkpoint.
 const ORIGIN: [&str; 2] = ["case.name", "case.path"];
 
-/// Keys of the inputs whose values differ, with the value of each run: those of the flow and the method, or where these are the
-/// same those of the machine.
+/// Keys of the inputs whose values differ, with the value of each run: keys of the flow and the method, or if these are equal,
+/// those of the machine.
 pub(super) fn different_keys(inputs: &[&Input]) -> Vec<(String, Vec<String>)> {
     let all = differences(inputs);
     let all = all.into_iter().filter(|(key, _)| !key.starts_with("output."));
@@ -36,7 +36,7 @@ pub(super) fn other_flow(input: &Input, first: &Input) -> Vec<String> {
     of_flow.map(|(key, values)| format!("{key} = {} ({})", values[0], values[1])).collect()
 }
 
-/// Keys whose values differ, with the value of each; `-` where one has no such key.
+/// Keys whose values differ, with the value of each run; `-` if a run has no such key.
 fn differences(inputs: &[&Input]) -> Vec<(String, Vec<String>)> {
     let mut keys: Vec<&String> = inputs.iter().flat_map(|input| input.keys()).collect();
     keys.sort();
@@ -48,14 +48,14 @@ fn differences(inputs: &[&Input]) -> Vec<(String, Vec<String>)> {
     all.filter(|(_, values)| values.iter().any(|value| *value != values[0])).collect()
 }
 
-/// `grid.points` and the like of a run's `config.toml`, with their values as TOML.
+/// Keys of the `config.toml` of a run, such as `grid.points`, with their values as TOML.
 pub(super) fn input(directory: &Path) -> Result<Input> {
     let path = directory.join("config.toml");
     let text = read_text(&path)?;
     let table = text.parse::<toml::Table>().map_err(|why| malformed(&path, why.message()))?;
     let mut keys = Input::new();
     flatten("", &table, &mut keys);
-    // What one input leaves to its case another may say.
+    // Keys that one input sets explicitly may be defaults of the case in another.
     if let Some(config) = config::parse(&text, "", &[]).ok().filter(|config| config.case.is_flow())
     {
         let sections = config.ends_and_force();

@@ -1,7 +1,7 @@
-//! Several runs beside each other: `kolmo compare`, and over each other: `kolmo plot`.
+//! Comparison of several runs: `kolmo compare` for a table, `kolmo plot` for overlaid curves.
 //!
-//! [`compare`] reads what the runs left and finds where they differ; [`Comparison`] is that as a table, as JSON and as a
-//! page with pictures.
+//! [`compare`] reads the files of the runs and determines their differences; [`Comparison`] is the result as a table, as JSON and
+//! as a page with figures.
 
 mod difference;
 mod inputs;
@@ -22,25 +22,25 @@ use serde::Serialize;
 
 use crate::error::Result;
 
-/// Runs beside each other.
+/// A comparison of runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// The last time that all of them have; `None` where all are steady.
+    /// The last time common to all runs; `None` if all are steady.
     pub common_time: Option<f64>,
-    /// One row a run, in the order in which they were named.
+    /// One row per run, in the order of the command line.
     pub rows: Vec<Row>,
-    /// What has to be known to read them, a sentence each.
+    /// Notes for the interpretation, one sentence each.
     pub notes: Vec<String>,
     /// The page that was written.
     pub page: PathBuf,
-    /// The pictures of it, as SVG.
+    /// The figures of the page, as SVG.
     pub pictures: Vec<PathBuf>,
 }
 
-/// Compare the runs of `options`, and write the page and its pictures.
+/// Compare the runs of `options`, and write the page and its figures.
 ///
 /// # Errors
-/// Where a directory holds no run, or a file of one is damaged, or the page cannot be written.
+/// If a directory contains no run, if a file of a run is damaged, or if the page cannot be written.
 pub fn compare(options: &CompareOptions) -> Result<Comparison> {
     let out = options::page_path(&options.out, options.runs.len())?;
     let runs = runs::read(&options.runs)?;

@@ -1,4 +1,4 @@
-//! The curves of several runs over each other: `kolmo plot` of more than one.
+//! Overlaid curves of several runs: `kolmo plot` with more than one run.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use crate::io::report::{capital, figures_at_the_end};
 use crate::io::scale::extremes;
 use crate::io::{Series, USER_REFERENCE, make_directory_of, read_text, refused, statistics};
 
-/// Roundings of a column that keeps its value: more are a change.
+/// Number of roundings by which a constant column may vary; more is a change.
 const ROUNDINGS: f64 = 1e4;
-/// Names of columns that are no curves.
+/// Names of columns that are not drawn as curves.
 const ABSCISSAS: [&str; 3] = ["step", "time", "dt"];
-/// Figures of the end of a run: the curve that each run has there, and those that all of them share.
+/// Figures of the end of a run: the curve that is drawn for each run, and the curves common to all.
 const AT_THE_END: [(&str, usize, &[usize]); 6] = [
     ("profile", 0, &[1]),
     ("surface", 0, &[]),
@@ -31,47 +31,44 @@ const AT_THE_END: [(&str, usize, &[usize]); 6] = [
     ("skewness", 0, &[]),
 ];
 
-/// Which runs are drawn.
+/// The runs to draw.
 #[derive(Args, Debug)]
 pub struct PlotOptions {
-    /// Directories of runs: of one the report is drawn again, of several the curves that they share over each other.
+    /// Directories of runs: for one run its report is redrawn, for several runs their common curves are overlaid.
     #[arg(required = true, value_name = "RUN_DIR")]
     pub runs: Vec<PathBuf>,
-    /// The page of several runs [default: plot.html].
+    /// The page for several runs [default: plot.html].
     #[arg(long, value_name = "PAGE.html")]
     pub out: Option<PathBuf>,
-    /// The columns of series.csv that are drawn of several runs [default: all that they share].
+    /// The columns of series.csv to draw for several runs [default: all common columns].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Replace the page of several runs also where something else has its name.
+    /// Replace the page even if another program wrote a file of its name.
     #[arg(long)]
     pub overwrite: bool,
 }
 
 impl PlotOptions {
-    /// The directory, where there is one.
+    /// The directory, if there is only one.
     ///
     /// # Errors
-    /// Where something was asked for that only several runs have.
+    /// If options for several runs were given.
     pub fn single(&self) -> Result<Option<&Path>> {
         let [run] = &self.runs[..] else { return Ok(None) };
         if self.out.is_some() || !self.columns.is_empty() || self.overwrite {
-            let what = "--out, --columns and --overwrite are of the page of several runs";
-            return Err(refused(
-                what,
-                "of one run `kolmo plot RUN_DIR` draws its report.html again",
-            ));
+            let what = "--out, --columns and --overwrite are options for several runs";
+            return Err(refused(what, "for one run, `kolmo plot RUN_DIR` redraws its report.html"));
         }
         Ok(Some(run))
     }
 }
 
-/// A page that was written.
+/// A page that has been written.
 #[derive(Debug)]
 pub struct Overlay {
-    /// Where it is.
+    /// Path of the page.
     pub page: PathBuf,
-    /// What has to be known to read it, a sentence each.
+    /// Notes for the interpretation, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -82,10 +79,11 @@ impl Display for Overlay {
     }
 }
 
-/// Draw what the runs of `options` share, over each other, into one page.
+/// Draw the common curves of the runs of `options` into one page.
 ///
 /// # Errors
-/// Where a directory holds no run, or a file of one is damaged, where they share nothing, or the page cannot be written.
+/// If a directory contains no run, if a file of a run is damaged, if the runs have no common curves, or if the page cannot be
+/// written.
 pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
     let out = options.out.as_deref().unwrap_or(Path::new("plot.html"));
     let page = page_path(out, options.runs.len())?;
@@ -111,7 +109,7 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
         return Err(nothing_shared(&runs));
     }
     let drawn = page::draw(figures, |_, _| Ok(()))?;
-    let mut html = Page::new("plot", "Runs over each other", &labels.join(", "));
+    let mut html = Page::new("plot", "Overlaid runs", &labels.join(", "));
     if !different.is_empty() {
         let header = std::iter::once("differs".to_string()).chain(labels).collect();
         let rows =
@@ -133,7 +131,8 @@ fn nothing_shared(runs: &[Run]) -> Error {
     refused("the runs share no column that changes", columns.join("\n       "))
 }
 
-/// The name of each run's directory, or as it was typed where two have one name; with what differs where that is little.
+/// Labels of the runs: the names of their directories, or the paths as typed if names are equal; with the differences if these
+/// are short.
 fn labels(directories: &[PathBuf], different: &[(String, Vec<String>)]) -> Vec<String> {
     let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let names: Vec<Option<String>> = directories.iter().map(short).collect();
@@ -152,7 +151,7 @@ fn labels(directories: &[PathBuf], different: &[(String, Vec<String>)]) -> Vec<S
     directories.iter().enumerate().map(label).collect()
 }
 
-/// The columns to draw, those that were asked for or all that the runs share and that change, and what is left out.
+/// The columns to draw, those requested or all common ones that change, and notes on the omitted columns.
 fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let has = |run: &Run, name: &str| run.series.column(name).is_some();
     let is_curve = |name: &&String| !ABSCISSAS.contains(&name.as_str());
@@ -164,7 +163,7 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
         .collect();
     if let Some(unknown) = asked.iter().find(|name| !shared.contains(name)) {
         let shared: Vec<&str> = shared.iter().map(|name| name.as_str()).collect();
-        let what = format!("--columns: `{unknown}` is no curve that all runs have");
+        let what = format!("--columns: not all runs have a curve `{unknown}`");
         return Err(refused(what, format!("they share {}", shared.join(", "))));
     }
     if !asked.is_empty() {
@@ -182,19 +181,16 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
         |names: &[&String]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let mut notes = Vec::new();
     if !others.is_empty() {
-        notes.push(format!("not drawn, since not all runs have them: {}", listed(&others)));
+        notes.push(format!("not drawn, because not all runs have them: {}", listed(&others)));
     }
     if !kept.is_empty() {
-        notes.push(format!(
-            "not drawn, since they keep their values to round-off: {}",
-            listed(&kept)
-        ));
+        notes.push(format!("not drawn, because they are constant to round-off: {}", listed(&kept)));
     }
     Ok((drawn.into_iter().cloned().collect(), notes))
 }
 
-/// Whether the values of a column change in one of the runs by more than round-off: that of their own size, or where they have both
-/// signs, as sums over the box have that may cancel, that of a velocity.
+/// Whether the values of a column change in one of the runs by more than round-off, relative to their own size. Columns with both
+/// signs, such as sums over the box that may cancel, are compared with the scale of a velocity.
 fn changes(name: &str, runs: &[Run]) -> bool {
     runs.iter().any(|run| {
         let range = |name: &str| {
@@ -212,7 +208,7 @@ fn changes(name: &str, runs: &[Run]) -> bool {
     })
 }
 
-/// A column of all runs over time, or over steps where these are those of steady flows.
+/// A column of all runs over time, or over steps for steady runs.
 fn with_references(name: &str, runs: &[Run], references: &References) -> Figure {
     let (drawn, x_label) = runs::histories(runs);
     let mut figure = history(name, drawn.iter(), x_label);
@@ -225,7 +221,7 @@ fn with_references(name: &str, runs: &[Run], references: &References) -> Figure 
     figure
 }
 
-/// Curves of others: each table once, however many runs have it.
+/// Reference curves: each table once, even if several runs use it.
 struct References(Vec<(String, Line, Series)>);
 
 impl References {
@@ -246,7 +242,7 @@ impl References {
                 }
             }
         }
-        // One is everybody's; of several each is drawn in the colour of its run.
+        // A single reference belongs to all runs; several references are drawn in the colours of their runs.
         let is_alone = found.len() == 1;
         let named = found.into_iter().map(|(_, at, label, series)| match is_alone {
             true => (label.to_string(), Line::Reference, series),
@@ -255,7 +251,7 @@ impl References {
         Ok(Self(named.collect()))
     }
 
-    /// What they have of a column up to a time, and where that comes from, as HTML.
+    /// Their curves for a column up to a time, and their sources as HTML.
     fn curves(&self, column: &str, end: f64) -> (Vec<Curve>, Vec<String>) {
         let of = self.0.iter().filter_map(|(label, line, series)| {
             let (time, values) = (series.column("time")?, series.column(column)?);
@@ -268,7 +264,7 @@ impl References {
     }
 }
 
-/// Profiles, and what else runs show of their end, where all have it.
+/// Profiles and other figures of the end of runs, if all runs have them.
 fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
     let of_run = |(directory, run): (&PathBuf, &Run)| -> Result<Vec<Figure>> {
         let mut figures = figures_at_the_end(directory, run.summary.end_time)?;
@@ -306,7 +302,7 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
         let caption = match shared.is_empty() {
             true => String::new(),
             false => {
-                format!("Of {}, and what it is held against: {caption}", escape(&runs[0].name))
+                format!("{}, compared with references: {caption}", escape(&runs[0].name))
             }
         };
         same.then_some(Figure { name, plot, caption })

@@ -12,7 +12,7 @@ use crate::io::plot::{Curve, Line, Plot};
 use crate::io::report::capital;
 use crate::io::statistics::spectrum_plot;
 
-/// The histories: column, title, label, caption, whether y is logarithmic.
+/// The time histories: column, title, label, caption, whether y is logarithmic.
 const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
     ("kinetic_energy", "Kinetic energy", "kinetic energy E", "E = ⟨ρ u·u⟩ / 2.", false),
     ("dissipation", "Dissipation", "dissipation ε", "From gradients: ε = ⟨τ : ∇u⟩.", false),
@@ -28,12 +28,12 @@ const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
     ("error_max", "Largest error", "error", "Largest distance from the exact solution.", true),
 ];
 
-/// The pictures of runs, with what could not be drawn. `time` is that of the spectra.
+/// The figures of the runs, with notes on those that could not be drawn. `time` is that of the spectra.
 pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
     let mut figures: Vec<Figure> = Vec::new();
     let (drawn, x_label) = histories(runs);
     for (name, ..) in HISTORIES {
-        // Of the dissipation of an inviscid flow there is only round-off to see.
+        // The dissipation of an inviscid flow is only round-off.
         let seen =
             drawn.iter().filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
         let figure = history(name, seen, x_label);
@@ -45,7 +45,7 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
     (figures, notes)
 }
 
-/// A column of the series of runs, which are drawn with these lines.
+/// A column of the series of several runs, drawn with the given lines.
 pub(super) fn history<'a>(
     name: &str,
     drawn: impl Iterator<Item = &'a (&'a Run, Line)>,
@@ -64,11 +64,12 @@ pub(super) fn history<'a>(
     Figure { name: name.to_string().into(), plot, caption: caption.into() }
 }
 
-/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have; of steady runs the last. Returns
+/// Spectra at one time: those nearest to `time`, or to the last time common to all runs with spectra; for steady runs the last
+/// ones. Returns notes on spectra that could not be drawn.
 /// what could not be drawn.
 pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
     if runs.iter().all(|run| run.spectrum(None).is_none()) {
-        let asked = time.map(|_| "no run has spectra, so --time draws nothing".to_string());
+        let asked = time.map(|_| "no run has spectra, so --time has no effect".to_string());
         return asked.into_iter().collect();
     }
     let timed = runs.iter().filter(|run| !run.is_steady());
@@ -91,8 +92,8 @@ pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>
     ] {
         if !curves.is_empty() {
             let plot = spectrum_plot(title, is_scalar, smallest, curves);
-            let nearest = |time| format!("Those nearest to t = {time:.2}.");
-            let caption = time.map_or("Those of the ends.".into(), nearest);
+            let nearest = |time| format!("Spectra nearest to t = {time:.2}.");
+            let caption = time.map_or("Spectra at the ends of the runs.".into(), nearest);
             figures.push(Figure { name: name.into(), plot, caption });
         }
     }
@@ -100,7 +101,7 @@ pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>
 }
 
 impl Comparison {
-    /// Write the pictures beside the page, `compare-kinetic_energy.svg`, and the page.
+    /// Write the page, and its figures next to it, such as `compare-kinetic_energy.svg`.
     pub(super) fn write(&mut self, figures: Vec<Figure>, overwrite: bool) -> Result<()> {
         let stem = self.page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let place = |figure: &Figure| -> PathBuf {
@@ -117,9 +118,9 @@ impl Comparison {
         let mut html = Page::new("compare", "Comparison", &names);
         html.push(&self.table().html_by_columns());
         html.paragraph(
-            "The energy is that of the last time which all runs have. Differences are the largest from the first run, \
-             over the times that both cover: at the rows of the series that has fewer there, or else at the ends of these times, the \
-             other interpolated on straight lines. A steady run has no times: its energy is that of its end, and differences are those of the ends.",
+            "The energy is that of the last time common to all runs. Differences are the largest differences from the first run over the \
+             common time interval: at the rows of the series that has fewer rows there, or at the ends of the interval, with linear \
+             interpolation of the other series. A steady run has no times: its energy and its differences are those at the end.",
         );
         for reason in self.reasons() {
             html.paragraph(&format!("{}.", reason.trim_end_matches('.')));

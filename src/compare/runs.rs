@@ -1,4 +1,4 @@
-//! What runs left, read back.
+//! Reads the files of runs.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use crate::io::{Series, Summary, malformed, optional};
 
 /// One run.
 pub(super) struct Run {
-    /// The directory as it was typed.
+    /// The directory as typed.
     pub(super) name: String,
-    /// What was asked for.
+    /// Its input.
     pub(super) input: Input,
     pub(super) summary: Summary,
     pub(super) series: Series,
-    /// Those that were written, if any were.
+    /// Spectra, if any were written.
     pub(super) spectra: Option<Spectra>,
 }
 
@@ -37,7 +37,7 @@ impl Run {
         self.summary.is_steady()
     }
 
-    /// A column over time, of a steady run over steps.
+    /// A column over time, or over steps for a steady run.
     pub(super) fn curve(&self, column: &str) -> Option<(&[f64], &[f64])> {
         let over = if self.is_steady() { self.series.column("step")? } else { self.time() };
         self.series.column(column).map(|values| (over, values))
@@ -48,7 +48,7 @@ impl Run {
         self.series.column(column)?.last().copied()
     }
 
-    /// The spectrum nearest to `time`; the last where there is none, and of a steady run.
+    /// The spectrum nearest to `time`; the last one without a time, and for a steady run.
     pub(super) fn spectrum(&self, time: Option<f64>) -> Option<&Spectrum> {
         let spectra = self.spectra.as_ref()?;
         match time.filter(|_| !self.is_steady()) {
@@ -57,7 +57,7 @@ impl Run {
         }
     }
 
-    /// Its name and when: `a, t = 0.50`, or `a, steady`.
+    /// Its name and time: `a, t = 0.50`, or `a, steady`.
     pub(super) fn label(&self, time: f64) -> String {
         match self.is_steady() {
             true => format!("{}, steady", self.name),
@@ -70,32 +70,31 @@ impl Run {
     }
 }
 
-/// The runs whose histories are drawn, each with its line, and over what: steady ones over steps where all are, else the others over time.
+/// The runs whose histories are drawn, each with its line, and the abscissa: steps if all runs are steady, otherwise time,
+/// without steady runs.
 pub(super) fn histories(runs: &[Run]) -> (Vec<(&Run, Line)>, &'static str) {
     let steady = runs.iter().all(Run::is_steady);
     let drawn = runs.iter().zip(Line::SIDE_BY_SIDE).filter(|(run, _)| run.is_steady() == steady);
     (drawn.collect(), if steady { "step" } else { "time t" })
 }
 
-/// The last time that all runs have; `None` where all are steady.
+/// The last time common to all runs; `None` if all are steady.
 pub(super) fn common_time(runs: &[Run]) -> Option<f64> {
     runs.iter().filter(|run| !run.is_steady()).map(Run::end).reduce(f64::min)
 }
 
-/// Read the runs in `directories`; all that are none are told at once.
+/// Read the runs in `directories`; all directories without a run are reported at once.
 pub(super) fn read(directories: &[PathBuf]) -> Result<Vec<Run>> {
     let mut problems: Vec<String> =
         directories.iter().filter_map(|path| why_no_run(path)).collect();
     if !problems.is_empty() {
-        problems.push(
-            "       a run directory is what `kolmo run` wrote: `kolmo run taylor-green`".into(),
-        );
+        problems.push("       `kolmo run` writes a run directory: `kolmo run taylor-green`".into());
         return Err(Error::Config(problems));
     }
     directories.iter().map(|path| read_one(path)).collect()
 }
 
-/// Why nothing in `path` can be compared; `None` where something may be.
+/// Why `path` cannot be compared; `None` if it can.
 fn why_no_run(path: &Path) -> Option<String> {
     if let Err(why) = check_access(path) {
         return Some(format!("error: {}", why.what()));
@@ -106,9 +105,9 @@ fn why_no_run(path: &Path) -> Option<String> {
         false if path.exists() => format!("error: {shown} is a file, not the directory of a run"),
         false => format!("error: there is no directory {shown}"),
         true if lacks("series.csv") => format!("error: {shown} has no series.csv: it holds no run"),
-        // The summary is what a run writes last.
+        // The summary is the last file that a run writes.
         true if lacks("summary.json") => {
-            format!("error: {shown} has no summary.json: the run goes on still, or was killed")
+            format!("error: {shown} has no summary.json: the run still continues, or was killed")
         }
         true => return None,
     })
@@ -131,7 +130,7 @@ fn read_one(path: &Path) -> Result<Run> {
     })
 }
 
-/// What has to be known of the runs: other cases or parameters, ends that were not reached, times not shared.
+/// Notes on the runs: different cases or parameters, unfinished runs, no common times.
 pub(super) fn notes(runs: &[Run]) -> Vec<String> {
     let first = &runs[0];
     let flow = |run: &Run| {
@@ -147,32 +146,32 @@ pub(super) fn notes(runs: &[Run]) -> Vec<String> {
         let (name, to) = (&run.name, &first.name);
         if flow(run) != flow(first) {
             notes.push(format!(
-                "{name} is another flow ({}) than {to} ({})",
+                "{name} is a different flow ({}) from {to} ({})",
                 flow(run),
                 flow(first)
             ));
         } else if run.summary.length != first.summary.length {
-            notes.push(format!("{name} has another box than {to}"));
+            notes.push(format!("{name} has a different box from {to}"));
         } else {
             let keys = other_flow(&run.input, &first.input);
             if !keys.is_empty() {
-                notes.push(format!("{name} is another flow than {to}: {}", keys.join(", ")));
+                notes.push(format!("{name} is a different flow from {to}: {}", keys.join(", ")));
             }
         }
         let timed = !run.is_steady() && !first.is_steady();
         if timed && run.time()[0].max(first.time()[0]) > run.end().min(first.end()) {
-            notes.push(format!("{name} shares no time with {to}"));
+            notes.push(format!("{name} has no common time with {to}"));
         }
     }
     for run in runs {
         if let Some(part) = run.summary.earlier.iter().rfind(|part| part.other_flow) {
-            notes.push(format!("{} was another flow up to step {}", run.name, part.until));
+            notes.push(format!("{} was a different flow up to step {}", run.name, part.until));
         }
     }
     if !runs.iter().all(Run::is_steady) {
         for Run { name, .. } in runs.iter().filter(|run| run.is_steady()) {
             notes.push(format!(
-                "{name} is a steady run: it has no times, and is compared at its end alone"
+                "{name} is a steady run: it has no times, and is compared only at its end"
             ));
         }
     }

@@ -12,10 +12,10 @@ use crate::io::page::Table;
 use crate::io::report::{grid, peak};
 use crate::io::verdict::{Verdict, floored};
 
-/// What the table says of a run. `None` where the run has no such number.
+/// The row of a run in the table. `None` if the run has no such value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// The directory, as it was typed.
+    /// The directory, as typed.
     pub run: String,
     /// Name of the case.
     pub case: String,
@@ -23,38 +23,38 @@ pub struct Row {
     pub points: [usize; 3],
     /// First derivative.
     pub scheme: String,
-    /// Where it ran.
+    /// Backend of the run.
     pub backend: String,
     /// Steps taken.
     pub steps: u64,
     /// Time reached; a steady run has none.
     pub end_time: Option<f64>,
-    /// At the last time that all runs have, of a steady run at its end.
+    /// Kinetic energy at the last time common to all runs, or at the end of a steady run.
     pub kinetic_energy: Option<f64>,
-    /// The largest of the series.
+    /// The largest dissipation in the series.
     pub peak_dissipation: Option<f64>,
-    /// When that was.
+    /// Time of the peak.
     pub peak_time: Option<f64>,
-    /// Largest distance from the first run over the times that both cover, at the ends where one of the two is steady; infinite, null in
-    /// JSON, where it diverged.
+    /// Largest difference from the first run over the common time interval, or between the ends if one of the two runs is steady;
+    /// infinite (null in JSON) if the run diverged.
     pub kinetic_energy_difference: Option<f64>,
-    /// The same of the dissipation.
+    /// The same for the dissipation.
     pub dissipation_difference: Option<f64>,
-    /// Of a scalar, like the energy.
+    /// Variance of a scalar, at the same time as the energy.
     pub scalar_variance: Option<f64>,
-    /// Largest distance from the first run.
+    /// Largest difference from the first run.
     pub scalar_variance_difference: Option<f64>,
-    /// Root mean square of the error at the end, where the solution is known.
+    /// Root mean square of the error at the end, if the solution is known.
     pub error_l2: Option<f64>,
     /// Largest error at the end.
     pub error_max: Option<f64>,
-    /// Of the whole run.
+    /// Smallest value of the whole run.
     pub smallest_kmax_eta: Option<f64>,
     /// Nanoseconds per point and Runge-Kutta stage.
     pub ns_per_point_stage: Option<f64>,
-    /// What the run says of itself.
+    /// Verdict of the run.
     pub verdict: Verdict,
-    /// Why, in a sentence.
+    /// Reason of the verdict, in a sentence.
     pub verdict_reason: String,
 }
 
@@ -70,7 +70,7 @@ impl Row {
             true => difference((&[0.0], &[run.last(column)?]), (&[0.0], &[first.last(column)?])),
             false => difference(run.curve(column)?, first.curve(column)?),
         };
-        // An inviscid flow has none, but for round-off.
+        // The dissipation of an inviscid flow is only round-off.
         let dissipates = summary.reynolds.is_some();
         let peak = (dissipates && !steady).then(|| peak(&run.series, "dissipation")).flatten();
         Self {
@@ -98,11 +98,11 @@ impl Row {
     }
 }
 
-/// A column that some runs have a number for: its name, the number, how it is written.
+/// A column with a value for some runs: its name, the value, and its format.
 type Column = (String, fn(&Row) -> Option<f64>, fn(f64) -> String);
 
 impl Comparison {
-    /// A row a run. Columns in which no run has anything are left out.
+    /// One row per run. Columns without any value are omitted.
     pub(super) fn table(&self) -> Table {
         let at = self.common_time.map_or("the end".into(), |time| format!("t = {}", number(time)));
         let columns: [Column; 11] = [
@@ -143,7 +143,7 @@ impl Comparison {
         Table { header, rows }
     }
 
-    /// Why each run has the verdict that it has, a sentence each.
+    /// The reason of the verdict of each run, one sentence each.
     pub(super) fn reasons(&self) -> Vec<String> {
         let rows = self.rows.iter().filter(|row| !row.verdict_reason.is_empty());
         rows.map(|row| format!("{}: {}: {}", row.run, row.verdict, row.verdict_reason)).collect()
@@ -164,7 +164,7 @@ impl Display for Comparison {
     }
 }
 
-/// Six digits, as a power of ten where it is far from one.
+/// Six digits, with a power of ten if far from one.
 fn number(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
         return format!("{value:.5e}");

@@ -8,7 +8,7 @@ use crate::cases::{Case, NAMES};
 use crate::gas::{Gas, Viscosity};
 use crate::typed::{NotNegative, above_one, positive, reynolds};
 
-/// The keys of `[case]` that every case has.
+/// The keys of `[case]` that all cases share.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct CaseKeys {
@@ -41,7 +41,7 @@ impl Default for GasKeys {
     }
 }
 
-/// The case with its parameters; `None` where its name is not known.
+/// The case with its parameters; `None` if its name is unknown.
 pub(super) fn case(section: &Section<'_>) -> Option<Case> {
     if !section.has("name") {
         section.missing(&["name"], "`kolmo cases` lists them");
@@ -51,12 +51,12 @@ pub(super) fn case(section: &Section<'_>) -> Option<Case> {
     section.read_by(&[], |keys| default.read(keys))
 }
 
-/// Whether the case is known to be no flow.
+/// Whether the case is known and is scalar advection, not a flow.
 pub(super) fn is_scalar(case: Option<&Case>) -> bool {
     case.is_some_and(|case| !case.is_flow())
 }
 
-/// Whether the case is no flow, and `section`, which is of flows, is refused; `advice` says what to do.
+/// Whether the case is scalar advection; if so, rejects `section`, which only flows have, with `advice`.
 pub(super) fn refuse_for_scalar(section: &Section<'_>, case: Option<&Case>, advice: &str) -> bool {
     if is_scalar(case) {
         section.reject("has no meaning for scalar-advection", advice);
@@ -64,12 +64,12 @@ pub(super) fn refuse_for_scalar(section: &Section<'_>, case: Option<&Case>, advi
     is_scalar(case)
 }
 
-/// The gas of `case`, whose numbers stand in `[case]` and whose properties stand in `[gas]`.
+/// The gas of `case`: its numbers are in `[case]`, its properties in `[gas]`.
 pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<&Case>) -> Gas {
     let (mut numbers, mut keys) = (CaseKeys::default(), GasKeys::default());
-    if refuse_for_scalar(properties, case, "a scalar is no gas; take the section out") {
+    if refuse_for_scalar(properties, case, "scalar-advection has no gas; remove the section") {
         for key in ["mach", "reynolds"] {
-            let advice = "a scalar has `velocity` and `diffusivity`; take this out";
+            let advice = "scalar-advection has `velocity` and `diffusivity`; remove this key";
             section.forbid(key, "has no meaning for scalar-advection", advice);
         }
     } else {
@@ -115,7 +115,7 @@ fn law_or_word<S: Serializer>(law: &Viscosity, output: S) -> Result<S::Ok, S::Er
     }
 }
 
-/// Waves that the grid can hold: more than two points a period along every axis.
+/// Require that the grid resolves the waves: more than two points per period along every axis.
 pub(super) fn check_waves(section: &Section<'_>, points: [usize; 3], case: &Case) {
     let periods = case.periods();
     for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {

@@ -1,4 +1,4 @@
-//! From text to the tree of what was typed: the input and its `--set` overrides.
+//! From text to the tree of typed values: the input and its `--set` overrides.
 
 use toml::de::{DeTable, DeValue};
 
@@ -6,10 +6,10 @@ use super::mistakes;
 use super::problems::{Problems, shorten};
 use super::value::{Entry, Place, Table, Value, table_from_toml};
 
-/// Keys in the path of an override at most; no key of an input lies as deep.
+/// Maximum number of keys in the path of an override; no key of an input is nested as deeply.
 const DEEPEST: usize = 8;
 
-/// The tables of `text`; `None` where it is not TOML.
+/// The tables of `text`; `None` if it is not valid TOML.
 pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
     let ends: Vec<usize> = text.match_indices('\n').map(|(offset, _)| offset).collect();
     let line = |offset: usize| 1 + ends.partition_point(|&end| end < offset);
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
     let (mut last_line, mut last_message) = (0, String::new());
     for error in errors {
         let span = error.span().unwrap_or(text.len()..text.len());
-        // Past the last line end there may be nothing left.
+        // The span may end beyond the last line.
         let at = line(span.start);
         let typed = typed(at);
         let open = mistakes::is_open_above(typed, error.message());
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
                 words.unwrap_or_else(|| error.message().to_owned())
             }
         };
-        // The parser goes on behind an error: what it finds on the same line, or again, follows from the first.
+        // The parser continues after an error: a further error on the same line, or the same error again, follows from the first.
         if at == last_line || message == last_message {
             continue;
         }
@@ -51,7 +51,7 @@ pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
     None
 }
 
-/// Put each `key.path=value` in its place; a later one replaces an earlier one.
+/// Insert the value of each `key.path=value`; a later override replaces an earlier one.
 pub(super) fn set(table: &mut Table, overrides: &[String], problems: &Problems) {
     for (index, text) in overrides.iter().enumerate() {
         let place = Place::Override(index);
@@ -84,7 +84,7 @@ pub(super) fn set(table: &mut Table, overrides: &[String], problems: &Problems) 
     }
 }
 
-/// The value of an override: TOML, or a bare word, which is a string.
+/// The value of an override: a TOML value, or a bare word, which is a string.
 fn value(typed: &str, place: Place) -> Result<Value, String> {
     match DeValue::parse(typed) {
         Ok(value) if value.get_ref().is_datetime() => Ok(Value::String(typed.to_owned())),
@@ -94,8 +94,8 @@ fn value(typed: &str, place: Place) -> Result<Value, String> {
     }
 }
 
-/// Put `entry` at `path`, making the tables on the way, also in place of a word such as `filter = "none"`. The error is
-/// the key on the way that can be no table.
+/// Insert `entry` at `path` and create the tables of the path, also where a word such as `filter = "none"` is. The error is the
+/// key of the path that cannot be a table.
 fn insert(table: &mut Table, path: &[&str], entry: Entry) -> Result<(), String> {
     let [first, rest @ ..] = path else { return Ok(()) };
     if rest.is_empty() {
@@ -114,8 +114,8 @@ fn insert(table: &mut Table, path: &[&str], entry: Entry) -> Result<(), String> 
     }
 }
 
-/// `--set time.dt=...` takes the place of the input's `cfl`, and the other way round; so do those of forcing, and another
-/// kind of force takes the place of all that the input says of one.
+/// An override replaces the alternative keys of the input: `--set time.dt=...` replaces `cfl`, and vice versa; the same holds for
+/// the keys of forcing. Another kind of force replaces all keys of the previous one.
 fn forget_alternative(table: &mut Table, path: &[&str]) {
     let [section, key] = path else { return };
     let gone = |other: &str| match [*section, *key, other] {

@@ -15,22 +15,26 @@ use serde::Deserialize;
 /// 2√2, the sphere of 92 wave vectors of Eswaran and Pope (1988).
 const WAVENUMBER: f64 = 2.0 * std::f64::consts::SQRT_2;
 
-/// Keys of forces that are no pressure gradient.
+/// Keys of the forces other than the pressure gradient.
 const OF_OTHERS: [&str; 6] =
     ["coefficient", "energy", "wavenumber", "amplitude", "time_scale", "seed"];
 
-/// A whole number that is not negative.
+/// A non-negative whole number.
 #[derive(Deserialize)]
 struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u64);
 
-/// The force on the flow of `case`: what the user asks for, or else the one that the case `brings`; `None` for none, also where
-/// something was told to be wrong. Without `kind` the keys change the pressure gradient of the case.
+/// The force on the flow of `case`: the one in the input, otherwise the one that the case `brings`. `None` if there is no force
+/// or if a problem was reported. Without `kind` the keys change the pressure gradient of the case.
 pub(super) fn forcing(
     section: &Section<'_>,
     case: Option<&Case>,
     brings: Option<ForcingConfig>,
 ) -> Option<ForcingConfig> {
-    if refuse_for_scalar(section, case, "a scalar has no momentum; take the section out") {
+    if refuse_for_scalar(
+        section,
+        case,
+        "scalar-advection has no momentum equation; remove the section",
+    ) {
         return None;
     }
     if !section.is_there() {
@@ -51,7 +55,7 @@ pub(super) fn forcing(
         "pressure-gradient" => pressure_gradient(section, gradient).map(Force::PressureGradient),
         _ => None,
     };
-    // Walls take the heat of a channel.
+    // In a channel, heat leaves through the walls.
     let removed = !matches!(kind, Some(Force::PressureGradient(_)));
     let removed = changed.map_or(removed, |changed| changed.heat_removal);
     let heat_removal = section.value("heat_removal").unwrap_or(removed);
@@ -67,7 +71,7 @@ fn linear(section: &Section<'_>) -> Option<Linear> {
     held(section, "energy", "a positive number", energy).map(Linear::Energy)
 }
 
-/// `changed`: the force of the case, of which the keys change a part.
+/// `changed`: the force of the case, which the keys modify.
 fn pressure_gradient(
     section: &Section<'_>,
     changed: Option<&PressureGradient>,
@@ -88,7 +92,7 @@ fn pressure_gradient(
     Some(PressureGradient { axis: axis?, strength: strength? })
 }
 
-/// Whether `strength` sets the force, not `mean`, which is held; `None` where both stand there, or neither.
+/// Whether `strength` sets the force and not `mean`, the quantity held constant; `None` if both keys are given, or neither.
 fn is_told(section: &Section<'_>, strength: &'static str, mean: &'static str) -> Option<bool> {
     let told = section.has(strength);
     if section.refuse_both(strength, mean, "sets the force") {
@@ -101,7 +105,7 @@ fn is_told(section: &Section<'_>, strength: &'static str, mean: &'static str) ->
     Some(told)
 }
 
-/// The mean at `key`, which is held.
+/// The mean quantity at `key` that the force holds constant.
 fn held(
     section: &Section<'_>,
     key: &'static str,
@@ -140,14 +144,15 @@ fn stochastic(section: &Section<'_>) -> Option<Stochastic> {
     Some(found)
 }
 
-/// Refuse a force, given or of the case: it is of flows `on` grids of a kind, and `key` makes another one.
+/// Reject a force, of the input or of the case: it is only available `on` one kind of grid, and `key` selects another kind.
 pub(super) fn refuse_force(section: &Section<'_>, on: &str, key: &str) {
-    let found = format!("[forcing] is of a flow {on}");
-    let advice = format!("take {key} out, or say forcing.kind = \"none\"");
+    let found = format!("[forcing] is only available {on}");
+    let advice = format!("remove {key}, or set forcing.kind = \"none\"");
     section.reject_key("kind", &format!("{found}\n{advice}"));
 }
 
-/// Waves that the grid can hold: more than two points a period along every axis, and an axis across each wave vector.
+/// Require that the grid resolves the waves: more than two points per period along every axis, and an axis normal to each wave
+/// vector.
 pub(super) fn check_waves(
     section: &Section<'_>,
     points: [usize; 3],
@@ -158,7 +163,7 @@ pub(super) fn check_waves(
     let active = points.map(|n| n > 1);
     if active.iter().filter(|active| **active).count() < 2 {
         let why = "needs more than 1 point along two axes";
-        let advice = "along a single axis no force is free of divergence: use `kind = \"linear\"`";
+        let advice = "no force along a single axis is divergence-free: use `kind = \"linear\"`";
         return section.reject_value("kind", why, advice);
     }
     let longest = longest(domain.length, active);

@@ -9,30 +9,29 @@ use crate::cases::{self, NAMES};
 use crate::error::{Error, Result, refused};
 use crate::io::open;
 
-/// Bytes of an input at most.
+/// Maximum size of an input in bytes.
 const LARGEST_INPUT: u64 = 4 << 20;
-/// So many names of inputs are compared with one that is not there.
+/// Maximum number of file names that are compared with a misspelt one.
 const MOST_NAMES: usize = 1000;
 
-/// What gives the resolved input of the checkpoint at a path, or of the newest of a run's.
+/// Returns the resolved input of the checkpoint at a path, or of the newest checkpoint of the run at a path.
 pub type Base<'a> = &'a dyn Fn(&Path) -> Result<String>;
 
 /// For an input that starts from the initial state of its case.
 fn no_base(path: &Path) -> Result<String> {
-    let what = "a checkpoint to start from has no meaning here".to_string();
+    let what = "starting from a checkpoint is not supported here".to_string();
     Err(Error::Format { path: path.to_path_buf(), what })
 }
 
 /// Read the input file at `path`, changed by `overrides`, the `key.path=value` of each `--set`.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) with everything that is wrong, as [`parse`]; also where the file
-/// cannot be read.
+/// [`Error::Config`](crate::Error::Config) with all problems, as [`parse`]; also if the file cannot be read.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Config> {
     load_on(path, overrides, &no_base)
 }
 
-/// The same, also where `case.name` is "from-checkpoint": keys that the input does not have are those of its checkpoint then.
+/// The same, but `case.name` may be "from-checkpoint": keys that the input lacks are then taken from the checkpoint.
 ///
 /// # Errors
 /// As [`load`].
@@ -64,18 +63,18 @@ pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Conf
     }
 }
 
-/// The input that a case comes with.
+/// The built-in input of a case.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) where there is no such case, with the one that was probably meant.
+/// [`Error::Config`](crate::Error::Config) if the case does not exist, with the closest name.
 pub fn built_in(case: &str) -> Result<&'static str> {
     cases::input(case).ok_or_else(|| {
-        let what = format!("`{case}` is no case{}", hint(case, &NAMES));
+        let what = format!("`{case}` is not a case{}", hint(case, &NAMES));
         refused(what, format!("the cases are: {}", NAMES.join(", ")))
     })
 }
 
-/// "; did you mean ...?", where a case or an input beside `path` has nearly that name.
+/// "; did you mean ...?" if a case or an input in the folder of `path` has a similar name.
 fn meant(path: &Path) -> String {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return String::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -92,7 +91,7 @@ fn meant(path: &Path) -> String {
             return format!("; did you mean `{}`?", folder.join(name).display());
         }
     }
-    // `my` for `my.toml` is nearer than it looks.
+    // The edit distance from `my` to `my.toml` is too large for `hint`.
     let whole = format!("{name}.toml");
     match names.contains(&whole.as_str()) {
         true => format!("; did you mean `{whole}`?"),
@@ -100,16 +99,16 @@ fn meant(path: &Path) -> String {
     }
 }
 
-/// Read an input from its `text`; messages call it `name`. `overrides` are the `key.path=value` of each `--set`.
+/// Read an input from its `text`, called `name` in messages. `overrides` are the `key.path=value` of each `--set`.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config): one full message for each problem, in the order of the lines, and a
-/// last line that counts them.
+/// [`Error::Config`](crate::Error::Config): one complete message per problem, in the order of the lines, and a last line with
+/// their number.
 pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config> {
     parse_on(text, name, overrides, &no_base)
 }
 
-/// The same as [`load_on`] does it.
+/// The same with the options of [`load_on`].
 ///
 /// # Errors
 /// As [`parse`].

@@ -18,12 +18,12 @@ use crate::physics::{Convection, SchemeConfig, ViscousForm};
 use crate::scheme::SchemeFamily;
 use crate::typed::{Positive, absolute};
 
-/// What a mapping looks like.
+/// Example of a mapping.
 const EXAMPLE: &str = "{ kind = \"ring\", inner = 0.5, outer = 20.0 }";
-/// Its kinds.
+/// Kinds of mappings.
 const KINDS: [&str; 4] = ["wavy", "ring", "naca", "expressions"];
 
-/// Along z, planes of a file may have this part of a spacing more or less: it may be rounded.
+/// Relative tolerance of the distance between planes of a file along z, which may be rounded.
 const SAME_DEPTH: f64 = 1e-3;
 
 /// The points of `section`, which is `[grid]`, or those of the case.
@@ -44,13 +44,13 @@ pub(super) fn mapping(
     found
 }
 
-/// Whether the mapping of `section` is a file that was refused, since none was `found`.
+/// Whether the mapping of `section` is a file that was rejected: none was `found`.
 pub(super) fn is_refused_file(section: &Section<'_>, found: Option<&Curvilinear>) -> bool {
     let table = section.get("mapping").and_then(|item| item.as_section("grid"));
     found.is_none() && table.is_some_and(|table| table.has("file"))
 }
 
-/// The points of the file that `table` names.
+/// The points of the file named in `table`.
 fn file(table: &Section<'_>, boundaries: &Boundaries) -> Option<NodeFile> {
     let path = absolute(PathBuf::from(table.value::<String>("file")?));
     let before = table.value::<String>("checksum");
@@ -65,14 +65,14 @@ fn file(table: &Section<'_>, boundaries: &Boundaries) -> Option<NodeFile> {
     let checksum = nodes.checksum();
     if before.is_some_and(|before| before != checksum) {
         let why = format!("the points of the file have another one, {checksum}");
-        let advice = "use the file that the run had, or take the checksum out to use this one";
+        let advice = "use the file of the original run, or remove `checksum` to use this file";
         table.reject_value("checksum", &why, advice);
         return None;
     }
     Some(NodeFile { file: path, checksum, nodes: Arc::new(nodes), planes })
 }
 
-/// The points of a file along x, y and z, where it has one plane.
+/// Number of points of a file along x, y and z, if it has one plane.
 pub(super) fn points(curvilinear: Option<&Curvilinear>) -> Option<[usize; 3]> {
     match curvilinear? {
         Curvilinear::File(NodeFile { nodes, planes: (1, _), .. }) => {
@@ -105,7 +105,7 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
         }
         "naca" => {
             let digits = table.needed("digits", "the section: for example \"0012\"");
-            let radius = positive("radius", "that of the trailing edge: for example 0.003");
+            let radius = positive("radius", "the radius of the trailing edge: for example 0.003");
             let outer = positive("outer", "the radius of the far field: for example 30.0");
             let first = table.value("first").map(|Positive(first)| first);
             Some(Mapping::Naca { digits: digits?, radius: radius?, outer: outer?, first })
@@ -118,7 +118,7 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
     }
 }
 
-/// What the points cannot be in this box, with these ends and this scheme.
+/// Check the points against the box, its boundaries and the scheme.
 pub(super) fn check(
     [section, boundary]: [&Section<'_>; 2],
     curvilinear: &Curvilinear,
@@ -129,12 +129,11 @@ pub(super) fn check(
     let plain = boundaries.grid(points, domain);
     for a in [0, 1] {
         if points[a] == 1 {
-            let why = format!("a mapping bends lines along x and y, and {} has one point", AXES[a]);
-            return section.reject_value(
-                "points",
-                &why,
-                "use more points, or take grid.mapping out",
+            let why = format!(
+                "a mapping needs more than one point along x and y, but {} has one point",
+                AXES[a]
             );
+            return section.reject_value("points", &why, "use more points, or remove grid.mapping");
         }
     }
     let is_sound = match curvilinear {
@@ -152,7 +151,7 @@ pub(super) fn check(
         let advice = "give the wall a temperature";
         match heat {
             Heat::HeatFlux(0.0) => {
-                // The lines of these maps meet walls at right angles, as far as points are close enough to tell.
+                // The lines of these maps meet walls at right angles, up to the discretisation error.
                 let is_orthogonal = matches!(
                     curvilinear,
                     Curvilinear::Map(Mapping::Ring { .. } | Mapping::Naca { .. })
@@ -162,8 +161,7 @@ pub(super) fn check(
                 }
             }
             Heat::HeatFlux(_) => {
-                let why =
-                    "heat through a curved wall is known as none or by the wall's temperature";
+                let why = "a curved wall is adiabatic or has a given temperature; other heat fluxes are not available";
                 section.reject_value("mapping", why, advice);
             }
             Heat::Temperature(_) => {}
@@ -171,7 +169,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether the map can be one on the grid, which has equal spacings.
+/// Whether the map is valid for the grid `plain`, which has equal spacings.
 fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
     let problems = mapping.problems(intervals(plain, 1));
     for (key, problem) in &problems {
@@ -183,8 +181,8 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
     if let Mapping::Ring { .. } | Mapping::Naca { .. } = mapping
         && (!plain.closes(0) || plain.closes(1))
     {
-        let why = "lines along x go round and close, those along y go from the body outward";
-        let advice = "give boundary.y its two ends, and boundary.x none";
+        let why = "lines along x are closed and surround the body, lines along y go from the body outward";
+        let advice = "set both ends of boundary.y, and none of boundary.x";
         section.reject_value("mapping", why, advice);
         return false;
     }
@@ -196,7 +194,7 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
     problems.is_empty() && seam.is_none()
 }
 
-/// Whether a file has as many points as the grid, which has equal spacings, and planes as far apart.
+/// Whether a file has as many points as the grid `plain`, which has equal spacings, and the same distance between planes.
 fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
     let NodeFile { nodes, planes: (planes, depth), .. } = file;
     for a in [0, 1] {
@@ -222,7 +220,7 @@ fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
     let nz = plain.points[2];
     if ![1, nz, nz + usize::from(plain.closes(2))].contains(planes) {
         let why = format!("{nz} points along z, and grid.mapping.file has {planes} planes");
-        section.reject_value("points", &why, "a file of one plane has the grid at every z");
+        section.reject_value("points", &why, "a file with one plane defines the grid at every z");
         return false;
     }
     if let Some(depth) = depth.filter(|depth| (depth / plain.spacing[2] - 1.0).abs() > SAME_DEPTH) {
@@ -230,16 +228,17 @@ fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
             "its planes are {depth:.6e} apart along z, and those of the grid {:.6e}",
             plain.spacing[2]
         );
-        let advice = "give the box the length of the file along z by grid.length, or use a file of one plane";
+        let advice =
+            "set grid.length to the length of the file along z, or use a file with one plane";
         section.reject_value("mapping", &why, advice);
         return false;
     }
     true
 }
 
-/// Where lines meet an adiabatic wall, whose temperature goes on along them, too far off a right angle: a sentence.
+/// A message if grid lines meet an adiabatic wall too far from a right angle: temperature is extrapolated to the wall along them.
 fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
-    /// The largest cosine.
+    /// Largest cosine of the angle.
     const MOST: f64 = 0.02;
     let plane = grid.plane.as_ref()?;
     let place = |i: usize| match (a, end * (grid.points[a] - 1)) {
@@ -263,7 +262,7 @@ fn intervals(grid: &Grid, a: usize) -> f64 {
     grid.intervals(a) as f64
 }
 
-/// The worst point of a grid that folds, or that turns the wrong way: a sentence, and what to do in a second line.
+/// A message with advice in a second line, if the grid folds or is left-handed: the worst point.
 fn fold(grid: &Grid) -> Option<String> {
     let plane = grid.plane.as_ref()?;
     let (at, worst) = plane.jacobian.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -279,14 +278,14 @@ fn fold(grid: &Grid) -> Option<String> {
             "the grid folds: {place}\nuse a milder map, a smoother grid, or more points"
         ));
     }
-    // The ends of lines keep their sides where those of lines that close are reversed.
+    // Reversing the points of a bounded axis would swap its boundaries; a periodic axis is preferred.
     let axis = AXES[usize::from(grid.closes(1) && !grid.closes(0))];
     Some(format!(
         "the grid is left-handed, it turns clockwise from its first axis to its second: {place}\nreverse the points along {axis}"
     ))
 }
 
-/// What is of straight lines alone.
+/// Reject features that need straight grid lines.
 pub(super) fn check_others(
     case: &Case,
     boundaries: &Boundaries,
@@ -296,43 +295,55 @@ pub(super) fn check_others(
 ) {
     let [grid, boundary, scalars, scheme_keys, forcing, compute_keys, output] = sections;
     if !case.is_flow() {
-        grid.reject_value("mapping", "has no meaning for scalar-advection", "take this out");
+        grid.reject_value("mapping", "has no meaning for scalar-advection", "remove this key");
     }
     if grid.has("stretching") {
-        let advice = "take one of them out; a mapping places its points itself";
-        grid.reject_value("stretching", "stands beside grid.mapping", advice);
+        let advice = "remove one of them; a mapping defines all points itself";
+        grid.reject_value("stretching", "cannot be combined with grid.mapping", advice);
     }
     for (axis, _, face) in boundaries.faces().filter(|(axis, ..)| axis.index() < 2) {
         let why = match face {
-            Face::Symmetry => "a plane of symmetry is straight, and lines here are not",
+            Face::Symmetry => "a symmetry plane is not available on curvilinear grids",
             Face::Open(Open { beyond: Beyond::Inflow(_), .. }) => {
-                "is an inflow, which goes through no lines of a mapping yet"
+                "an inflow is not available on curvilinear grids yet"
             }
             _ => continue,
         };
-        boundary.reject_value(axis.name(), why, "allowed: walls, far field, outflow, or no ends");
+        boundary.reject_value(
+            axis.name(),
+            why,
+            "allowed: walls, far field, outflow, or a periodic axis",
+        );
     }
     if scheme.is_some_and(|it| it.convection == Convection::Staggered) {
         let allowed = "allowed: `divergence`, `feiereisen`, `kennedy-gruber`";
-        scheme_keys.reject_value("convection", "is of straight lines", allowed);
+        scheme_keys.reject_value("convection", "is not available on curvilinear grids", allowed);
     }
     if scheme.is_some_and(|it| it.viscous != ViscousForm::Conservative) {
-        scheme_keys.reject_value("viscous", "is of straight lines", "allowed: `conservative`");
+        scheme_keys.reject_value(
+            "viscous",
+            "is not available on curvilinear grids",
+            "allowed: `conservative`",
+        );
     }
-    scalars.reject("cannot be carried on curvilinear grids yet", "take the section out");
+    scalars.reject("is not available on curvilinear grids yet", "remove the section");
     if is_forced {
-        refuse_force(forcing, "on straight lines", "grid.mapping");
+        refuse_force(forcing, "on straight grid lines", "grid.mapping");
     }
     if compute.is_some_and(|it| it.right_hand_side == RightHandSide::Composed) {
-        compute_keys.reject_value("right_hand_side", "is of straight lines", "allowed: `fused`");
+        compute_keys.reject_value(
+            "right_hand_side",
+            "is not available on curvilinear grids",
+            "allowed: `fused`",
+        );
     }
     for key in ["statistics", "planes"] {
         if output.has_other_than(key, "none") {
-            output.reject_value(key, "are of straight lines", "take this out");
+            output.reject_value(key, "are not available on curvilinear grids", "remove this key");
         }
     }
     if let Some(fields) = output.table_or_none("fields", "") {
-        let advice = "take this out; `stride` leaves points out";
-        fields.forbid("region", "is of straight lines", advice);
+        let advice = "remove this key; `stride` reduces the number of points";
+        fields.forbid("region", "is not available on curvilinear grids", advice);
     }
 }

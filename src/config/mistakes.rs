@@ -1,22 +1,22 @@
-//! What was probably meant by a line that is not TOML.
+//! What was probably meant by a line that is not valid TOML.
 
-/// Quotes that editors and web pages put in the place of `"` and `'`.
+/// Quotation marks that editors and web pages substitute for `"` and `'`.
 const CURLY: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '″'];
-/// What begins a comment elsewhere.
+/// Comment markers of other languages.
 const COMMENTS: [&str; 6] = ["//", ";", "!", "%", "--", "/*"];
 
-/// The parser's `message` of `line` in words of an input, where the mistake is a usual one. `found` is what stands where the
+/// A plain explanation of the parser's `message` for `line`, if the mistake is a common one. `found` is the text at which the
 /// parser stopped.
 pub(super) fn in_words(line: &str, found: &str, message: &str) -> Option<String> {
     let line = line.trim();
     if message == "duplicate key" {
         return Some(match line.starts_with('[') {
-            true => format!("section [{}] stands twice", found.trim()),
-            false => format!("`{}` stands twice", found.trim()),
+            true => format!("section [{}] appears twice", found.trim()),
+            false => format!("`{}` appears twice", found.trim()),
         });
     }
     if let Some(quote) = line.chars().find(|c| CURLY.contains(c)) {
-        return Some(format!("`{quote}` is not a quote of TOML; use \" or '"));
+        return Some(format!("`{quote}` is not a TOML quotation mark; use \" or '"));
     }
     if COMMENTS.iter().any(|begin| line.starts_with(begin)) {
         return Some("a comment begins with `#`".into());
@@ -35,7 +35,7 @@ pub(super) fn in_words(line: &str, found: &str, message: &str) -> Option<String>
     of_value(uncommented(value), message)
 }
 
-/// Whether an array or a table that began above was not closed: whatever follows is read as a part of it.
+/// Whether an array or a table of a previous line is not closed: the parser reads all further lines as a part of it.
 pub(super) fn is_open_above(line: &str, message: &str) -> bool {
     let line = line.trim();
     message.contains("array")
@@ -45,7 +45,7 @@ pub(super) fn is_open_above(line: &str, message: &str) -> bool {
         && !message.starts_with("unclosed")
 }
 
-/// The same of the value of a key.
+/// The same for the value of a key.
 fn of_value(value: &str, message: &str) -> Option<String> {
     if let Some(quote) = value.chars().next().filter(|c| "\"'".contains(*c)) {
         let open = value.matches(quote).count() == 1;
@@ -63,7 +63,7 @@ fn of_value(value: &str, message: &str) -> Option<String> {
             _ if words.len() == 2 && bare.contains(',') && !bare.contains(' ') => {
                 format!("a decimal number has a point: {}", words.join("."))
             }
-            _ => format!("several values stand in brackets: {array}"),
+            _ => format!("several values need brackets: {array}"),
         });
     }
     if is_list {
@@ -88,12 +88,12 @@ fn of_value(value: &str, message: &str) -> Option<String> {
         return Some("a comment begins with `#`".into());
     }
     if value.contains(';') {
-        return Some("`;` ends no line; a comment begins with `#`".into());
+        return Some("a line does not end with `;`; a comment begins with `#`".into());
     }
     of_word(value)
 }
 
-/// The same of a value that is a single word.
+/// The same for a value that is a single word.
 fn of_word(word: &str) -> Option<String> {
     let number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     let lower = word.to_lowercase();
@@ -109,8 +109,7 @@ fn of_word(word: &str) -> Option<String> {
             return Some(format!("an exponent is written with e: {meant}"));
         }
         let computed = word.contains(['/', '*', '^', '+', '(']);
-        return computed
-            .then(|| format!("`{word}` is not a number; nothing is computed in an input"));
+        return computed.then(|| format!("`{word}` is not a number; an input has no arithmetic"));
     }
     match lower.as_str() {
         "true" | "false" => Some(format!("`{word}` is written `{lower}`")),
@@ -119,15 +118,13 @@ fn of_word(word: &str) -> Option<String> {
             let plain = |c: char| c.is_alphanumeric() || "-_./ ".contains(c);
             let is_word = word.starts_with(char::is_alphabetic) && word.chars().all(plain);
             is_word.then(|| {
-                format!(
-                    "`{word}` is not true, false or a number; a string stands in quotes: {word:?}"
-                )
+                format!("`{word}` is not true, false or a number; a string needs quotes: {word:?}")
             })
         }
     }
 }
 
-/// `value` without a comment behind it.
+/// `value` without a trailing comment.
 fn uncommented(value: &str) -> &str {
     if value.contains(['"', '\'']) {
         value

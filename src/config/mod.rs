@@ -1,10 +1,10 @@
-//! From what the user typed to what the program uses: checked, with every default filled in.
+//! From the text of the user to a checked configuration with all defaults filled in.
 //!
-//! [`load()`] and [`parse`] read an input with its `--set` overrides; all that is wrong with it is told at once, each
-//! problem with its line, what was found and what is allowed. [`Config::to_toml`] writes it back, resolved.
+//! [`load()`] and [`parse`] read an input with its `--set` overrides. All problems are reported at once, each with its line, the
+//! value found and the values allowed. [`Config::to_toml`] writes the resolved input.
 //!
-//! Keys, defaults and ranges are those of the structs, which serde reads and writes. What serde cannot say (keys that
-//! depend on others, tables of formulas by name) is in `resolve`, `case`, `time` and `output`.
+//! Keys, defaults and ranges are defined by the structs, which serde reads and writes. Rules beyond serde (keys that depend on
+//! others, tables of formulas by name) are in `resolve`, `case`, `time` and `output`.
 
 mod boundary;
 mod case;
@@ -49,10 +49,11 @@ pub use crate::real::Precision;
 pub use crate::scheme::FilterConfig;
 pub use crate::statistics::Statistic;
 
-/// A run, fully resolved.
+/// A fully resolved run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The checkpoint that it starts from, or the run whose newest one that is; `None` is the initial state of the case.
+    /// The checkpoint from which the run starts, or a run whose newest checkpoint is used; `None` is the initial state of the
+    /// case.
     pub origin: Option<PathBuf>,
     /// The flow and its parameters.
     pub case: Case,
@@ -60,19 +61,19 @@ pub struct Config {
     pub gas: Gas,
     /// Passive scalars, in the order of their names.
     pub scalars: Vec<PassiveScalar>,
-    /// Points and box.
+    /// Points and box of the grid.
     pub grid: GridConfig,
-    /// What holds at the ends of the axes.
+    /// Boundary conditions at the ends of the axes.
     pub boundaries: Boundaries,
-    /// The force on the flow, where there is one.
+    /// The force on the flow, if any.
     pub forcing: Option<ForcingConfig>,
-    /// Discretisation in space.
+    /// Spatial discretisation.
     pub scheme: SchemeConfig,
-    /// Discretisation in time, and when to stop.
+    /// Time discretisation, and when to stop.
     pub time: TimeConfig,
-    /// Where and how it is computed.
+    /// Where and how the run is computed.
     pub compute: ComputeConfig,
-    /// What is written.
+    /// Output of the run.
     pub output: OutputConfig,
 }
 
@@ -82,7 +83,7 @@ impl Config {
         self.problem().grid()
     }
 
-    /// The exact solution of what the case's flow shows, at every point; NaN where there is none, nothing for scalars.
+    /// The exact solution at every point, for the field that is plotted for the case; NaN where there is none, empty for scalars.
     pub(crate) fn exact_solution(&self, time: f64) -> Vec<f64> {
         let (domain, active) = (&self.grid.domain, self.grid.points.map(|n| n > 1));
         let grid = self.grid();
@@ -105,12 +106,13 @@ impl Config {
         self.boundaries == self.case.boundaries(&self.gas)
     }
 
-    /// Whether the force is that of the case, or none as there.
+    /// Whether the force is that of the case, or neither has one.
     pub(crate) fn has_own_forcing(&self) -> bool {
         self.forcing == self.case.forcing(&self.gas, &self.grid.domain)
     }
 
-    /// The same run of another case, which brings its own boundaries and its own force where this one has its own.
+    /// The same run with another case, whose boundaries and force replace those of the present case; those set by the user
+    /// remain.
     #[must_use]
     pub fn with_case(&self, case: Case) -> Self {
         let boundaries = match self.has_own_boundaries() {
@@ -124,7 +126,7 @@ impl Config {
         Self { case, boundaries, forcing, ..self.clone() }
     }
 
-    /// What is solved, for those who know no input.
+    /// The problem to solve, independent of the input.
     pub fn problem(&self) -> Problem {
         Problem {
             case: self.case.clone(),

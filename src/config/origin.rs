@@ -1,4 +1,4 @@
-//! An input that starts from a checkpoint.
+//! Inputs that start from a checkpoint.
 
 use std::path::PathBuf;
 
@@ -8,16 +8,15 @@ use super::value::{Entry, Table, Value};
 use super::{document, write::FROM_CHECKPOINT};
 use crate::typed::absolute;
 
-/// What such an input takes over from its checkpoint where it does not say it itself. Where it is computed and what is written
-/// are a matter of the new run.
+/// Sections that are taken from the checkpoint for keys that the input lacks. Backend and output are those of the new run.
 const TAKEN_OVER: [&str; 8] =
     ["case", "grid", "gas", "boundary", "forcing", "scalars", "scheme", "time"];
-/// Keys that stand for one another: where the input has one of them none is taken over.
+/// Pairs of alternative keys: if the input has one of them, neither is taken over.
 const ALTERNATIVES: [[&str; 2]; 4] =
     [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"], ["value", "mass_flux"]];
 
-/// Where the input in `table` starts from a checkpoint: put what it takes over in its place, and return the path. The error
-/// is a problem that was told.
+/// If the input in `table` starts from a checkpoint, insert the keys that it takes over and return the path. The error is a
+/// problem that was already reported.
 pub(super) fn resolve(
     table: &mut Table,
     base: Base<'_>,
@@ -32,8 +31,8 @@ pub(super) fn resolve(
         }
         _ => return Ok(None),
     };
-    let advice = "path = \"runs/a\" takes the newest checkpoint of a run, \
-                  path = \"runs/a/checkpoints/step_00000100.zarr\" one of them";
+    let advice = "path = \"runs/a\" selects the newest checkpoint of a run, \
+                  path = \"runs/a/checkpoints/step_00000100.zarr\" a given one";
     let path = match case.remove("path") {
         Some(Entry { value: Value::String(path), .. }) => PathBuf::from(path),
         Some(Entry { place, value }) => {
@@ -56,9 +55,9 @@ pub(super) fn resolve(
         }
         let empty = Entry { place: name, value: Value::Table(Table::new()) };
         let above = table.entry(section.clone()).or_insert(empty);
-        // What is no table is told where the section is read.
+        // A value that is not a table is reported when its section is read.
         let Value::Table(above) = &mut above.value else { continue };
-        // A force of one kind has no keys of another.
+        // The keys of a force depend on its kind.
         if section == "forcing" && above.contains_key("kind") {
             continue;
         }
@@ -69,7 +68,7 @@ pub(super) fn resolve(
         let taken: Vec<_> =
             keys.into_iter().filter(|(key, _)| key != "wall_limit" && !said(key)).collect();
         for (key, Entry { value, .. }) in taken {
-            // Of a scalar the input may say less than all.
+            // The input may set only some keys of a scalar.
             match (above.get_mut(&key).map(|entry| &mut entry.value), value) {
                 (Some(Value::Table(own)), Value::Table(keys)) if section == "scalars" => {
                     for (key, Entry { value, .. }) in keys {

@@ -20,47 +20,47 @@ pub struct OutputConfig {
     /// The run directory.
     #[serde(serialize_with = "lossy")]
     pub directory: PathBuf,
-    /// When a row of `series.csv` is written.
+    /// When a row is written to `series.csv`.
     pub series: Schedule,
-    /// When fields are written and which; `None` is never.
+    /// When fields are written, and which; `None` is never.
     pub fields: Option<FieldsConfig>,
-    /// When planes of fields are written and which; `None` is never.
+    /// When planes of fields are written, and which; `None` is never.
     pub planes: Option<PlanesConfig>,
-    /// When statistics are taken and of what; `None` is never.
+    /// When statistics are computed, and of which quantities; `None` is never.
     pub statistics: Option<StatisticsConfig>,
-    /// Which checkpoints are written; `None` is one where a run is stopped, and no other.
+    /// Which checkpoints are written; `None` is only one when a run is stopped.
     #[serde(serialize_with = "table_or_word")]
     pub checkpoint: Option<CheckpointConfig>,
-    /// What happens where a file cannot be written.
+    /// Reaction to a file that cannot be written.
     pub on_failure: OnFailure,
-    /// A table with curves of the user's own, to be drawn over those of the run.
+    /// A table of user-supplied curves to draw over those of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<PathBuf>,
 }
 
-/// What happens where a file cannot be written.
+/// Reaction to a file that cannot be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
     /// The run stops.
     #[default]
     Stop,
-    /// It is told, and the run goes on without that file.
+    /// A warning is printed, and the run continues without that file.
     Continue,
 }
 
 /// `fields = { every_time, variables }`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldsConfig {
-    /// When.
+    /// When fields are written.
     #[serde(flatten, skip_deserializing)]
     pub schedule: Schedule,
-    /// Which.
+    /// Which fields are written.
     #[serde(skip_deserializing)]
     pub variables: Vec<Variable>,
-    /// Precision of the values in the files; `None` is that of the run.
+    /// Precision of the values in the files; `None` is the precision of the run.
     pub precision: Option<Precision>,
-    /// The box that is written, by the coordinates of two of its corners; `None` is all.
+    /// The box that is written, given by the coordinates of two corners; `None` is the whole grid.
     #[serde(skip_deserializing)]
     pub region: Option<Region>,
     /// Output stride along each axis.
@@ -70,12 +70,12 @@ pub struct FieldsConfig {
         skip_serializing_if = "is_one"
     )]
     pub stride: usize,
-    /// Into how many files the ranks write each time; `None` is one a rank.
+    /// Number of files that the ranks write each time; `None` is one per rank.
     #[serde(default, deserialize_with = "whole::<usize, 1, MOST_FILES, _, _>")]
     pub pieces: Option<usize>,
 }
 
-/// `region = { from, to }`: points within are those from the one next to `from` to the one next to `to`.
+/// `region = { from, to }`: from the point nearest to `from` to the point nearest to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Region {
     /// Smallest coordinates.
@@ -87,16 +87,16 @@ pub struct Region {
 /// `planes = { every_time, z = [0.0], variables }`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanesConfig {
-    /// When.
+    /// When planes are written.
     #[serde(flatten, skip_deserializing)]
     pub schedule: Schedule,
-    /// Where: coordinates along x, y and z that planes across them have; each takes the points next to it.
+    /// Coordinates of planes normal to x, y and z; each plane is that of the nearest points.
     #[serde(flatten, skip_deserializing, serialize_with = "by_axis")]
     pub at: [Vec<f64>; 3],
     /// Which fields.
     #[serde(skip_deserializing)]
     pub variables: Vec<Variable>,
-    /// Precision of the values in the files; `None` is that of the run.
+    /// Precision of the values in the files; `None` is the precision of the run.
     pub precision: Option<Precision>,
 }
 
@@ -116,7 +116,7 @@ fn by_axis<S: Serializer>(at: &[Vec<f64>; 3], output: S) -> Result<S::Ok, S::Err
     output.collect_map(AXES.into_iter().zip(at).filter(|(_, at)| !at.is_empty()))
 }
 
-/// What the user types as `output.checkpoint`, but for a table.
+/// Words that the user may type as `output.checkpoint` instead of a table.
 const CHECKPOINTS: [(&str, Option<CheckpointConfig>); 2] =
     [("last", Some(CheckpointConfig::LAST)), ("none", None)];
 
@@ -163,10 +163,10 @@ pub(super) fn output(
     })
 }
 
-/// The part of a length by which a coordinate may be off: 2π is typed with a few digits.
+/// Relative tolerance of a coordinate: 2π is typed with a few digits.
 const ROUNDED: f64 = 1e-3;
 
-/// Something of the box in every region, and every plane in it.
+/// Require that every region intersects the box and that every plane is inside it.
 pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain: &Domain) {
     for axis in 0..3 {
         let (length, name) = (domain.length[axis], AXES[axis]);
@@ -195,7 +195,7 @@ pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain:
     }
 }
 
-/// Statistics of turbulence on a grid in space alone.
+/// Statistics of turbulence need a three-dimensional grid.
 pub(super) fn check_turbulence(
     section: &Section<'_>,
     output: &OutputConfig,
@@ -211,14 +211,14 @@ pub(super) fn check_turbulence(
         && let Some(table) = section.table_or_none("statistics", "")
     {
         let why = format!(
-            "`turbulence` is that of a flow in space; the grid has 1 point along {}",
+            "`turbulence` needs a three-dimensional grid; there is 1 point along {}",
             AXES[axis]
         );
-        table.reject_value("quantities", &why, "use more points, or take `turbulence` out");
+        table.reject_value("quantities", &why, "use more points, or remove `turbulence`");
     }
 }
 
-/// Every interval of time long enough to change the time at the `end`.
+/// Require intervals of time that are long enough to change the time at the `end`.
 pub(super) fn check_intervals(section: &Section<'_>, output: &OutputConfig, end: Option<f64>) {
     let Some(end) = end else { return };
     let schedules = [
@@ -259,7 +259,7 @@ fn region(section: &Section<'_>) -> Option<Region> {
     let table = section.table("region", "{ from = [0.0, 0.0, 0.0], to = [1.0, 1.0, 1.0] }")?;
     let missing = ["from", "to"].into_iter().filter(|key| !table.has(key)).collect::<Vec<_>>();
     if !missing.is_empty() {
-        table.missing(&missing, "each has the coordinates of a corner: [x, y, z]");
+        table.missing(&missing, "each is a corner of the region: [x, y, z]");
     }
     let (from, to) = (table.value("from"), table.value("to"));
     table.finish();
@@ -277,7 +277,7 @@ fn planes(section: &Section<'_>, known: &[Variable]) -> Option<PlanesConfig> {
     let variables = variables(&table, known);
     let planes: Option<PlanesConfig> = table.read();
     if !AXES.iter().any(|axis| table.has(axis)) {
-        let advice = "each has coordinates, such as z = [0.0, 3.14]; several may stand together";
+        let advice = "each has coordinates, such as z = [0.0, 3.14]; several axes may be given";
         table.missing(&AXES, advice);
     }
     let at = AXES.map(|axis| table.value(axis).unwrap_or_default());
@@ -298,7 +298,7 @@ fn statistics(
     let known = if is_scalar(case) { &Statistic::ALL[..2] } else { &Statistic::ALL };
     let quantities = match table.has("quantities") {
         true => table.choices("quantities", known, |known| known.name(), "quantity"),
-        // Turbulence is in space; it has to be asked for.
+        // Turbulence needs a three-dimensional grid; it must be requested explicitly.
         false => Some(known[..known.len().min(4)].to_vec()),
     };
     table.finish();
@@ -323,12 +323,12 @@ fn checkpoint(section: &Section<'_>) -> Option<CheckpointConfig> {
     Some(CheckpointConfig { schedule: Some(schedule?), ..checkpoint? })
 }
 
-/// The keys of a schedule, one of them at least.
+/// The keys of a schedule, of which at least one is needed.
 fn schedule(section: &Section<'_>) -> Option<Schedule> {
     let schedule = section.read();
     let keys = ["every_steps", "every_time", "every_wall"];
     if !keys.iter().any(|key| section.has(key)) {
-        section.missing(&keys, "several may stand together");
+        section.missing(&keys, "several may be given");
         return None;
     }
     schedule
@@ -337,7 +337,7 @@ fn schedule(section: &Section<'_>) -> Option<Schedule> {
 /// Variables that a run of `case` has.
 fn known_variables(case: Option<&Case>, scalars: &[PassiveScalar]) -> Vec<Variable> {
     let mut known = Vec::new();
-    // Whether the scalar is there cannot be said of a case that is not known.
+    // If the case is unknown, it is also unknown whether the scalar exists.
     if !is_scalar(case) {
         known.extend(Variable::OF_A_FLOW);
         known.extend(scalars.iter().map(|scalar| Variable::Passive(scalar.name.as_str().into())));

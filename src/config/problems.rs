@@ -1,4 +1,4 @@
-//! What is wrong with an input, gathered and told at once.
+//! Collects the problems of an input and reports them at once.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -7,32 +7,32 @@ use super::value::Place;
 use crate::Error;
 use crate::io::progress::visible;
 
-/// The widest line of an explanation.
+/// Maximum width of a line of an explanation.
 const WIDTH: usize = 100;
-/// Explanations stand under the text after `error: `.
+/// Indentation that aligns explanations with the text after `error: `.
 const INDENT: &str = "       ";
-/// Longer values are cut in messages.
+/// Longer values are shortened in messages.
 const SHOWN: usize = 60;
-/// So many problems are told; the others are counted.
+/// Maximum number of problems that are reported; the others are only counted.
 const TOLD: usize = 50;
-/// So many messages are kept, of which the first are told.
+/// Maximum number of messages that are stored; only the first ones are reported.
 const KEPT: usize = 1 << 12;
 
-/// Everything found wrong so far, and what is needed to say it well.
+/// All problems found so far, and the data needed to describe them.
 pub(super) struct Problems {
     input: String,
     overrides: Vec<String>,
     messages: RefCell<Vec<(Place, String)>>,
-    /// (section, key) that readers asked for.
+    /// (section, key) that readers requested.
     known: RefCell<Vec<(String, &'static str)>>,
-    /// (place, section, key) that no reader asked for, and whether it is a table.
+    /// (place, section, key) that no reader requested, and whether it is a table.
     unknown: RefCell<BTreeMap<(Place, String, String), bool>>,
-    /// Problems beyond those messages.
+    /// Number of problems beyond the stored messages.
     more: Cell<usize>,
 }
 
 impl Problems {
-    /// None yet, in the input called `input` with these overrides.
+    /// An empty list for the input called `input` with these overrides.
     pub(super) fn new(input: &str, overrides: &[String]) -> Self {
         Problems {
             input: on_a_line(input),
@@ -44,7 +44,7 @@ impl Problems {
         }
     }
 
-    /// A problem at `place`: what was found, and in further lines what is allowed or what to do.
+    /// Add a problem at `place`: `found` is the mistake; the lines of `advice` give allowed values or a remedy.
     pub(super) fn add(&self, place: Place, found: &str, advice: &str) {
         if self.messages.borrow().len() == KEPT {
             return self.more.set(self.more.get() + 1);
@@ -63,7 +63,7 @@ impl Problems {
         self.messages.borrow_mut().push((place, message));
     }
 
-    /// A reader takes `key` in `section`.
+    /// Register `key` of `section` as read.
     pub(super) fn know(&self, section: &str, key: &'static str) {
         let mut known = self.known.borrow_mut();
         if !known.iter().any(|(s, k)| s == section && *k == key) {
@@ -71,20 +71,20 @@ impl Problems {
         }
     }
 
-    /// Whether a reader takes `key` in `section`.
+    /// Whether `key` of `section` is read.
     pub(super) fn knows(&self, section: &str, key: &str) -> bool {
         self.known.borrow().iter().any(|(s, k)| s == section && *k == key)
     }
 
-    /// `key` stands in `section`, whose reader does not take it.
+    /// Record `key` in `section`, which does not read it.
     pub(super) fn unknown(&self, place: Place, section: &str, key: &str, is_table: bool) {
         self.unknown.borrow_mut().insert((place, section.to_owned(), key.to_owned()), is_table);
     }
 
-    /// What was read, or all that is wrong with it.
+    /// The value `read`, or an error with all problems.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Error> {
         let unknown = self.unknown.take();
-        // In the order of their places: one behind these cannot be among the first.
+        // Sorted by place: entries after these cannot be among the first.
         for ((place, section, key), is_table) in unknown.iter().take(TOLD) {
             self.tell_unknown(*place, section, key, *is_table);
         }
@@ -94,7 +94,7 @@ impl Problems {
             Some(value) if messages.is_empty() => Ok(value),
             _ => {
                 messages.sort_by_key(|(place, _)| *place);
-                // Both ends of an axis may have one problem.
+                // Both ends of an axis may have the same problem.
                 messages.dedup();
                 let count = messages.len() + more;
                 let told = messages.into_iter().map(|(_, message)| message).take(TOLD);
@@ -111,7 +111,7 @@ impl Problems {
         }
     }
 
-    /// An unknown key, with the key that was meant or the section where it belongs.
+    /// Report an unknown key, with the closest key or the section where it belongs.
     fn tell_unknown(&self, place: Place, section: &str, key: &str, is_table: bool) {
         let known = self.known.borrow();
         let here: Vec<&str> =
@@ -125,7 +125,7 @@ impl Problems {
             return self.add(place, &format!("unknown section [{shown}]{hint}"), &advice);
         }
         let found = if section.is_empty() {
-            format!("`{shown}` stands outside any section")
+            format!("`{shown}` is outside any section")
         } else {
             format!("unknown key `{shown}` in [{section}]")
         };
@@ -142,13 +142,13 @@ impl Problems {
     }
 }
 
-/// The one of `names` that `typed` was probably meant to be.
+/// The entry of `names` closest to `typed`, if it is close enough to be a misspelling.
 pub(super) fn closest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let length = typed.chars().count();
     names
         .iter()
-        // The distance is no smaller, and that of a long text takes long to find.
+        // The edit distance is at least this difference, and it is expensive for long texts.
         .filter(|name| 3 * length.abs_diff(name.len()) <= name.len().max(3))
         .map(|name| (strsim::damerau_levenshtein(&typed, name), *name))
         .filter(|(distance, name)| 3 * distance <= name.len().max(3))
@@ -156,7 +156,7 @@ pub(super) fn closest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// "; did you mean ...?", where one of `names` is near to `word`.
+/// "; did you mean ...?" if one of `names` is close to `word`.
 pub(crate) fn hint(word: &str, names: &[&str]) -> String {
     closest(word, names).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
@@ -167,7 +167,7 @@ pub(super) fn listed(before: &str, names: &[&str]) -> String {
     format!("{before}{}", names.join(", "))
 }
 
-/// A name as it stands in a message, whatever is in it.
+/// A name on one line for a message, with special characters escaped.
 fn on_a_line(text: &str) -> String {
     visible(text).replace('\n', "\\u000a")
 }
@@ -181,7 +181,7 @@ pub(super) fn shorten(text: &str) -> String {
     line.chars().take(SHOWN - 3).chain("...".chars()).collect()
 }
 
-/// `text` in lines of at most [`WIDTH`] characters, broken between words and where it has line ends.
+/// `text` in lines of at most [`WIDTH`] characters, broken between words and at line ends.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {

@@ -1,5 +1,5 @@
-//! A section and its values for serde. A value that serde refuses is told with its key; then the section is read again
-//! without it, so that all that is wrong in it is told.
+//! serde deserializer for a section and its values. A value that serde rejects is reported with its key; then the section is read
+//! again without it, so that all problems of a section are reported.
 
 use std::collections::btree_map;
 use std::fmt::Display;
@@ -20,22 +20,22 @@ use super::value::{Entry, Value};
 #[derive(Debug, thiserror::Error)]
 #[error("{self:?}")]
 pub(super) enum Refusal {
-    /// It was told, and the key is not read again.
+    /// Already reported; the key is not read again.
     Told,
-    /// It is of another type than these words say.
+    /// The value has another type than this description.
     Type(String),
-    /// It is not within the range that these words say.
+    /// The value is outside this range.
     Range(String),
-    /// An entry of an array is not what these words say.
+    /// An entry of an array does not match this description.
     Entry { found: String, allowed: String },
-    /// It is none of these words.
+    /// The value is none of these words.
     Word(Vec<&'static str>),
-    /// A sentence.
+    /// A complete sentence.
     Sentence(String),
 }
 
 impl Refusal {
-    /// What is wrong with `value`, and what to do in further lines; `None` where it was told. `auto`: "auto" is allowed, too.
+    /// The problem of `value`, with advice in further lines; `None` if it was already reported. `auto`: "auto" is also allowed.
     pub(super) fn sentence(self, value: &Value, auto: bool) -> Option<String> {
         let (is_string, kind) = (matches!(value, Value::String(_)), value.kind());
         let auto_or = if auto { "\"auto\" or " } else { "" };
@@ -77,10 +77,10 @@ impl Error for Refusal {
     }
 }
 
-/// The keys of a section that serde reads into a struct: all that the struct has are known from then on.
+/// The keys of a section that serde reads into a struct; all keys of the struct are registered as known.
 pub(super) struct Keys<'a, 's> {
     pub(super) section: &'s Section<'a>,
-    /// Keys where "auto" is as good as nothing.
+    /// Keys for which "auto" is equivalent to leaving them out.
     pub(super) auto: &'s [&'static str],
     pub(super) fields: Iter<'static, &'static str>,
     pub(super) next: Option<Item<'a>>,
@@ -140,7 +140,7 @@ impl<'a> MapAccess<'a> for Keys<'a, '_> {
 /// A value for serde.
 pub(super) struct Reader<'a>(pub(super) &'a Value);
 
-/// In the place of the first entry of what is no array: it is refused with what an entry must be.
+/// Replaces the first entry of a value that is not an array: serde then reports the type that an entry must have.
 static NOTHING: [Value; 1] = [Value::Other { kind: "nothing", text: String::new() }];
 
 impl<'a> Reader<'a> {
@@ -278,7 +278,7 @@ impl<'a> Deserializer<'a> for Reader<'a> {
     }
 }
 
-/// The entries of a table. What is wrong with a value is told as a sentence with its key.
+/// The entries of a table. A problem of a value is reported as a sentence with its key.
 struct TableEntries<'a> {
     entries: btree_map::Iter<'a, String, Entry>,
     value: Option<(&'a str, &'a Value)>,

@@ -1,4 +1,4 @@
-//! `[grid]`, `[scheme]` and `[compute]`, and what the sections of an input need of each other.
+//! `[grid]`, `[scheme]` and `[compute]`, and the dependencies between the sections of an input.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,15 +19,15 @@ use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily, compact_filter, families};
 use crate::typed::{Positive, three};
 
-/// What the user calls the axes.
+/// Names of the axes in an input.
 pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// `[grid]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridConfig {
-    /// Points along x, y, z; 1 where the problem does not vary.
+    /// Number of points along x, y, z; 1 along axes on which nothing depends.
     pub points: [usize; 3],
-    /// The box: the case's own, or the user's `length`.
+    /// The box: that of the case, or with the `length` of the user.
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
@@ -35,7 +35,7 @@ pub struct GridConfig {
     pub mapping: Option<Curvilinear>,
 }
 
-/// `[grid]` as it is typed.
+/// `[grid]` in the form of the input.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct GridKeys {
@@ -44,7 +44,7 @@ pub(super) struct GridKeys {
     pub(super) length: Option<[Positive; 3]>,
 }
 
-/// The configuration in `table`; `None` only where a problem was told.
+/// The configuration in `table`; `None` only if a problem was reported.
 pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let top = Section::top(table, problems);
     let case_keys = top.section("case");
@@ -68,7 +68,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
     let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
     let (points, length, maps) = grid(&grid_keys, mapping.as_ref());
-    // Ends of an axis of one point are none.
+    // An axis with one point has no ends.
     let periodic = boundary::is_periodic(&boundaries, points.unwrap_or([usize::MAX; 3]));
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (periodic, mapping.is_some()));
     if let (Some(points), Some(scheme)) = (points, &scheme) {
@@ -124,7 +124,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let flow = (periodic, forcing.is_some());
     stretching::check_others(&case, flow, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    // A mapping that was refused bounds no box.
+    // If a mapping was rejected, the extent of the box is unknown.
     if grid.mapping.is_none() && !grid_keys.has_other_than("mapping", "none") {
         boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     }
@@ -150,7 +150,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     Some(config)
 }
 
-/// `grid.points`, which a file of points may have, `grid.length` and `grid.stretching`.
+/// `grid.points` (a file of points may define it), `grid.length` and `grid.stretching`.
 fn grid(
     section: &Section<'_>,
     mapping: Option<&Curvilinear>,
@@ -158,7 +158,7 @@ fn grid(
     let GridKeys { mut points, length } = section.read().unwrap_or_default();
     if !section.has("points") {
         points = mapping::points(mapping);
-        // Of a file that was refused nobody knows how many it has.
+        // The number of points of a rejected file is unknown.
         if points.is_none() && !mapping::is_refused_file(section, mapping) {
             section.missing(&["points"], "for example points = [64, 64, 64]");
         }
@@ -172,14 +172,14 @@ fn grid(
     (points.filter(|points| *points != [1; 3]), length, stretching)
 }
 
-/// The case's box, or one of the given length about the same point.
+/// The box of the case, or a box of the given length with the same centre.
 fn resized(domain: Domain, length: Option<[f64; 3]>) -> Domain {
     let Some(length) = length else { return domain };
     let origin = [0, 1, 2].map(|axis| domain.origin[axis] * (length[axis] / domain.length[axis]));
     Domain { origin, length }
 }
 
-/// The fewest points along every axis that varies, and the formula that needs them.
+/// The minimum number of points along each axis that varies, and the formula that requires it.
 fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, String); 3] {
     let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
         scheme.derivative;
@@ -199,13 +199,13 @@ fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, Stri
 }
 
 impl Config {
-    /// The fewest points that every axis along which the flow varies may have.
+    /// The minimum number of points along each axis on which the flow depends.
     pub(crate) fn fewest_points(&self) -> [usize; 3] {
         least_points(&self.scheme, &self.boundaries).map(|(least, _)| least)
     }
 }
 
-/// Enough points along every axis for the formulas of this run.
+/// Require enough points along each axis for the formulas of this run.
 fn check_stencils(
     section: &Section<'_>,
     points: [usize; 3],
@@ -225,7 +225,7 @@ fn check_stencils(
     }
 }
 
-/// More than one point along every axis along which the flow varies.
+/// Require more than one point along each axis on which the flow depends.
 fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
     let needed = case.about().needs;
     if (0..3).any(|axis| needed[axis] && points[axis] == 1) {
@@ -247,7 +247,7 @@ fn scheme(
     let derivative = section.choice("derivative", &known);
     let mut scheme = if case::is_scalar(case) {
         for key in ["convection", "energy", "viscous"] {
-            let advice = "a scalar has one form of each term; take this out";
+            let advice = "scalar-advection has one form of each term; remove this key";
             section.forbid(key, "has no meaning for scalar-advection", advice);
         }
         SchemeConfig::default()
@@ -272,48 +272,52 @@ fn scheme(
 fn filter(section: &Section<'_>) -> Option<FilterConfig> {
     let table = section.table_or_none("filter", "{ order = 8, alpha = 0.495, every = 1 }")?;
     let filter: Option<FilterConfig> = table.read();
-    // What a run writes has both.
+    // The resolved input contains both keys.
     if filter.is_some_and(|filter| filter.time.is_some() && filter.every != 1) {
-        table.reject_value("every", "stands beside `time`; only one of them says how often", "");
+        table.reject_value(
+            "every",
+            "cannot be combined with `time`; only one of them sets the interval",
+            "",
+        );
     }
     table.finish();
     filter.filter(|_| table.refused.borrow().is_empty())
 }
 
-/// What a filter that acts as a rate cannot do.
+/// Check the limits of a filter that acts as a rate.
 fn check_filter(section: &Section<'_>, config: &Config) {
     if config.scheme.filter.is_none_or(|filter| filter.time.is_none()) {
         return;
     }
     let why = match () {
-        () if !config.case.is_flow() => "acts as a rate on flows alone",
+        () if !config.case.is_flow() => "acts as a rate only on flows",
         () if !config.scalars.is_empty() => "cannot act as a rate on passive scalars yet",
         () => return,
     };
-    section.reject_value("filter", why, "use `every` in the place of `time`");
+    section.reject_value("filter", why, "use `every` instead of `time`");
 }
 
-/// Whether a wall does.
+/// Whether a wall oscillates.
 fn oscillates(boundaries: &Boundaries) -> bool {
     boundaries.faces().filter_map(|(.., face)| face.wall()).any(|wall| wall.frequency != 0.0)
 }
 
-/// What implicit steps cannot do.
+/// Check the limits of implicit steps.
 fn check_implicit(section: &Section<'_>, config: &Config) {
     if config.time.implicit.is_none() {
         return;
     }
     let why = match () {
-        () if !config.case.is_flow() => "is of flows: a scalar is advected by explicit steps",
+        () if !config.case.is_flow() => "is not available for scalar-advection",
         () if config.compute.precision == Precision::F32 => "needs 64-bit fields",
-        () if !config.scalars.is_empty() => "cannot carry passive scalars yet",
-        () if config.forcing.is_some() => "cannot carry a force yet",
+        () if !config.scalars.is_empty() => "does not support passive scalars yet",
+        () if config.forcing.is_some() => "does not support a force yet",
         () if config.time.is_steady() && oscillates(&config.boundaries) => {
-            "leads to no steady flow beside a wall that oscillates"
+            "cannot reach a steady flow with an oscillating wall"
         }
         () => return,
     };
-    section.reject_value("implicit", why, "take this out, for explicit steps");
+    section.reject_value("implicit", why, "remove this key to use explicit steps");
 }
 
 /// `compute.sweeps`
@@ -333,7 +337,7 @@ fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
     compute.sweeps = sweeps(section).unwrap_or_default();
     if compute.backend == Backend::Cpu {
         let refuse = |key, why: &str| {
-            let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
+            let advice = "use `--backend cuda` or `--backend opencl`, or remove this key";
             section.reject_value(key, why, advice);
         };
         if compute.device.is_some_and(|device| device != 0) {
@@ -343,27 +347,27 @@ fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
             refuse("line_solver", &why);
         }
         if compute.pencils == Pencils::Permuted {
-            refuse("pencils", "the CPU solves lines where they lie");
+            refuse("pencils", "the CPU solves lines in place");
         }
         if compute.sweeps.is_set() {
-            refuse("sweeps", "the CPU has no such blocks");
+            refuse("sweeps", "the CPU has no thread blocks");
         }
     }
     if compute.sweeps.is_set()
         && (compute.line_solver.is_some() || compute.pencils == Pencils::Permuted)
     {
-        let why = "beside `line_solver` or `pencils` sweeps are run operator by operator";
-        section.reject_value("sweeps", why, "take one of them out");
+        let why = "with `line_solver` or `pencils`, sweeps are run operator by operator";
+        section.reject_value("sweeps", why, "remove one of them");
     }
     for (key, wish) in [("device_aware", compute.device_aware), ("nccl", compute.nccl)] {
         if wish == Wish::Force && matches!(compute.backend, Backend::Cpu | Backend::OpenCl) {
             let why = "only messages of `--backend cuda` can go from device to device";
-            section.reject_value(key, why, "use `auto`, or take this out");
+            section.reject_value(key, why, "use `auto`, or remove this key");
         }
     }
     if [compute.device_aware, compute.nccl] == [Wish::Force; 2] {
-        let why = "messages go one way, and `device_aware = \"force\"` is another one";
-        section.reject_value("nccl", why, "use `auto` for one of them, or take it out");
+        let why = "conflicts with `device_aware = \"force\"`, another route for messages";
+        section.reject_value("nccl", why, "use `auto` for one of them, or remove it");
     }
     section.finish();
     Some(compute)

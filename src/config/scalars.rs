@@ -13,10 +13,10 @@ use crate::physics::{
 };
 use crate::typed::Positive;
 
-/// Most characters of a name, which stands before the columns of the series.
+/// Maximum number of characters of a name, which becomes a prefix of columns of the series.
 const LONGEST: usize = 40;
 
-/// What arrays of fields call their axes and coordinates beside x, y, z and the time.
+/// Names of axes and coordinates in field arrays, in addition to x, y, z and the time.
 const DIMENSIONS: [&str; 3] = ["i", "j", "component"];
 
 /// The passive scalars of a flow of `case`, in the order of their names.
@@ -25,7 +25,7 @@ pub(super) fn scalars(
     case: Option<&Case>,
     boundaries: &Boundaries,
 ) -> Vec<PassiveScalar> {
-    let advice = "its one scalar is the case; passive scalars need a flow";
+    let advice = "its only scalar is that of the case; passive scalars need a flow";
     if refuse_for_scalar(section, case, advice) {
         return Vec::new();
     }
@@ -34,7 +34,7 @@ pub(super) fn scalars(
     tables.filter_map(|(name, table)| scalar(section, name, &table, case, boundaries)).collect()
 }
 
-/// One of them.
+/// One passive scalar.
 fn scalar(
     section: &Section<'_>,
     name: &str,
@@ -48,7 +48,7 @@ fn scalar(
     let schmidt = table.needed("schmidt", "for example schmidt = 0.7");
     let schmidt = schmidt.map(|Positive(schmidt)| schmidt);
     let start = table.value("start");
-    // A file of a custom state may have it.
+    // The file of a custom state may contain the scalar.
     let may_lack = case.is_none_or(|case| matches!(case, Case::Custom(it) if it.file.is_some()));
     if !table.has("start") && !may_lack {
         table.missing(&["start"], "for example start = \"sin(x)\"");
@@ -62,7 +62,7 @@ fn scalar(
     Some(scalar)
 }
 
-/// What is known of it at walls; nothing goes through the others.
+/// Boundary conditions of the scalar at walls; other faces have none.
 fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
     let mut known = [[AtWall::CLOSED; 2]; 3];
     let example = "{ low = { value = 1.0 }, high = { flux = 0.0 } }";
@@ -74,9 +74,9 @@ fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
             ends.reject_value(name, &why, "allowed there: `beyond`, the value beyond open faces");
         } else if face.is_none_or(|face| face.wall().is_none()) {
             let why = format!("there is no wall at the {name} end of {}", AXES[a]);
-            ends.reject_value(name, &why, "walls are in [boundary], or of the case");
+            ends.reject_value(name, &why, "walls are set in [boundary] or by the case");
         }
-        at.refuse_both("value", "flux", "is known at a wall");
+        at.refuse_both("value", "flux", "is prescribed at a wall");
         let value = at.value("value").map(AtWall::Value);
         let flux = at.value("flux").map(AtWall::Flux);
         match value.or(flux) {
@@ -89,7 +89,7 @@ fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
     known
 }
 
-/// Its value beyond open faces, where the user says it.
+/// Values of the scalar beyond open faces, where the user sets them.
 fn beyond(table: &Section<'_>, boundaries: &Boundaries) -> [[Option<f64>; 2]; 3] {
     let mut known = [[None; 2]; 3];
     at_ends(table, "beyond", "{ low = 1.0, high = 0.0 }", |ends, [a, end], name| {
@@ -101,7 +101,7 @@ fn beyond(table: &Section<'_>, boundaries: &Boundaries) -> [[Option<f64>; 2]; 3]
             let why = format!("there is no open face at the {name} end of {}", AXES[a]);
             let advice = match face.and_then(Face::wall) {
                 Some(_) => "allowed at a wall: `walls`, with `value` or `flux`",
-                None => "open faces are in [boundary], or of the case",
+                None => "open faces are set in [boundary] or by the case",
             };
             ends.reject_value(name, &why, advice);
         }
@@ -110,7 +110,7 @@ fn beyond(table: &Section<'_>, boundaries: &Boundaries) -> [[Option<f64>; 2]; 3]
     known
 }
 
-/// Let `read` read what the table at `key` says of each end of each axis; `example` shows an axis.
+/// Let `read` read the table at `key` for each end of each axis; `example` is an example of an axis.
 fn at_ends<'a>(
     table: &Section<'a>,
     key: &'static str,
@@ -150,7 +150,7 @@ fn problem_of(name: &str) -> Option<String> {
     let is_coordinate = AXES.contains(&name) || DIMENSIONS.contains(&name);
     if !is_name(name) || name.len() > LONGEST {
         Some(format!(
-            "[scalars.{name}]: no name of a scalar\nallowed: a letter, then letters, digits and _, {LONGEST} at most"
+            "[scalars.{name}]: not a valid name of a scalar\nallowed: a letter, then letters, digits and _, {LONGEST} at most"
         ))
     } else if is_taken {
         Some(format!("[scalars.{name}]: `{name}` is a field of the flow\nchoose another name"))
@@ -160,7 +160,7 @@ fn problem_of(name: &str) -> Option<String> {
     } else {
         let column = column?;
         Some(format!(
-            "[scalars.{name}]: its column `{column}` is one of the flow\nchoose another name"
+            "[scalars.{name}]: its column `{column}` is a column of the flow\nchoose another name"
         ))
     }
 }

@@ -1,4 +1,5 @@
-//! A section of the input: its keys one by one or, by serde, all that a struct has. Keys that nobody asked for are problems.
+//! A section of the input: reads its keys one by one or, with serde, all keys of a struct. Keys that no reader requests are
+//! problems.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -10,23 +11,23 @@ use super::problems::{Problems, closest, hint, listed, shorten};
 use super::reader::{Keys, Reader, Refusal};
 use super::value::{Entry, Place, Table, Value};
 
-/// A table of the input, or the place where it could stand.
+/// A table of the input, or its place if it is absent.
 pub(super) struct Section<'a> {
     /// Dotted path: `output.fields`; empty at the top.
     name: String,
-    /// Whether the user gave it the last part of its name: then messages about a key say in which it stands.
+    /// Whether the user chose the last part of the name: messages about a key then include the section.
     of_user: bool,
     place: Place,
     table: Option<&'a Table>,
     problems: &'a Problems,
-    /// Keys whose values were refused.
+    /// Keys whose values were rejected.
     pub(super) refused: RefCell<Vec<&'static str>>,
 }
 
-/// What stands at a key.
+/// The value at a key.
 pub(super) struct Item<'a> {
     pub(super) key: &'static str,
-    /// What messages call it.
+    /// Its name in messages.
     name: Cow<'static, str>,
     place: Place,
     pub(super) value: &'a Value,
@@ -34,18 +35,18 @@ pub(super) struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// The value cannot be used: `key = value: why`, and lines of advice.
+    /// Report that the value cannot be used: `key = value: why`, and lines of advice.
     pub(super) fn reject(&self, why: impl Display, advice: &str) {
         let value = shorten(&self.value.to_string());
         self.problems.add(self.place, &format!("{} = {value}: {why}", self.name), advice);
     }
 
-    /// The value is of another type than `allowed`.
+    /// Report that the value has another type than `allowed`.
     pub(super) fn wrong_type(&self, allowed: impl Display) {
         self.reject(format!("found {}, must be {allowed}", self.value.kind()), "");
     }
 
-    /// What serde refuses. `auto`: the key takes "auto", too.
+    /// Report a refusal of serde. `auto`: the key also accepts "auto".
     pub(super) fn refuse(&self, why: Refusal, auto: bool) {
         if let Some(sentence) = why.sentence(self.value, auto) {
             let (why, advice) = why_and_advice(&sentence);
@@ -72,7 +73,7 @@ impl<'a> Section<'a> {
         Section { name, of_user: false, place, table, problems, refused: RefCell::default() }
     }
 
-    /// What stands at `key`, which is known from now on.
+    /// The value at `key`, which is registered as known.
     pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
         self.problems.know(&self.name, key);
         let entry = self.table?.get(key)?;
@@ -83,12 +84,12 @@ impl<'a> Section<'a> {
         Some(Item { key, name, place: entry.place, value: &entry.value, problems: self.problems })
     }
 
-    /// Whether anything stands at `key`, right or wrong.
+    /// Whether `key` has a value, valid or not.
     pub(super) fn has(&self, key: &'static str) -> bool {
         self.get(key).is_some()
     }
 
-    /// Whether the user gives `key` another value than `word`.
+    /// Whether the user gives `key` a value other than `word`.
     pub(super) fn has_other_than(&self, key: &'static str, word: &str) -> bool {
         self.get(key).is_some_and(|item| !item.value.is_word(word))
     }
@@ -98,7 +99,7 @@ impl<'a> Section<'a> {
         self.table.is_some()
     }
 
-    /// None of `keys` is there, and one of them must be.
+    /// Report that none of `keys` is given although one of them is required.
     pub(super) fn missing(&self, keys: &[&str], advice: &str) {
         let mistyped =
             self.table.into_iter().flatten().find(|(key, _)| {
@@ -108,7 +109,7 @@ impl<'a> Section<'a> {
             return self.problems.unknown(entry.place, &self.name, key, false);
         }
         let found = format!("[{}] needs {}", self.name, listed("", keys).replace(", ", " or "));
-        // A section that only an override made lacks its keys in the input, not in the override.
+        // If only an override created the section, the keys are missing in the input, not in the override.
         let place = match self.place {
             Place::Override(_) if !self.name.contains('.') => Place::Input,
             place => place,
@@ -116,7 +117,7 @@ impl<'a> Section<'a> {
         self.problems.add(place, &found, advice);
     }
 
-    /// The value at `key` is of the right type and range, and still cannot be used; the user gave it, or it is what the case brings.
+    /// Report a value at `key` that has the right type and range but cannot be used; it comes from the user or from the case.
     pub(super) fn reject_value(&self, key: &'static str, why: &str, advice: &str) {
         match self.get(key) {
             Some(item) => item.reject(why, advice),
@@ -124,44 +125,44 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The same by a sentence whose further lines are advice.
+    /// The same with a sentence whose further lines are advice.
     pub(super) fn reject_sentence(&self, key: &'static str, sentence: &str) {
         let (why, advice) = why_and_advice(sentence);
         self.reject_value(key, why, advice);
     }
 
-    /// The user may not give `key` a value.
+    /// Report that the user may not set `key`.
     pub(super) fn forbid(&self, key: &'static str, why: &str, advice: &str) {
         if let Some(item) = self.get(key) {
             item.reject(why, advice);
         }
     }
 
-    /// Whether both keys are there, of which only one can be: what it does.
+    /// Whether both of two exclusive keys are given, which is reported; `does` is the role of the key.
     pub(super) fn refuse_both(&self, key: &'static str, other: &'static str, does: &str) -> bool {
         let are_both = [key, other].map(|key| self.has(key)) == [true; 2];
         if are_both {
-            let why = format!("stands beside `{key}`; only one of them {does}");
+            let why = format!("cannot be combined with `{key}`; only one of them {does}");
             self.reject_value(other, &why, "");
         }
         are_both
     }
 
-    /// What stands at `key` is wrong: a sentence that names the key; further lines are advice.
+    /// Report a wrong value at `key` with a sentence that names the key; further lines are advice.
     pub(super) fn reject_key(&self, key: &str, sentence: &str) {
         let place = self.table.and_then(|table| table.get(key)).map_or(self.place, |e| e.place);
         let (found, advice) = why_and_advice(sentence);
         self.problems.add(place, found, advice);
     }
 
-    /// The section is wrong as a whole, if it is there.
+    /// Reject the section as a whole, if it is present.
     pub(super) fn reject(&self, why: &str, advice: &str) {
         if self.table.is_some() {
             self.problems.add(self.place, &format!("[{}] {why}", self.name), advice);
         }
     }
 
-    /// A section of the top level, empty where the user left it out.
+    /// A section of the top level, empty if the user omitted it.
     pub(super) fn section(&self, key: &'static str) -> Section<'a> {
         let found = self.get(key).and_then(|item| {
             let section = item.as_section(&self.name);
@@ -173,7 +174,7 @@ impl<'a> Section<'a> {
         found.unwrap_or_else(|| Section::new(key.into(), Place::Input, None, self.problems))
     }
 
-    /// Every table in this section by its key, which is a name of the user's own; `example` shows one.
+    /// Every table in this section by its key, a name chosen by the user; `example` shows one.
     pub(super) fn tables(&self, example: &str) -> Vec<(&'a str, Section<'a>)> {
         let mut tables = Vec::new();
         for (key, Entry { place, value }) in self.table.into_iter().flatten() {
@@ -189,13 +190,13 @@ impl<'a> Section<'a> {
         tables
     }
 
-    /// What serde reads from the value at `key`; `None` where nothing stands there, or what was told to be wrong.
+    /// The value at `key`, read by serde; `None` if it is absent or was reported as wrong.
     pub(super) fn value<T: Deserialize<'a>>(&self, key: &'static str) -> Option<T> {
         let item = self.get(key)?;
         T::deserialize(Reader(item.value)).map_err(|why| item.refuse(why, false)).ok()
     }
 
-    /// The same of a key that must be there; `advice` says what may stand at it.
+    /// The same for a required key; `advice` lists the allowed values.
     pub(super) fn needed<T: Deserialize<'a>>(&self, key: &'static str, advice: &str) -> Option<T> {
         if !self.has(key) {
             self.missing(&[key], advice);
@@ -203,17 +204,17 @@ impl<'a> Section<'a> {
         self.value(key)
     }
 
-    /// What serde reads from the keys that `T` has. Those whose values were told to be wrong have their defaults.
+    /// The struct `T` read from its keys. Keys with rejected values have their defaults.
     pub(super) fn read<T: Deserialize<'a>>(&self) -> Option<T> {
         self.read_or_auto(&[])
     }
 
-    /// The same, where the keys in `auto` may say "auto", which is as good as nothing.
+    /// The same, where the keys in `auto` may be "auto", which is equivalent to leaving them out.
     pub(super) fn read_or_auto<T: Deserialize<'a>>(&self, auto: &[&'static str]) -> Option<T> {
         self.read_by(auto, |keys| T::deserialize(keys))
     }
 
-    /// The same by `read`.
+    /// The same with the function `read`.
     pub(super) fn read_by<T>(
         &self,
         auto: &[&'static str],
@@ -231,7 +232,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One of the words that stand for something.
+    /// The value of one of the named choices.
     pub(super) fn choice<T: Clone>(
         &self,
         key: &'static str,
@@ -245,7 +246,7 @@ impl<'a> Section<'a> {
         chosen.map(|(_, value)| value.clone())
     }
 
-    /// The same of a key that must be there.
+    /// The same for a required key.
     pub(super) fn needed_choice<T: Clone>(
         &self,
         key: &'static str,
@@ -258,7 +259,7 @@ impl<'a> Section<'a> {
         self.choice(key, choices)
     }
 
-    /// Some of the words that stand for something, each once; `what` one of them is.
+    /// Several of the named choices, each at most once; `what` names one of them in messages.
     pub(super) fn choices<T: Clone + PartialEq>(
         &self,
         key: &'static str,
@@ -284,7 +285,7 @@ impl<'a> Section<'a> {
                     chosen.push(choices[at].clone());
                     continue;
                 }
-                (Some(at), _) => format!("`{}` stands twice", names[at]),
+                (Some(at), _) => format!("`{}` appears twice", names[at]),
                 (None, Value::String(word)) => {
                     format!("no such {what} as `{}`{}", shorten(word), hint(word, &names))
                 }
@@ -296,7 +297,7 @@ impl<'a> Section<'a> {
         Some(chosen)
     }
 
-    /// The table at `key`, or what one of the `words` in its place stands for. `example` shows a table.
+    /// The table at `key`, or the value of one of the `words` that may replace it. `example` shows a table.
     pub(super) fn table_or<T: Copy>(
         &self,
         key: &'static str,
@@ -334,7 +335,7 @@ impl<'a> Section<'a> {
         self.table_or(key, &[("none", ())], example)?.ok()
     }
 
-    /// All keys of this section have been asked for: the others are unknown.
+    /// Report the keys of this section that no reader requested: they are unknown.
     pub(super) fn finish(&self) {
         for (key, entry) in self.table.into_iter().flatten() {
             if !self.problems.knows(&self.name, key) {
@@ -345,7 +346,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The first line of a sentence, which says what is wrong, and those that say what to do.
+/// The first line of a sentence (the problem), and the further lines (the advice).
 fn why_and_advice(sentence: &str) -> (&str, &str) {
     sentence.split_once('\n').unwrap_or((sentence, ""))
 }

@@ -12,9 +12,9 @@ use crate::grid::{Domain, Ends, Maps, Stretching};
 use crate::scheme::SchemeFamily;
 use crate::typed::Positive;
 
-/// What the map of an axis looks like.
+/// Example of the map of an axis.
 const EXAMPLE: &str = "{ map = \"tanh\", factor = 2.0 }";
-/// What all of them look like.
+/// Example of all maps.
 const ALL: &str = "{ y = { map = \"tanh\", factor = 2.0 } }";
 
 /// The maps of `section`, which is `[grid]`.
@@ -34,12 +34,13 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
     let maps = ["tanh", "sinh", "polynomial"].map(|name| (name, name));
     let map = match table.needed_choice("map", &maps)? {
         "polynomial" => {
-            let example = "those of s, s^2, ...: for example [1.0, 0.5]";
+            let example = "coefficients of s, s^2, ...: for example [1.0, 0.5]";
             let coefficients = table.needed("coefficients", example);
             coefficients.map(|coefficients| Stretching::Polynomial { coefficients })
         }
         name => {
-            let factor = table.needed("factor", "the larger, the closer: for example 2.0");
+            let factor =
+                table.needed("factor", "larger values cluster the points more: for example 2.0");
             let factor = factor.map(|Positive(factor)| factor);
             match name {
                 "tanh" => {
@@ -51,7 +52,7 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
                     factor.zip(ends).map(|(factor, ends)| Stretching::Tanh { factor, ends })
                 }
                 _ => {
-                    let at = table.needed("at", "the coordinate about which points lie close");
+                    let at = table.needed("at", "the coordinate about which points are clustered");
                     factor.zip(at).map(|(factor, at)| Stretching::Sinh { factor, at })
                 }
             }
@@ -61,10 +62,10 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
     map
 }
 
-/// A slope is none where it is so small beside the largest: what round-off leaves of 0.
+/// Relative magnitude below which a slope counts as zero: round-off.
 const VANISHING: f64 = 1e-12;
 
-/// What the maps cannot do in this box, with these ends and this scheme.
+/// Check the maps against the box, its boundaries and the scheme.
 pub(super) fn check(
     section: &Section<'_>,
     maps: &Maps,
@@ -80,7 +81,7 @@ pub(super) fn check(
     for (a, map) in maps.iter().enumerate() {
         let Some(map) = map else { continue };
         if points[a] == 1 {
-            table.reject_value(AXES[a], "an axis of one point has no spacings", "take this out");
+            table.reject_value(AXES[a], "an axis of one point has no spacings", "remove this key");
             continue;
         }
         let intervals = u32::try_from(points[a] - 1).unwrap_or(u32::MAX);
@@ -108,7 +109,7 @@ pub(super) fn check(
     }
 }
 
-/// What needs equal spacings; in a box that is not `periodic` it is refused, or not, as it is on any grid there.
+/// Reject features that need equal spacings. In a box that is not `periodic` they are checked elsewhere, as on any grid.
 pub(super) fn check_others(
     case: &Case,
     (periodic, is_forced): (bool, bool),
@@ -120,15 +121,15 @@ pub(super) fn check_others(
         return;
     }
     if !case.is_flow() {
-        grid.reject_value("stretching", "has no meaning for scalar-advection", "take this out");
+        grid.reject_value("stretching", "has no meaning for scalar-advection", "remove this key");
     }
     if periodic {
         if is_forced {
-            refuse_force(forcing, "on a grid of equal spacings", "grid.stretching");
+            refuse_force(forcing, "on a grid with equal spacings", "grid.stretching");
         }
         if output.has_other_than("statistics", "none") {
-            let why = "are of a grid of equal spacings: averages over its points, waves of Fourier";
-            output.reject_value("statistics", why, "take this out");
+            let why = "need equal spacings: averages over points and Fourier modes";
+            output.reject_value("statistics", why, "remove this key");
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct TimeConfig {
     /// Step size.
     #[serde(flatten, skip_deserializing)]
     pub step: StepSize,
-    /// Implicit steps, where they are.
+    /// Implicit steps, if used.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub implicit: Option<ImplicitConfig>,
     /// Stop at this time.
@@ -27,13 +27,13 @@ pub struct TimeConfig {
     /// Stop after this many steps.
     #[serde(deserialize_with = "count")]
     pub max_steps: Option<u64>,
-    /// Stop with a checkpoint before so much wall time is over.
+    /// Stop with a checkpoint before this wall time has passed.
     #[serde(skip_deserializing)]
     pub wall_limit: Option<WallLimit>,
 }
 
 impl TimeConfig {
-    /// The method of the steps, implicit ones where they are, and its order.
+    /// Name and order of the time integration method, explicit or implicit.
     pub fn method(&self) -> (&'static str, u32) {
         match self.implicit {
             Some(implicit) => (implicit.method.name(), implicit.method.order()),
@@ -41,12 +41,12 @@ impl TimeConfig {
         }
     }
 
-    /// Whether the run goes to a steady flow, whose times mean nothing.
+    /// Whether the run is iterated to a steady flow; its times then have no physical meaning.
     pub fn is_steady(&self) -> bool {
         self.implicit.is_some_and(|implicit| implicit.is_steady())
     }
 
-    /// When of a `schedule` fields are written: where times mean nothing, and steps of any length pass them, not by time.
+    /// The `schedule` for fields: in steady runs only by steps, since times have no meaning and the steps have arbitrary length.
     pub fn of_fields(&self, schedule: Schedule) -> Schedule {
         let every_time = schedule.every_time.filter(|_| !self.is_steady());
         Schedule { every_time, ..schedule }
@@ -68,23 +68,23 @@ impl Default for TimeConfig {
     }
 }
 
-/// How the step is chosen.
+/// Choice of the step size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum StepSize {
     /// Fraction of the linear stability limit of the scheme with the integrator.
     #[serde(rename = "cfl")]
     Cfl(f64),
-    /// The same step always (but for outputs, which land on their times).
+    /// A constant step (except that outputs are reached exactly).
     #[serde(rename = "dt")]
     Fixed(f64),
 }
 
-/// Wall time that a run has.
+/// Wall time available to a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WallLimit {
-    /// Seconds from its start.
+    /// Seconds from the start of the run.
     Seconds(f64),
-    /// Until the batch system ends it.
+    /// Until the batch system ends the job.
     Auto,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn time(section: &Section<'_>) -> Option<TimeConfig> {
     section.refuse_both("cfl", "dt", "sets the step");
     time.implicit = implicit(section);
     if time.is_steady() {
-        // Its times mean nothing.
+        // Times of a steady run have no meaning.
         time.end = None;
     } else if !section.has("end") && !section.has("max_steps") {
         section.missing(&["end", "max_steps"], "for example end = 10.0");
@@ -127,7 +127,7 @@ pub(super) fn time(section: &Section<'_>) -> Option<TimeConfig> {
 fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
     let table = section.table_or_none(
         "implicit",
-        "{ method = \"steady\", tolerance = 1e-10 }, with `bdf2` or another method in its place",
+        "{ method = \"steady\", tolerance = 1e-10 }, or with another method such as `bdf2`",
     )?;
     let implicit = table.read();
     table.finish();
@@ -144,13 +144,13 @@ fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
     }
     let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
     if limit.is_none() {
-        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system";
-        section.reject_value("wall_limit", "is no duration", allowed);
+        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\" for the limit of the batch system";
+        section.reject_value("wall_limit", "is not a duration", allowed);
     }
     limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64()))
 }
 
-/// What the user types for a tableau.
+/// The name of a tableau in the input.
 fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error> {
     output.serialize_str(tableau.name)
 }

@@ -1,4 +1,4 @@
-//! The tree that the user typed: TOML values with the place each came from.
+//! The tree of typed values: TOML values with the place of each.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-/// Where something was typed; sorts in the order in which problems are told.
+/// The place of a value; sorted in the order in which problems are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// The input as a whole.
@@ -36,7 +36,7 @@ pub(super) enum Value {
     Boolean(bool),
     Array(Vec<Value>),
     Table(Table),
-    /// What no key takes: dates, and numbers beyond 64 bits.
+    /// A value that no key accepts: dates, and numbers beyond 64 bits.
     Other {
         kind: &'static str,
         text: String,
@@ -44,7 +44,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// What this is, for a message.
+    /// The kind of this value, for a message.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::String(_) => "a string",
@@ -65,14 +65,14 @@ impl Value {
     /// A number, whole or not.
     pub(super) fn as_number(&self) -> Option<f64> {
         match self {
-            // Beyond 2⁵³ an integer is rounded, as it would be had it been typed with a point.
+            // Above 2⁵³ an integer is rounded, as it would be if typed with a decimal point.
             Value::Integer(value) => Some(*value as f64),
             Value::Float(value) => Some(*value),
             _ => None,
         }
     }
 
-    /// A copy of what the parser found; `place` gives the place of a span.
+    /// A copy of a value of the parser; `place` converts a span into a place.
     pub(super) fn from_toml(value: &DeValue<'_>, place: &dyn Fn(Range<usize>) -> Place) -> Self {
         match value {
             DeValue::String(text) => Value::String(text.to_string()),
@@ -104,7 +104,7 @@ impl Value {
     }
 }
 
-/// A copy of a table that the parser found.
+/// A copy of a table of the parser.
 pub(super) fn table_from_toml(table: &DeTable<'_>, place: &dyn Fn(Range<usize>) -> Place) -> Table {
     table
         .iter()
@@ -116,7 +116,7 @@ pub(super) fn table_from_toml(table: &DeTable<'_>, place: &dyn Fn(Range<usize>) 
         .collect()
 }
 
-/// As it would be typed.
+/// The value in TOML syntax.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -139,7 +139,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A number in the shortest form that reads back as the same one.
+/// A number in the shortest form that reads back to the same value.
 pub(super) fn number(value: f64) -> String {
     if value.is_nan() { "nan".into() } else { format!("{value:?}") }
 }

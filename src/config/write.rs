@@ -1,4 +1,4 @@
-//! A configuration as the input that repeats its run.
+//! Writes a configuration as an input that repeats its run.
 
 use std::fmt::Write;
 
@@ -13,15 +13,14 @@ use super::{Config, boundary};
 use crate::comm::Fact;
 use crate::typed::Positive;
 
-/// What stands for the name of the case where a run starts from a checkpoint, which knows it.
+/// Replaces the name of the case if a run starts from a checkpoint, which contains the name.
 pub(super) const FROM_CHECKPOINT: &str = "from-checkpoint";
 
-/// What each rank may have of its own: ranks of unequal hosts have unequal numbers of cores and devices, and no result depends on
-/// them.
+/// Keys that may differ between ranks: hosts may have different numbers of cores and devices, and no result depends on them.
 const OWN: [&str; 2] = ["compute.threads", "compute.device"];
 
 impl Config {
-    /// Everything resolved, as an input file; [`parse`](super::parse) makes an equal configuration of it.
+    /// The resolved configuration as an input file; [`parse`](super::parse) turns it into an equal configuration.
     pub fn to_toml(&self) -> String {
         let mut text =
             String::from("# Everything resolved: `kolmo run` with this file repeats the run.\n");
@@ -32,7 +31,7 @@ impl Config {
                 let _ = writeln!(text, "{key} = {}", typed(value));
             }
             if name == "grid" && !keys.contains_key("length") {
-                // Not a key: the box goes on following the case where `--set` changes it.
+                // Written as a comment, so that the box still follows the case if `--set` changes the case.
                 let length = typed(&self.grid.domain.length.to_vec().into());
                 let _ = writeln!(text, "# length = {length} is the box of the case");
             }
@@ -48,7 +47,7 @@ impl Config {
         keys.filter(|(key, _)| !OWN.contains(&&**key)).collect()
     }
 
-    /// `[boundary]` and `[forcing]` of a flow, with all that its case brings.
+    /// `[boundary]` and `[forcing]` of a flow, including the defaults of its case.
     pub(crate) fn ends_and_force(&self) -> [(String, toml::Table); 2] {
         let none = || toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
         [
@@ -57,7 +56,7 @@ impl Config {
         ]
     }
 
-    /// The keys of every section, in the order in which they are written.
+    /// The keys of all sections, in the order in which they are written.
     fn sections(&self) -> Vec<(String, toml::Table)> {
         let is_flow = self.case.is_flow();
         let (origin, gas) = (&self.origin, &self.gas);
@@ -94,7 +93,7 @@ impl Config {
         } else {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
         }
-        // Else those of a checkpoint would be taken over.
+        // Otherwise those of the checkpoint would be taken over.
         let needed = [self.has_own_boundaries(), self.has_own_forcing()]
             .map(|own| is_flow && (origin.is_some() || !own));
         let of_flow = self.ends_and_force().into_iter().zip(needed);
@@ -111,11 +110,11 @@ impl Config {
 
 /// The keys of a struct.
 fn keys(section: &impl Serialize) -> toml::Table {
-    // All of them are of types that TOML has.
+    // All of them have types that TOML supports.
     toml::Table::try_from(section).unwrap_or_default()
 }
 
-/// A value as it is typed, on one line.
+/// A value in TOML syntax, on one line.
 fn typed(value: &Value) -> String {
     match value {
         Value::Float(value) => number(*value),

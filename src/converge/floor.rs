@@ -1,26 +1,26 @@
-//! What is left of an error when no finer grid makes it smaller.
+//! The part of an error that a finer grid does not reduce.
 
 use crate::config::Config;
 
-/// An order is told where the error is so many times its floor: the floor then moves it by less than log₂(4/3) = 0.4.
+/// An order is computed only if the error is this many times its floor: the floor then changes it by less than log₂(4/3) = 0.4.
 pub(super) const CLEAR: f64 = 4.0;
 
-/// Root mean squares of what is in an error on every grid. Estimates, right within a factor of two or so.
+/// Root mean squares of error contributions on every grid. Estimates, correct within a factor of about two.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Floor {
     /// Round-off.
     pub(super) round_off: f64,
-    /// What a solution that is exact to first order leaves out: of third order in the amplitude, since the second drops out.
+    /// Error of a solution that is exact to first order in the amplitude: of third order, since the second order cancels.
     pub(super) amplitude: f64,
-    /// A time step that is the same on every grid.
+    /// Error of a time step that is equal on every grid.
     pub(super) step: f64,
 }
 
 impl Floor {
-    /// Each step rounds the fields once, and roundings add up like a random walk: ε √steps times the largest value.
+    /// Each step rounds the fields once, and roundings accumulate like a random walk: ε √steps times the largest value.
     ///
-    /// Measured on waves in 19 to 264 steps: 0.4 to 0.7 of that. A velocity also takes what pressure p = 1/(γ Ma²) rounds to,
-    /// ε/(γ Ma).
+    /// Measured for waves over 19 to 264 steps: 0.4 to 0.7 of this estimate. A velocity is also affected by the round-off of the
+    /// pressure p = 1/(γ Ma²), ε/(γ Ma).
     pub(super) fn of_round_off(config: &Config, exact: bool, values: &[f64], steps: u64) -> Self {
         let epsilon = config.compute.precision.epsilon();
         let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
@@ -34,18 +34,18 @@ impl Floor {
         }
     }
 
-    /// All of them.
+    /// The sum of all contributions.
     pub(super) fn sum(&self) -> f64 {
         self.round_off + self.amplitude + self.step
     }
 
-    /// What most of it is, in words, and the way out.
+    /// A description of the largest contribution, and how to reduce it.
     pub(super) fn cause(&self) -> &'static str {
         let most = self.round_off.max(self.amplitude).max(self.step);
         if most == self.step {
             "the error of the time step, the same on every grid: a smaller time.dt lowers it"
         } else if most == self.amplitude {
-            "the amplitude: the solution is exact to first order in it, and a smaller case.amplitude lowers what is left"
+            "the amplitude: the solution is exact to first order in it, and a smaller case.amplitude lowers the remaining error"
         } else {
             "round-off"
         }

@@ -1,7 +1,7 @@
-//! How an error falls as points are added: `kolmo converge`.
+//! Convergence of the error under grid refinement: `kolmo converge`.
 //!
-//! [`converge`] runs a case on grid after grid to the same time; [`Study`] is the table of errors and orders, and writes it
-//! as CSV, as a picture and as a page.
+//! [`converge`] runs a case on a sequence of grids to the same time; [`Study`] is the table of errors and orders, and writes it
+//! as CSV, as a figure and as a page.
 
 mod floor;
 mod options;
@@ -26,7 +26,7 @@ use floor::{CLEAR, Floor};
 use shared::distance;
 use solve::{Solved, check, error_of_step, solve};
 
-/// Orders that lie less than so much below the formal one are not worth a remark.
+/// An order that is below the formal one by less than this needs no remark.
 const REMARKABLE: f64 = 0.5;
 
 /// Errors on several grids.
@@ -40,19 +40,19 @@ pub struct Study {
     pub formal_order: u32,
     /// Runge-Kutta tableau.
     pub integrator: String,
-    /// Its order.
+    /// Order of the integrator.
     pub integrator_order: u32,
     /// The time at which errors are taken.
     pub time: f64,
-    /// What is an error here.
+    /// Definition of the error.
     pub error: String,
-    /// What sets the time step, and what that does to the orders.
+    /// Choice of the time step, and its effect on the orders.
     pub step: String,
     /// From the coarsest grid to the finest.
     pub rows: Vec<Row>,
-    /// What has to be known to read them, a sentence each.
+    /// Notes for the interpretation, one sentence each.
     pub notes: Vec<String>,
-    /// Where [`Study::write`] puts it.
+    /// The directory that [`Study::write`] writes to.
     #[serde(skip)]
     directory: PathBuf,
 }
@@ -64,33 +64,33 @@ pub struct Row {
     pub points: usize,
     /// Points along x, y, z.
     pub grid: [usize; 3],
-    /// Steps to the end.
+    /// Number of steps to the end.
     pub steps: u64,
     /// Mean time step.
     pub dt: f64,
-    /// Root mean square of the error; `None` for the grid that the others are held against.
+    /// Root mean square of the error; `None` for the reference grid.
     pub error_l2: Option<f64>,
     /// Largest error.
     pub error_max: Option<f64>,
-    /// Order of the root mean square from the grid before: ln(e₁/e₂) / ln(n₂/n₁), n the intervals along an axis. `None` on the first
-    /// grid, and where the floor is reached.
+    /// Order of the root mean square relative to the previous grid: ln(e₁/e₂) / ln(n₂/n₁), n the intervals along an axis. `None`
+    /// on the first grid, and where the floor is reached.
     pub order_l2: Option<f64>,
     /// Order of the largest error.
     pub order_max: Option<f64>,
-    /// An estimate of the root mean square that no finer grid makes smaller: round-off, what a solution that is exact to first
-    /// order leaves out, a time step that is the same on every grid.
+    /// An estimate of the root mean square that a finer grid does not reduce: round-off, the error of a solution that is exact to
+    /// first order, and that of a time step that is equal on every grid.
     pub floor: f64,
-    /// Whether the error is so near to its floor, or has been on a coarser grid, that it tells no order.
+    /// Whether the error is close to its floor, here or on a coarser grid, so that no order can be computed.
     pub floor_reached: bool,
-    /// Seconds from the first step to the last.
+    /// Wall time from the first step to the last in seconds.
     pub wall_seconds: f64,
 }
 
-/// Run the case of `options` on each of its grids. `load` reads the input with what is set.
+/// Run the case of `options` on each of its grids. `load` reads the input with the given overrides.
 ///
 /// # Errors
-/// Where the input is wrong, the grids cannot be compared, or the directory is in use or cannot be made: nothing was run then. Where a
-/// run diverges.
+/// If the input is wrong, the grids cannot be compared, or the directory is in use or cannot be created, before anything is run.
+/// If a run diverges.
 pub fn converge(
     options: &ConvergeOptions,
     load: &dyn Fn(&[String]) -> Result<Config>,
@@ -106,8 +106,8 @@ pub fn converge(
     }
     if base.forcing.as_ref().is_some_and(|forcing| forcing.stochastic().is_some()) {
         return Err(Error::refused(
-            "a random force is another on every grid, whose steps are others",
-            "take [forcing] out, or use `kind = \"linear\"`",
+            "a random force differs between grids, because their steps differ",
+            "remove [forcing], or use `kind = \"linear\"`",
         ));
     }
     let exact = has_exact(&base);
@@ -143,8 +143,9 @@ pub fn converge(
     Ok(Study::new((&base, directory), end, (exact, options.keep_cfl), rows, &floor))
 }
 
-/// Points along x, y, z for `n` on the command line. A finer grid has the points of a coarser one where n, 2n, 4n are numbers of
-/// intervals: where errors are taken against the finest grid and some axes are periodic, others have one point more.
+/// Points along x, y, z for `n` on the command line. A finer grid contains the points of a coarser one if the numbers of
+/// intervals are n, 2n, 4n: if errors are taken against the finest grid and only some axes are periodic, the other axes have one
+/// more point.
 fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
     let grid = base.grid();
     let active = |a: &usize| grid.points[*a] > 1;
@@ -153,7 +154,7 @@ fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
     std::array::from_fn(|a| if active(&a) { n + more(a) } else { 1 })
 }
 
-/// The number of intervals along an axis, as the geometric mean over those that have some: what 1/h grows with.
+/// The number of intervals along an axis, as the geometric mean over the axes that have several: proportional to 1/h.
 fn resolution(config: &Config) -> f64 {
     let grid = config.grid();
     let active = (0..3).filter(|&a| grid.points[a] > 1);
@@ -162,22 +163,22 @@ fn resolution(config: &Config) -> f64 {
     intervals.into_iter().map(|n| n.powf(1.0 / axes)).product()
 }
 
-/// The first step on the grid of `config` where the error of the time step is to fall as that of the scheme in space does: with an
-/// integrator of order q it falls with h^p where dt falls with h^(p/q). `None` where it falls as fast without.
+/// The first step on the grid of `config` for which the error of the time step decreases like that of the scheme in space: with
+/// an integrator of order q it decreases as h^p if dt decreases as h^(p/q). `None` if it does so without a change.
 fn matched_step((coarsest, dt): (&Config, f64), config: &Config) -> Option<f64> {
     let power = lag(config);
     (power > 0.0).then(|| dt * (resolution(coarsest) / resolution(config)).powf(1.0 + power))
 }
 
-/// p/q − 1 where the order p in space is higher than q in time, else 0.
+/// p/q − 1 if the order p in space is higher than q in time, otherwise 0.
 fn lag(config: &Config) -> f64 {
     (f64::from(formal_order(config)) / f64::from(config.time.method().1) - 1.0).max(0.0)
 }
 
-/// The time to which every grid is run.
+/// The end time of every grid.
 fn end(config: &Config) -> Result<f64> {
     if config.time.is_steady() {
-        let what = "steady steps pass through no time at which errors could be compared";
+        let what = "steady steps have no physical time at which errors can be compared";
         return Err(Error::refused(
             what,
             "allowed: `bdf2` and other implicit methods through time",
@@ -185,7 +186,7 @@ fn end(config: &Config) -> Result<f64> {
     }
     let what = match (config.time.end, config.time.max_steps) {
         (Some(end), None) => return Ok(end),
-        (None, _) => "errors are compared at one time, and there is no time.end".into(),
+        (None, _) => "errors are compared at one time, but there is no time.end".into(),
         (_, Some(steps)) => {
             format!("time.max_steps = {steps} would end each grid at another time")
         }
@@ -193,7 +194,7 @@ fn end(config: &Config) -> Result<f64> {
     Err(Error::refused(what, "give it alone: `--set 'time={ end = 1.0, cfl = 0.8 }'`"))
 }
 
-/// Whether the case knows its solution at any time.
+/// Whether the case has an exact solution at any time.
 fn has_exact(config: &Config) -> bool {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
     let knows = match (config.case.scalar(), config.case.flow()) {
@@ -250,7 +251,7 @@ impl Study {
         let is_flow = config.case.is_flow();
         let error = match rows.last().filter(|_| !exact) {
             Some(finest) => format!(
-                "of the {}, against {} points at the points that the grids share",
+                "of the {}, against {} points at the common points of the grids",
                 if is_flow { "velocity" } else { "scalar" },
                 grid(finest.grid)
             ),
@@ -263,7 +264,7 @@ impl Study {
         };
         let step = match config.time.step {
             StepSize::Cfl(cfl) if !keep_cfl && lag(config) > 0.0 => format!(
-                "time.cfl = {cfl} on the coarsest grid, dt less by (n0/n)^{:.2} on the others, so that the error of {name} (order \
+                "time.cfl = {cfl} on the coarsest grid, dt smaller by (n0/n)^{:.2} on the others, so that the error of {name} (order \
                  {order}) falls with h^{formal_order} like that of the scheme",
                 1.0 + lag(config)
             ),
@@ -275,8 +276,8 @@ impl Study {
                 "dt = {} on every grid: the error of {name} (order {order}) is the same on all of them, and {}",
                 dt.min(time),
                 match exact {
-                    true => "where orders fall to 0 it is what is left",
-                    false => "drops out of their differences",
+                    true => "it remains where orders fall to 0",
+                    false => "cancels in their differences",
                 }
             ),
         };
@@ -297,19 +298,19 @@ impl Study {
         study
     }
 
-    /// Why the last order is not the formal one, as far as that can be told.
+    /// Possible reasons for a last order below the formal one.
     fn remarks(&self, config: &Config, floor: &Floor) -> Vec<String> {
         let mut notes = Vec::new();
         notes.extend(config.case.grid_dependence().map(|why| {
-            format!("the start is another on every grid, so that orders say little: {why}")
+            format!("the initial state differs between grids, so orders have little meaning: {why}")
         }));
         if let Some(filter) = config.scheme.filter {
-            notes.push(format!("a filter of order {} adds an error of its own", filter.order));
+            notes.push(format!("a filter of order {} adds its own error", filter.order));
         }
         if let Some(row) = self.rows.iter().find(|row| row.floor_reached) {
             notes.push(format!(
-                "from {} points on the error has reached its floor, which no finer grid lowers, and tells no order; most of \
-                 it is {}",
+                "from {} points on the error has reached its floor, which a finer grid does not lower, and no order can be computed; \
+                 most of it is {}",
                 grid(row.grid),
                 floor.cause()
             ));
@@ -338,7 +339,7 @@ impl Study {
     }
 }
 
-/// The lowest order of the formulas that the equations use.
+/// The lowest order of the formulas used by the equations.
 fn formal_order(config: &Config) -> u32 {
     let scheme = &config.scheme;
     let family = &scheme.derivative;
@@ -347,7 +348,7 @@ fn formal_order(config: &Config) -> u32 {
         return family.first.order.min(family.second.order);
     }
     let convection = match scheme.convection {
-        // Split energy equations use collocated derivatives beside the staggered ones.
+        // Split energy equations use collocated derivatives in addition to the staggered ones.
         Convection::Staggered if scheme.energy == EnergyForm::Divergence => midpoints,
         Convection::Staggered => midpoints.min(family.first.order),
         _ => family.first.order,
@@ -358,14 +359,14 @@ fn formal_order(config: &Config) -> u32 {
         ViscousForm::Midpoint => midpoints.min(family.first.order),
         ViscousForm::Conservative => family.first.order,
     };
-    // At planes of symmetry formulas go on with the image of the flow.
+    // At symmetry planes the formulas continue with the mirror image of the flow.
     let is_closed = |ends: &[End; 2]| ends.iter().any(|end| *end != End::Symmetry);
     let closed = config.grid().ends.iter().flatten().any(is_closed);
     let has_second = scheme.viscous == ViscousForm::Laplacian && !config.gas.is_inviscid();
     convection.min(viscous).min(if closed { order_at_walls(family, has_second) } else { u32::MAX })
 }
 
-/// That of solutions between walls: one more than the lowest of the rows there (Gustafsson 1975).
+/// The order of solutions between walls: one more than that of the lowest rows there (Gustafsson 1975).
 fn order_at_walls(family: &SchemeFamily, has_second: bool) -> u32 {
     let formulas = [Some(&family.first), has_second.then_some(&family.second)];
     let closures = formulas.into_iter().flatten().filter_map(default_closure);

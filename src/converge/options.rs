@@ -1,4 +1,4 @@
-//! What `kolmo converge` takes on the command line.
+//! Command-line options of `kolmo converge`.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use crate::error::{Error, Result};
 use crate::grid::MOST_POINTS;
 use crate::io::refuse_file;
 
-/// What is refined.
+/// The case and the grids.
 #[derive(Args, Debug)]
 pub struct ConvergeOptions {
     /// An input file, or the name of a case for its built-in input.
     pub input: String,
-    /// Numbers of points along every axis that has more than one in the input; where errors are taken against the finest grid and only
-    /// some of its axes are periodic, one more along the others.
+    /// Numbers of points along every axis with more than one point in the input; if errors are taken against the finest grid and
+    /// only some axes are periodic, the other axes have one more point.
     #[arg(long, value_name = "N,N,..", value_delimiter = ',', action = ArgAction::Set, required = true, value_parser = count)]
     pub points: Vec<usize>,
-    /// Take the same cfl on every grid: without this, it falls on finer ones where the integrator's order is the lower one.
+    /// Use the same cfl on every grid; by default it decreases on finer grids if the order of the integrator is the lower one.
     #[arg(long)]
     pub keep_cfl: bool,
     /// Change a key of the input: `--set scheme.derivative=compact4`.
@@ -27,10 +27,10 @@ pub struct ConvergeOptions {
     /// Where to compute: auto, cpu, cuda or opencl.
     #[arg(long)]
     pub backend: Option<String>,
-    /// Where the table and the picture go, instead of runs/converge-CASE-SCHEME.
+    /// Directory of the table and the figure, instead of runs/converge-CASE-SCHEME.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace a table that is there already.
+    /// Replace an existing table.
     #[arg(long)]
     pub overwrite: bool,
     /// Print JSON.
@@ -39,7 +39,7 @@ pub struct ConvergeOptions {
 }
 
 impl ConvergeOptions {
-    /// What is set on the command line, for so many `points` along each axis.
+    /// The overrides of the command line, for the given `points` along each axis.
     pub(super) fn set(&self, points: Option<[usize; 3]>) -> Vec<String> {
         let mut set = self.set.clone();
         set.extend(self.backend.iter().map(|name| format!("compute.backend={name}")));
@@ -47,27 +47,27 @@ impl ConvergeOptions {
         set
     }
 
-    /// The numbers of points, from the coarsest grid to the finest.
+    /// The numbers of points in ascending order.
     pub(super) fn ascending(&self) -> Result<Vec<usize>> {
         let mut points = self.points.clone();
         points.sort_unstable();
         points.dedup();
         if points.len() < 2 {
             return Err(Error::refused(
-                format!("--points {} is one grid, and an order needs two or more", points[0]),
+                format!("--points {} is one grid, but an order needs two or more", points[0]),
                 "for example `--points 16,32,64`",
             ));
         }
         Ok(points)
     }
 
-    /// Where the files go; a directory that holds a table already is refused, unless it is to be replaced.
+    /// The directory of the files; a directory that already holds a table is refused, unless `--overwrite` is given.
     pub(super) fn directory(&self, config: &Config) -> Result<PathBuf> {
         let (case, scheme) = (config.case.name(), config.scheme.derivative.name);
         let usual = || PathBuf::from(format!("runs/converge-{case}-{scheme}"));
         let directory = self.out.clone().unwrap_or_else(usual);
         let shown = directory.display();
-        refuse_file(&directory, "the table and the picture need")?;
+        refuse_file(&directory, "the table and the figure need")?;
         let is_there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
         let files = ["converge.csv", "converge.html", "converge.svg"];
         match files.into_iter().find(is_there).filter(|_| !self.overwrite) {
@@ -82,5 +82,5 @@ impl ConvergeOptions {
 
 fn count(text: &str) -> std::result::Result<usize, String> {
     let number = text.trim().parse().ok().filter(|n| (2..=MOST_POINTS).contains(n));
-    number.ok_or_else(|| format!("a number of points is whole and from 2 to {MOST_POINTS}"))
+    number.ok_or_else(|| format!("a number of points is a whole number from 2 to {MOST_POINTS}"))
 }

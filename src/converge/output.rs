@@ -1,4 +1,4 @@
-//! A study as a table, as JSON, as CSV, as a picture and as a page.
+//! A study as a table, as JSON, as CSV, as a figure and as a page.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -11,10 +11,10 @@ use crate::io::report::grid;
 use crate::io::{json, write_text};
 
 impl Study {
-    /// Write `converge.csv`, `converge.svg` and `converge.html` into its directory.
+    /// Write `converge.csv`, `converge.svg` and `converge.html` into the directory of the study.
     ///
     /// # Errors
-    /// Where one cannot be written.
+    /// If a file cannot be written.
     pub fn write(&self) -> Result<()> {
         let directory = &self.directory;
         write_text(&directory.join("converge.csv"), &self.csv())?;
@@ -46,7 +46,7 @@ impl Study {
         )
     }
 
-    /// All digits; what is not there is NaN.
+    /// All digits; absent values are NaN.
     fn csv(&self) -> String {
         let mut text = String::from(
             "points,points_x,points_y,points_z,steps,dt,error_l2,error_max,order_l2,order_max,floor,floor_reached,wall_seconds\n",
@@ -89,7 +89,7 @@ impl Study {
         Table { header: header.map(String::from).to_vec(), rows: rows.collect() }
     }
 
-    /// Errors over points on logarithmic axes, with the slope of the formal order.
+    /// Errors over the number of points on logarithmic axes, with the slope of the formal order.
     fn figure(&self) -> Figure {
         let curve = |label: &str, line, of: fn(&Row) -> Option<f64>| Curve {
             label: label.into(),

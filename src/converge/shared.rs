@@ -1,4 +1,4 @@
-//! Where no solution is known: what grids say at the points that they share with the finest.
+//! Errors without an exact solution: comparison with the finest grid at common points.
 
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -6,10 +6,10 @@ use crate::grid::Grid;
 
 use super::solve::norms_of_squares;
 
-/// Distances of points, in lengths of the box, below which they are one.
+/// Distance in lengths of the box below which two points are identical.
 const SAME: f64 = 1e-9;
 
-/// Points of the finest grid from one point of a coarser one to the next, along each axis.
+/// Stride in the finest grid between points of a coarser one, along each axis.
 fn strides(coarse: &Grid, finest: &Grid) -> [usize; 3] {
     std::array::from_fn(|a| match coarse.points[a] {
         1 => 1,
@@ -17,10 +17,10 @@ fn strides(coarse: &Grid, finest: &Grid) -> [usize; 3] {
     })
 }
 
-/// Every point of every grid has to be one of the finest, the last.
+/// Require that every point of every grid is a point of the finest one, which is the last.
 ///
 /// # Errors
-/// Which one has others, and what to give.
+/// The grid that has other points, and suitable numbers.
 pub(super) fn check(grids: &[Config]) -> Result<()> {
     let Some((finest, coarser)) = grids.split_last() else { return Ok(()) };
     let why = format!("{} has no exact solution", finest.case.name());
@@ -30,8 +30,8 @@ pub(super) fn check(grids: &[Config]) -> Result<()> {
     }
     if coarser.len() < 2 {
         return Err(Error::refused(
-            format!("{why}: of two grids one is the reference, and an order needs two more errors"),
-            &format!("give three numbers or more: `{}`", example(&against)),
+            format!("{why}: one grid is the reference, and an order needs two further grids"),
+            &format!("give at least three numbers: `{}`", example(&against)),
         ));
     }
     Ok(())
@@ -43,12 +43,12 @@ fn check_one((coarse, finest): (&Grid, &Grid), length: [f64; 3], why: &str) -> R
             let [n, most] = [coarse, finest].map(|grid| grid.points[a]);
             let (what, hint) = match finest.closes(a) {
                 true => (
-                    format!("which is no whole multiple of {n}"),
+                    format!("which is not a whole multiple of {n}"),
                     "give numbers that all divide the largest",
                 ),
                 false => (
-                    format!("whose {} intervals are no whole multiple of {}", most - 1, n - 1),
-                    "give numbers that less one divide the largest less one",
+                    format!("whose {} intervals are not a whole multiple of {}", most - 1, n - 1),
+                    "give numbers n for which n - 1 divides the largest number minus 1",
                 ),
             };
             return Err(Error::refused(
@@ -71,19 +71,19 @@ fn check_one((coarse, finest): (&Grid, &Grid), length: [f64; 3], why: &str) -> R
             format!(
                 "{why}, and the mapping of its grid puts the points of coarser grids between those of finer ones"
             ),
-            "give a mapping that does not depend on the number of points, as one without a first spacing",
+            "use a mapping that does not depend on the number of points, such as one without a first spacing",
         )),
         None => Ok(()),
     }
 }
 
-/// Numbers that fit a grid.
+/// Example numbers that suit a grid.
 fn example(grid: &Grid) -> &'static str {
     let mut active = (0..3).filter(|&a| grid.points[a] > 1);
     if active.any(|a| grid.closes(a)) { "--points 16,32,64" } else { "--points 17,33,65" }
 }
 
-/// (root mean square, maximum) of the distance between the values on a grid and those of a finer one at the same points.
+/// (root mean square, maximum) of the difference between the values on a grid and those of a finer one at the same points.
 pub(super) fn distance(
     (coarse, values): (&Grid, &[f64]),
     (finest, reference): (&Grid, &[f64]),
@@ -112,7 +112,7 @@ mod tests {
         let ends = [None, Some([End::Wall; 2]), None];
         let [finest, coarse] =
             [[6, 5, 1], [3, 3, 1]].map(|points| Grid::new(points, &domain, ends));
-        // f = 100 i + 10 j in units of the finest grid, closed along x and with ends along y, and a second component, −f.
+        // f = 100 i + 10 j in units of the finest grid, periodic along x and bounded along y, and a second component, −f.
         let field = |grid: &Grid, by: usize| -> Vec<f64> {
             let value = |[i, j, _]: [usize; 3]| 10.0 * (by * (10 * i + j)) as f64;
             let values = (0..grid.len()).map(|at| value(grid.index(at)));

@@ -1,4 +1,4 @@
-//! One grid: from the initial state to the end, without any files.
+//! The solution on one grid: from the initial state to the end, without any files.
 
 use std::time::Instant;
 
@@ -11,25 +11,25 @@ use crate::time::{Simulation, check_device_memory, check_memory};
 
 use super::floor::Floor;
 
-/// What a grid came to.
+/// The result on one grid.
 pub(super) struct Solved {
     pub(super) steps: u64,
     pub(super) wall_seconds: f64,
-    /// The largest step that the first one might have been.
+    /// The upper limit of the first step.
     pub(super) first_dt: f64,
-    /// (root mean square, maximum) of the error, where the solution is known.
+    /// (root mean square, maximum) of the error, if the exact solution is known.
     pub(super) error: Option<[f64; 2]>,
-    /// What is compared at the end. With an exact solution the density, ρv of a shear wave, or the scalar; without one the
-    /// velocity, its components at a point together. x fastest.
+    /// The values compared at the end. With an exact solution: the density, ρv of a shear wave, or the scalar; otherwise the
+    /// velocity, with all components of a point together. x is fastest.
     pub(super) values: Vec<f64>,
-    /// Density or scalar at the start and at the end, where there is an exact solution.
+    /// Density or scalar at the start and at the end, if there is an exact solution.
     density: [Vec<f64>; 2],
-    /// What no finer grid makes smaller.
+    /// The part of the error that a finer grid does not reduce.
     pub(super) floor: Floor,
 }
 
-/// Advance `config` to its end, in steps of which the first is at most `longest`; where the solution is exact to first order
-/// in an amplitude only, that and the opposite amplitude.
+/// Advance `config` to its end, with a first step of at most `longest`; if the solution is only exact to first order in an
+/// amplitude, run it with that and with the opposite amplitude.
 pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
     let one = solve_once(config, end, longest)?;
     let Some(case) = config.case.opposite() else { return Ok(one) };
@@ -38,7 +38,7 @@ pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<S
     Ok(odd_part((config, one), (&opposite, other), end))
 }
 
-/// Refuse ranks, and a grid that does not fit into memory.
+/// Refuse several ranks, and a grid that does not fit in memory.
 pub(super) fn check(config: &Config) -> Result<()> {
     let compute = &config.compute;
     if let Some(asked) = compute.ranks {
@@ -78,8 +78,8 @@ fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved>
     Ok(Solved { steps, wall_seconds, first_dt, error, values, density, floor })
 }
 
-/// Half the difference of two runs with opposite amplitudes A: what is of second order in A drops out. `config` is that of the
-/// first of them. Half the sum, which holds what is of second order, tells how large the third is.
+/// Half of the difference of two runs with opposite amplitudes A, in which the second order in A cancels. `config` is that of the
+/// first run. Half of the sum, which contains the second order, gives an estimate of the third order.
 fn odd_part(
     (config, one): (&Config, Solved),
     (opposite, other): (&Config, Solved),
@@ -105,7 +105,7 @@ fn odd_part(
     }
 }
 
-/// (root mean square, maximum); what is no number makes both of them none.
+/// (root mean square, maximum); both are NaN if a value is NaN.
 fn norms(values: impl Iterator<Item = f64>) -> [f64; 2] {
     norms_of_squares(values.map(|value| value * value))
 }
@@ -115,14 +115,14 @@ pub(super) fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
     for square in squares {
         count += 1;
         sum += square;
-        // Not `max`, which drops what is no number.
+        // Not `max`, which ignores NaN.
         largest = if square > largest || square.is_nan() { square } else { largest };
     }
     [(sum / count as f64).sqrt(), largest.sqrt()]
 }
 
-/// The error of a fixed step of `config`, which every grid has: that run with half the step differs from `solved` by all of it
-/// but the part 2^−q that is left, q the order of the method in time.
+/// The error of a fixed step of `config`, which is equal on every grid: the run with half of the step differs from `solved` by
+/// this error minus the remaining fraction 2^−q, where q is the order of the method in time.
 pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64) -> Result<f64> {
     let mut halved = config.clone();
     halved.time.step = StepSize::Fixed(0.5 * dt.min(end));

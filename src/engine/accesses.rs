@@ -1,27 +1,27 @@
-//! Which sweeps may run in another order, or begin before others have ended.
+//! Data dependences between sweeps: which ones may run in another order, or start before others have ended.
 
 use std::collections::BTreeSet;
 
 use super::{Operation, Sweep, Value};
 
-/// Slots of fields that a sweep writes.
+/// Accesses of a sweep to the fields that it writes, by slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accesses {
-    /// Those of which it needs what was there, or the sum.
+    /// Slots whose previous value or sum the sweep needs.
     pub(crate) reads: BTreeSet<usize>,
-    /// Those which the operands are made of that depend on no other operator.
+    /// Slots in the operands that depend on no other operator.
     pub(crate) reads_early: BTreeSet<usize>,
     pub(crate) adds: BTreeSet<usize>,
     pub(crate) stores: BTreeSet<usize>,
 }
 
 impl Accesses {
-    /// True where the operands that depend on no other operator are the same before `earlier` has run.
+    /// True where `earlier` does not change the operands that depend on no other operator.
     pub(crate) fn can_begin_before(&self, earlier: &Self) -> bool {
         self.reads_early.is_disjoint(&earlier.adds) && self.reads_early.is_disjoint(&earlier.stores)
     }
 
-    /// True where both may run in either order.
+    /// True where both sweeps may run in either order.
     fn commutes_with(&self, other: &Self) -> bool {
         let one_way = |a: &Self, b: &Self| {
             a.reads.is_disjoint(&b.adds)
@@ -34,11 +34,11 @@ impl Accesses {
 }
 
 impl Sweep {
-    /// Which of the fields that it writes it needs and changes.
+    /// The written fields that the sweep needs and those that it changes.
     pub(crate) fn accesses(&self) -> Accesses {
         let mut accesses = Accesses::default();
         let depths = self.depths();
-        // What operands of the first stage are made of.
+        // Fields in the operands of the first stage.
         let mut early = BTreeSet::new();
         for operation in self.operations.iter().rev() {
             let first = |result: &Value| depths[result] == 1;
@@ -67,7 +67,7 @@ impl Sweep {
     }
 }
 
-/// True where sweeps may run in any order.
+/// True where the sweeps may run in any order.
 pub(crate) fn commute(accesses: impl Iterator<Item = Accesses>) -> bool {
     let all: Vec<Accesses> = accesses.collect();
     let with_earlier =

@@ -1,42 +1,42 @@
-//! Writing a sweep, formula by formula.
+//! Building a sweep, formula by formula.
 
 use std::cell::RefCell;
 
 use super::formula::{Formula, PointFormula};
 use super::{Expr, Op, Operation, Sweep, Value};
 
-/// Writes a [`Sweep`]. Asking twice for the same field, or the same operator on the same operand, gives the same value:
-/// what appears in several terms is computed once.
+/// Builds a [`Sweep`]. Two requests for the same field, or for the same operator on the same operand, return the same
+/// value: common subexpressions are computed once.
 #[derive(Default)]
 pub struct SweepBuilder {
     sweep: RefCell<Sweep>,
 }
 
 impl SweepBuilder {
-    /// An empty sweep.
+    /// Creates an empty sweep.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The field at `slot` of the fields that the sweep reads.
+    /// Returns the field at `slot` of the fields that the sweep reads.
     pub fn read(&self, slot: usize) -> Value {
         self.value_of(|result| Operation::Read { slot, plane: false, result })
     }
 
-    /// The same where that field has the values of one plane of x and y, which are those at every z.
+    /// Returns the field at `slot` where it is a plane: the values of one x-y plane, which hold at every z.
     pub fn read_plane(&self, slot: usize) -> Value {
         self.value_of(|result| Operation::Read { slot, plane: true, result })
     }
 
-    /// The field at `slot`, which may be a plane.
+    /// Returns the field at `slot`, which may be a plane.
     pub(crate) fn read_as(&self, slot: usize, plane: bool) -> Value {
         if plane { self.read_plane(slot) } else { self.read(slot) }
     }
 
-    /// The field at `slot` of the fields that the sweep writes, as it is before the sweep.
+    /// Returns the field at `slot` of the fields that the sweep writes, with its value before the sweep.
     ///
     /// # Panics
-    /// Where it is first asked for after something was written to that field.
+    /// If it is first requested after something was written to that field.
     pub fn previous(&self, slot: usize) -> Value {
         let read = |o: &Operation| matches!(o, Operation::Previous { slot: s, .. } if *s == slot);
         let written = self.stores(slot) || self.adds(slot);
@@ -47,29 +47,30 @@ impl SweepBuilder {
         self.value_of(|result| Operation::Previous { slot, result })
     }
 
-    /// `field`, which was read, changes sign by reflection at a plane across the lines; all others do not.
+    /// Declares that `field`, which was read, changes sign by reflection at a plane across the lines; other fields do
+    /// not.
     pub fn odd(&self, field: Value) -> Value {
         self.sweep.borrow_mut().odd.push(field);
         field
     }
 
-    /// `operand` under `op`.
+    /// Applies `op` to `operand`.
     pub fn apply(&self, op: Op, operand: impl Into<Expr>) -> Value {
         let operand = operand.into();
         self.value_of(|result| Operation::Apply { op, operand, result })
     }
 
-    /// First derivative of `operand`.
+    /// Returns the first derivative of `operand`.
     pub fn d1(&self, operand: impl Into<Expr>) -> Value {
         self.apply(Op::D1, operand)
     }
 
-    /// Second derivative of `operand`.
+    /// Returns the second derivative of `operand`.
     pub fn d2(&self, operand: impl Into<Expr>) -> Value {
         self.apply(Op::D2, operand)
     }
 
-    /// Give an expression that is used several times a value of its own.
+    /// Assigns a value to an expression that is used several times.
     pub fn define(&self, expr: impl Into<Expr>) -> Value {
         let expr = expr.into();
         match expr.as_value() {
@@ -78,7 +79,7 @@ impl SweepBuilder {
         }
     }
 
-    /// What `formula` makes of `values`.
+    /// Applies `formula` to `values`.
     pub fn map<F: Formula<R, W>, const R: usize, const W: usize>(
         &self,
         formula: F,
@@ -88,7 +89,7 @@ impl SweepBuilder {
         std::array::from_fn(|at| results[at])
     }
 
-    /// The values that `map` makes of `operands`.
+    /// Applies `map` to `operands`.
     pub(crate) fn map_again(&self, map: &PointFormula, operands: Vec<Value>) -> Vec<Value> {
         let mut sweep = self.sweep.borrow_mut();
         let known = sweep.operations.iter().find_map(|old| match old {
@@ -109,47 +110,47 @@ impl SweepBuilder {
         })
     }
 
-    /// `value` + the advance of the run × what has been added up in the field at `slot` of the fields that the sweep
-    /// writes. To be asked for after everything was added.
+    /// Returns `value` + the advance of the run × the sum in the field at `slot` of the fields that the sweep writes.
+    /// Call it after all terms were added.
     ///
     /// # Panics
-    /// Where nothing was added to that field.
+    /// If nothing was added to that field.
     pub fn advanced(&self, value: Value, slot: usize) -> Value {
         assert!(self.adds(slot), "nothing is added to field {slot}");
         self.value_of(|result| Operation::Advance { value, slot, result })
     }
 
-    /// Add `expr` to the field at `slot` of the fields that the sweep writes. An expression without terms leaves the field
-    /// alone: β does not act on it either.
+    /// Adds `expr` to the field at `slot` of the fields that the sweep writes. An expression without terms leaves the
+    /// field unchanged: β does not act on it either.
     ///
     /// # Panics
-    /// Where something was stored to that field, or its sum was asked for.
+    /// If something was stored to that field, or its sum was requested.
     pub fn add(&self, slot: usize, expr: impl Into<Expr>) {
         let expr = expr.into();
         assert!(!self.stores(slot), "field {slot} is both stored and added to");
         let asked = self.any(|o| o.sum_used() == Some(slot));
-        assert!(!asked, "the sum of field {slot} was asked for before it was complete");
+        assert!(!asked, "the sum of field {slot} was requested before it was complete");
         if !expr.is_zero() {
             self.sweep.borrow_mut().operations.push(Operation::Add { slot, expr });
         }
     }
 
-    /// Subtract `expr` from the field at `slot` of the fields that the sweep writes.
+    /// Subtracts `expr` from the field at `slot` of the fields that the sweep writes.
     pub fn subtract(&self, slot: usize, expr: impl Into<Expr>) {
         self.add(slot, -expr.into());
     }
 
-    /// Make the field at `slot` of the fields that the sweep writes equal to `expr`.
+    /// Sets the field at `slot` of the fields that the sweep writes to `expr`.
     ///
     /// # Panics
-    /// Where something was stored or added to that field.
+    /// If something was stored or added to that field.
     pub fn store(&self, slot: usize, expr: impl Into<Expr>) {
         assert!(!self.stores(slot), "field {slot} is stored twice");
         assert!(!self.adds(slot), "field {slot} is both stored and added to");
         self.sweep.borrow_mut().operations.push(Operation::Store { slot, expr: expr.into() });
     }
 
-    /// The sweep as written.
+    /// Returns the finished sweep.
     pub fn build(self) -> Sweep {
         self.sweep.into_inner()
     }
@@ -166,7 +167,7 @@ impl SweepBuilder {
         self.any(|o| o.adds_to() == Some(slot))
     }
 
-    /// The result of an operation that is there already, or of this one.
+    /// Returns the result of an existing equal operation, or appends this one.
     fn value_of(&self, operation: impl FnOnce(Value) -> Operation) -> Value {
         let mut sweep = self.sweep.borrow_mut();
         let new = Value(sweep.values);
@@ -180,7 +181,7 @@ impl SweepBuilder {
     }
 }
 
-/// The result of `old` where it computes what `new` would.
+/// Returns the result of `old` if it computes the same as `new`.
 fn same_result(old: &Operation, new: &Operation) -> Option<Value> {
     use Operation::{Apply, Let, Previous, Read};
     match (old, new) {

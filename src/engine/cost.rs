@@ -1,17 +1,19 @@
-//! What a sweep costs: words of memory, operations, and fields where it runs operator by operator.
+//! Cost of a sweep: words of memory, operations, and temporary fields where it runs operator by operator.
 
 use std::collections::BTreeSet;
 
 use super::{Expr, Op, Operation, Sweep, Value};
 
 impl Sweep {
-    /// Values a point that it reads and writes on a grid of `nz` planes, operators apart: each field that it reads once, each that it
-    /// writes once, and once more where it adds to what is there. What is read of planes is shared by their points, and rounded up.
+    /// Values read and written per point on a grid of `nz` planes, without the traffic of the operators: each field
+    /// read counts once, each field written once, and once more where the sweep adds to it. Values read from planes are
+    /// shared by all z and rounded up.
     pub fn words(&self, nz: usize) -> usize {
         Self::words_together([self], nz)
     }
 
-    /// Those of `sweeps` one after another, where what one leaves stays in the caches for the next.
+    /// Like [`Sweep::words`] for `sweeps` run one after another, where the fields left in the caches by one are reused
+    /// by the next.
     pub(crate) fn words_together<'a>(
         sweeps: impl IntoIterator<Item = &'a Self>,
         nz: usize,
@@ -41,9 +43,9 @@ impl Sweep {
         only_read.len() + planes.len().div_ceil(nz) + needed.len() + changed.len()
     }
 
-    /// Additions, multiplications and other operations a point, where an operator takes `operator` of them.
+    /// Additions, multiplications and other operations per point, where an operator costs `operator` of them.
     pub(crate) fn flops(&self, operator: impl Fn(Op) -> usize) -> usize {
-        // A term is a product of its factors and coefficient that is added.
+        // A term is a product of its factors and its coefficient, and one addition.
         let added = |expr: &Expr| expr.0.iter().map(|term| term.factors.len() + 1).sum::<usize>();
         let made = |expr: &Expr| match expr.as_value() {
             Some(_) => 0,
@@ -60,8 +62,8 @@ impl Sweep {
         self.operations.iter().map(flops).sum()
     }
 
-    /// Fields that it takes to keep what every operator makes, and as long as they are needed the products that the operators of
-    /// a stage are applied to: what a backend needs at most that runs the sweep operation by operation.
+    /// Temporary fields for the results of all operators, plus the operand products of a stage while they are needed:
+    /// the upper bound for a backend that runs the sweep operation by operation.
     pub fn room(&self) -> usize {
         let is_field = |value: Value| {
             let origin = self.operations.iter().find(|o| o.results().contains(&value));

@@ -1,8 +1,8 @@
-//! Polynomials in the values of a sweep: how its formulas are written.
+//! Polynomials in the values of a sweep, in which its formulas are written.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-/// A quantity on the lines of a sweep: a field, or what an operation made.
+/// A quantity on the lines of a sweep: a field, or the result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub(crate) usize);
 
@@ -18,7 +18,7 @@ pub(crate) struct Monomial {
 pub struct Expr(pub(crate) Vec<Monomial>);
 
 impl Expr {
-    /// The same in other values.
+    /// Returns the expression with its values renamed by `of`.
     pub(crate) fn renamed(&self, of: impl Fn(Value) -> Value) -> Self {
         let term = |monomial: &Monomial| Monomial {
             coefficient: monomial.coefficient,
@@ -37,7 +37,7 @@ impl Expr {
         self.0.is_empty()
     }
 
-    /// The value this expression is, where it is nothing more.
+    /// Returns the value if the expression is a single value with coefficient 1.
     pub(crate) fn as_value(&self) -> Option<Value> {
         match self.0.as_slice() {
             [Monomial { coefficient: 1.0, factors }] if factors.len() == 1 => Some(factors[0]),

@@ -1,7 +1,7 @@
-//! Formulas that look at one point at a time, written once for every backend.
+//! Formulas evaluated point by point, written once for every backend.
 //!
-//! A [`Formula`] is generic over its [`Number`]s: with f32 and f64 the compiler makes a loop of it, with [`Symbol`]s it
-//! writes itself down ([`trace`]) and becomes the text of a kernel.
+//! A [`Formula`] is generic over its [`Number`]s: with f32 and f64 the compiler turns it into a loop; with [`Symbol`]s
+//! it records its operations ([`trace`]), from which the text of a kernel is generated.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::real::{Concrete, Family, Number, Real};
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:
     Send + Sync + 'static
 {
-    /// The results at a point. `before` is what stands where the results go; a sum or a maximum has no such thing, and a
-    /// formula for one must not look at it.
+    /// The results at a point. `before` holds the previous values of the fields that the results replace. Sums and
+    /// maxima have no such fields: their formulas must not use it.
     fn at<N: Number>(&self, read: [N; R], before: [N; W], parameters: [N; P]) -> [N; W];
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Node {
     Pow(Symbol, f64),
 }
 
-/// The result of an operation, by its number in the list of operations of the formula that is being traced.
+/// The result of an operation, by its index in the list of operations of the formula being traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Symbol(pub(crate) usize);
 
@@ -49,7 +49,7 @@ thread_local! {
     static NODES: RefCell<Vec<Node>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The operations of a formula in order, and which of them are its results. The same operation is listed once.
+/// Records the operations of a formula in order, and which of them are its results. Equal operations are listed once.
 fn trace<const R: usize, const W: usize, const P: usize>(
     formula: &impl Formula<R, W, P>,
 ) -> (Vec<Node>, [Symbol; W]) {
@@ -106,42 +106,42 @@ macro_rules! operation {
 }
 operation!(Add add, Sub sub, Mul mul, Div div);
 
-/// A formula, whichever it is: written down for devices, and as code for the host.
+/// A formula of any type: as a list of operations for devices, and as code for the host.
 #[derive(Clone)]
 pub struct PointFormula {
-    /// Its type's name.
+    /// Name of its type.
     pub(crate) name: &'static str,
     pub(crate) nodes: Vec<Node>,
     pub(crate) results: Vec<Symbol>,
-    /// Fields that it reads.
+    /// Number of fields that it reads.
     pub(crate) reads: usize,
-    /// Those of them that are planes.
+    /// Which of these fields are planes.
     pub(crate) planes: Option<Planes>,
     pub(crate) code: Code,
 }
 
-/// Fields that have the values of one plane of x and y, which are those at every z.
+/// Fields stored as one x-y plane of values, which hold at every z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Planes {
-    /// The number of the first of them; all that follow are planes too.
+    /// Index of the first plane; all fields after it are planes too.
     pub(crate) first: usize,
-    /// Points of a plane.
+    /// Number of points of a plane.
     pub(crate) points: usize,
 }
 
-/// What becomes of the results, and the code for the host.
+/// Use of the results, and the code for the host.
 #[derive(Clone)]
 pub(crate) enum Code {
-    /// They replace fields.
+    /// Results replace fields.
     Map(Arc<dyn OnRows>),
-    /// They are added up over all points, in f64.
+    /// Results are summed over all points, in f64.
     Sum(Arc<dyn OverPoints>),
-    /// The largest over all points are sought, in f64; not-a-number counts as +∞.
+    /// The maximum over all points, in f64; NaN counts as +∞.
     Max(Arc<dyn OverPoints>),
 }
 
 impl PointFormula {
-    /// A formula that makes fields of fields, in their precision.
+    /// Creates a formula that computes fields from fields, in their precision.
     pub fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
     ) -> Self {
@@ -149,7 +149,7 @@ impl PointFormula {
         Self::new::<F>(nodes, &results, R, Code::Map(Arc::new(Coded::<F, R, W, P>(formula))))
     }
 
-    /// A formula whose results are added up over all points.
+    /// Creates a formula whose results are summed over all points.
     pub fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
     ) -> Self {
@@ -158,7 +158,7 @@ impl PointFormula {
         Self::new::<F>(nodes, &results, R, Code::Sum(Arc::new(code)))
     }
 
-    /// The same sum with weights: one more field is read, the last, whose value each point's results are multiplied by.
+    /// Returns the weighted sum: it reads one more field, the last, whose value multiplies the results of each point.
     #[must_use]
     pub fn weighted(mut self) -> Self {
         let weight = Symbol(self.nodes.len());
@@ -171,7 +171,7 @@ impl PointFormula {
         self
     }
 
-    /// A formula of whose results the largest are sought.
+    /// Creates a formula whose maxima over all points are sought.
     pub fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
     ) -> Self {
@@ -180,7 +180,7 @@ impl PointFormula {
         Self::new::<F>(nodes, &results, R, Code::Max(Arc::new(code)))
     }
 
-    /// The same where the fields that it reads from number `first` on are planes of so many points.
+    /// Declares that the fields read from index `first` on are planes of `points` points.
     #[must_use]
     pub fn with_planes(self, first: usize, points: usize) -> Self {
         Self { planes: Some(Planes { first, points }), ..self }
@@ -191,14 +191,14 @@ impl PointFormula {
         Self { name, nodes, results: results.to_vec(), reads, planes: None, code }
     }
 
-    /// Operations.
+    /// Number of arithmetic operations.
     pub(crate) fn flops(&self) -> usize {
         use Node::{Before, Constant, Parameter, Read};
         let given = |node: &&Node| matches!(node, Read(_) | Before(_) | Parameter(_) | Constant(_));
         self.nodes.len() - self.nodes.iter().filter(given).count()
     }
 
-    /// Evaluate a map on rows of numbers: as many rows as it takes and gives, all of one length.
+    /// Evaluates a map on rows of numbers: one row per field read and per result, all of equal length.
     pub(crate) fn evaluate<'a, 'b, T: Real>(
         &self,
         arch: pulp::Arch,
@@ -214,7 +214,7 @@ impl PointFormula {
     }
 }
 
-/// Rows that are read, and rows that are made.
+/// Rows that are read, and rows that are written.
 struct Rows<'a, 'b>(PhantomData<&'a &'b ()>);
 
 impl<'a, 'b> Family for Rows<'a, 'b> {
@@ -229,7 +229,7 @@ impl<'a, 'b> Family for Points<'a, 'b> {
 }
 
 impl dyn OverPoints + '_ {
-    /// The sums or the largest values over the points of rows.
+    /// Returns the sums or the maxima over the points of the rows.
     pub(crate) fn reduce<T: Real>(
         &self,
         arch: pulp::Arch,
@@ -288,7 +288,7 @@ impl<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize> Coded<
     }
 }
 
-/// A formula at the points of rows, a register of them at a time.
+/// A formula at the points of rows, one register of points at a time.
 struct AtPoints<'a, F, T, const R: usize, const W: usize, const P: usize> {
     formula: &'a F,
     from: [&'a [T]; R],
@@ -341,7 +341,7 @@ where
     }
 }
 
-/// As many as the formula has.
+/// Converts a slice to an array of the formula's number of items.
 pub(super) fn array<A: Copy, const N: usize>(items: &[A]) -> [A; N] {
     let count = items.len();
     items.try_into().unwrap_or_else(|_| unreachable!("{N} of a formula, {count} given"))

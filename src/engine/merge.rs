@@ -1,13 +1,13 @@
-//! Operators of a sweep that are applied once for a whole sum: they are linear, a D f + b D g = D (a f + b g).
+//! Merging of operators in a sweep by linearity: a D f + b D g = D (a f + b g).
 
 use super::{Expr, Op, Operation, Sweep, Value};
 
-/// What terms are added up in.
+/// Accumulator of a sum of terms.
 #[derive(Clone, Copy, PartialEq)]
 enum Sum {
-    /// A field that is written: several operations may add to it.
+    /// A written field: several operations may add to it.
     Field(usize),
-    /// The operation at this place.
+    /// The operation with this index.
     Of(usize),
 }
 
@@ -15,13 +15,14 @@ enum Sum {
 struct Term {
     value: Value,
     coefficient: f64,
-    /// The operation that has the term, and its place there.
+    /// The index of the operation that has the term, and the index of the term in it.
     at: (usize, usize),
 }
 
 impl Sweep {
-    /// The same with fewer operators: what is defined and then used once, as a term of a sum, becomes part of that sum; and what a sum
-    /// has of several applications of one operator, none of which is used elsewhere, is one application.
+    /// Returns an equivalent sweep with fewer operators: an expression that is used once, as a term of a sum, is
+    /// inlined into that sum; several applications of one operator in a sum, whose results are used nowhere else,
+    /// become one application.
     pub fn merged(mut self) -> Self {
         self.inline();
         while let Some((first, second)) = self.mergeable() {
@@ -48,7 +49,7 @@ impl Sweep {
         }
     }
 
-    /// How a value is used, if that is once and as a term of a sum.
+    /// Returns the use of a value if it is used exactly once, as a term of a sum.
     fn term(&self, value: Value) -> Option<Term> {
         let uses = self.operations.iter().flat_map(Operation::used);
         if uses.filter(|used| *used == value).count() != 1 {
@@ -61,7 +62,7 @@ impl Sweep {
         })
     }
 
-    /// Two results of one operator that are terms of one sum, in their order.
+    /// Finds two results of one operator that are terms of one sum, in their order.
     fn mergeable(&self) -> Option<(Term, Term)> {
         let mut earlier: Vec<(Op, Sum, Term)> = Vec::new();
         for operation in &self.operations {
@@ -76,7 +77,7 @@ impl Sweep {
         None
     }
 
-    /// Apply the operator of both terms to the sum of their operands, where the second is applied.
+    /// Applies the operator of both terms to the sum of their operands, at the place of the second application.
     fn merge(&mut self, first: &Term, second: &Term) {
         let operand = |term: &Term| {
             let mut applied = self.operations.iter().filter_map(|operation| match operation {
@@ -109,7 +110,7 @@ mod tests {
     use super::super::{Op, SweepBuilder};
     use super::*;
 
-    /// The operands of the operators of a sweep that adds what `add` says.
+    /// Operands of the operators in a sweep built by `add`.
     fn operands(add: impl Fn(&SweepBuilder, [Value; 3])) -> Vec<(Op, Expr)> {
         let s = SweepBuilder::new();
         let fields = [0, 1, 2].map(|slot| s.read(slot));

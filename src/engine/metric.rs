@@ -1,4 +1,5 @@
-//! The points of stretched axes and of curvilinear grids, and the derivatives of x there by the operators that differentiate a flow.
+//! Points of stretched axes and curvilinear grids, and the derivatives of x there, by the operators that differentiate
+//! the flow.
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use crate::lines::solve;
 use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily};
 
-/// `grid` over `domain` with points as `stretching` maps them, and the weights by which the first derivative of `family` sums by parts. An
-/// axis of one point, or of too few for the operators, stays as it is.
+/// Returns `grid` over `domain` with points mapped by `stretching`, and with the summation-by-parts weights of the
+/// first derivative of `family`. An axis of one point, or of too few points for the operators, is left unchanged.
 pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &SchemeFamily) -> Grid {
     let grid = with_norm(grid, &family.first);
     if stretching.iter().all(Option::is_none) {
@@ -31,7 +32,7 @@ pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &Scheme
     Grid { lines, ..grid }
 }
 
-/// `grid` with the weights of the norm of `first` at the ends where it has one.
+/// Returns `grid` with the norm weights of `first` at the ends that have a norm.
 fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
     for (weights, ends) in grid.end_weights.iter_mut().zip(grid.ends) {
         for (weights, end) in weights.iter_mut().zip(ends.into_iter().flatten()) {
@@ -44,9 +45,10 @@ fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
     grid
 }
 
-/// `grid` over `domain`, of equal spacings, with points as `curvilinear` has them. ∂x/∂ξ and the others are those of the first derivative
-/// of `family`, so that ∂(∂y/∂η)/∂ξ − ∂(∂y/∂ξ)/∂η = 0 and a free stream stays (Thomas and Lombard 1979): operators along two axes
-/// commute. Left as it is where lines are too short for them.
+/// Returns `grid` over `domain`, of equal spacings, with the points of `curvilinear`. ∂x/∂ξ and the other metric terms
+/// are computed by the first derivative of `family`, so that ∂(∂y/∂η)/∂ξ − ∂(∂y/∂ξ)/∂η = 0 and a free stream is
+/// preserved (Thomas and Lombard 1979): operators along two axes commute. The grid is left unchanged where lines are
+/// too short for the operators.
 pub fn curved(
     grid: Grid,
     domain: &Domain,
@@ -65,7 +67,7 @@ pub fn curved(
     let Nodes { coordinates, periods, .. } =
         curvilinear.nodes([nx, ny], closes, (two(domain.origin), two(domain.length)));
     let h = grid.spacing;
-    // Without the part that grows from period to period, which has a known slope.
+    // Remove the linear growth from period to period, whose slope is known.
     let slope = |k: usize, a: usize| {
         let rise = periods[a][k] / grid.points[a] as f64;
         let (lines, stride, next, operator) = match a {
@@ -92,7 +94,7 @@ pub fn curved(
     Grid { plane: Some(Arc::new(Plane { coordinates, periods, slopes, jacobian })), ..grid }
 }
 
-/// x, D₁ x = 1 + D₁ (x − ξ) and D₂ x = D₂ (x − ξ), where x − ξ is periodic where the line is.
+/// x, D₁ x = 1 + D₁ (x − ξ) and D₂ x = D₂ (x − ξ), where x − ξ is periodic on a periodic line.
 fn line(
     map: &Stretching,
     (origin, length): (f64, f64),
@@ -109,8 +111,9 @@ fn line(
     Line { coordinates, jacobian, curvature: derivative(second, moved) }
 }
 
-/// What `operator` makes of the values of a line; `values(m, i)` is that at point i for row m. Where a constant has no derivative, values
-/// may be less that at m: they then have the round-off of the spacings, not of the distance from the origin.
+/// Applies `operator` to the values of a line; `values(m, i)` is the value at point i for row m. Where constants have
+/// zero derivative, `values` may subtract the value at m: the round-off is then that of the spacings, not of the
+/// distance from the origin.
 fn derivative(operator: &LineOperator, values: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let n = operator.len();
     let at = |m: usize, offset: isize| values(m, (m + n).wrapping_add_signed(offset) % n);

@@ -1,7 +1,7 @@
 //! The compact-derivative engine: operators `A f' = B f` along the axes of a grid.
 //!
-//! [`SweepBuilder`] writes the equations along one axis, [`LineOperators`] holds the factored operators of a grid, and a
-//! backend runs the one with the other.
+//! [`SweepBuilder`] builds the equations along one axis, [`LineOperators`] holds the factored operators of a grid, and
+//! a backend runs a sweep with these operators.
 
 mod accesses;
 mod builder;

@@ -5,7 +5,7 @@ use crate::lines::{BandedMatrix, Factors};
 use crate::real::{Precision, Real};
 use crate::scheme::{Closure, Kind, MAX_WIDTH, Scheme};
 
-/// Where the operand and the result of a staggered operator live.
+/// Locations of the operand and the result of a staggered operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shift {
     /// Points to points.
@@ -29,7 +29,7 @@ pub(crate) struct Stencil<T = f64> {
 }
 
 impl Stencil {
-    /// `factor` times it, with numbers of the format `T`.
+    /// Returns the stencil times `factor`, in the format `T`.
     pub(crate) fn scaled<T: Real>(&self, factor: f64) -> Stencil<T> {
         let Self { half_width, center, weights, up, down, odd } = *self;
         let (center, weights) = (T::of(factor * center), weights.map(|w| T::of(factor * w)));
@@ -62,14 +62,15 @@ pub struct LineOperator<T = f64> {
     pub(crate) left: Vec<EndRow<T>>,
     /// B at points n − left.len(), ..., n − 1.
     pub(crate) right: Vec<EndRow<T>>,
-    /// How this operator is joined to its neighbours, where its lines are blocks of longer ones.
+    /// Coupling to the neighbouring blocks, where its lines are split across ranks.
     pub(crate) ends: Option<BlockCoupling<T>>,
-    /// Format of the fields that it is applied to: what their round-off hides is left out.
+    /// Format of the fields that it is applied to: terms below its round-off are omitted.
     pub(crate) precision: Precision,
 }
 
 impl LineOperator {
-    /// Additions and multiplications a point, rows near the ends apart: those of B f, and of both eliminations.
+    /// Additions and multiplications per point, without rows near the ends: those of B f and of both passes of the line
+    /// solver.
     pub(crate) fn flops(&self) -> usize {
         let Stencil { half_width, odd, .. } = self.stencil;
         let solve = match self.factors.half_band() {
@@ -79,10 +80,10 @@ impl LineOperator {
         3 * half_width + usize::from(!odd) + solve
     }
 
-    /// `scheme` on periodic lines of `n` ≥ [`Scheme::min_points`] points with spacing `h`.
+    /// Creates the operator of `scheme` on periodic lines of `n` ≥ [`Scheme::min_points`] points with spacing `h`.
     ///
     /// # Panics
-    /// Where n is smaller than that.
+    /// If n is smaller than that.
     pub fn periodic(scheme: &Scheme, shift: Shift, n: usize, h: f64) -> Self {
         assert!(n >= scheme.min_points(), "{} needs {} points", scheme.name, scheme.min_points());
         let matrix = BandedMatrix::toeplitz(n, scheme.alpha, scheme.beta, true);
@@ -98,20 +99,21 @@ impl LineOperator {
         }
     }
 
-    /// `scheme` on lines of `n` points with two ends, closed by the rows of `closure`. Not for staggered schemes.
+    /// Creates the operator of `scheme` on lines of `n` points with two ends, closed by the rows of `closure`. Not for
+    /// staggered schemes.
     ///
     /// # Panics
-    /// Where n is smaller than [`closed_min_points`], or the closure has fewer rows than the stencil reaches out.
+    /// If n is smaller than [`closed_min_points`], or the closure has fewer rows than the stencil reaches out.
     pub fn closed(scheme: &Scheme, closure: &Closure, n: usize, h: f64) -> Self {
         let fewest = closed_min_points(scheme, closure);
         assert!(n >= fewest, "{} with {} needs {fewest} points", scheme.name, closure.name);
         Self::with_ends(scheme, &[closure.clone(), closure.clone()], n, h)
     }
 
-    /// The same with another closure at each of the two ends.
+    /// Like [`LineOperator::closed`], with a separate closure for each of the two ends.
     ///
     /// # Panics
-    /// Where the rows of both ends do not fit n points, or a closure has fewer rows than the stencil reaches out.
+    /// If the rows of both ends do not fit n points, or a closure has fewer rows than the stencil reaches out.
     pub fn with_ends(scheme: &Scheme, ends: &[Closure; 2], n: usize, h: f64) -> Self {
         let reach = scheme.half_width().max(scheme.half_band());
         for end in ends {
@@ -152,14 +154,14 @@ impl LineOperator {
         }
     }
 
-    /// For fields of the format `precision`.
+    /// Returns the operator for fields of the format `precision`.
     #[must_use]
     pub fn with_precision(mut self, precision: Precision) -> Self {
         (self.factors.head, self.factors.tail) = self.factors.border_range(precision);
         Self { precision, ..self }
     }
 
-    /// With numbers of the format `T`.
+    /// Converts all numbers to the format `T`.
     pub fn rounded<T: Real>(&self) -> LineOperator<T> {
         let rows = |rows: &[EndRow]| rows.iter().map(EndRow::rounded).collect();
         LineOperator {
@@ -174,8 +176,8 @@ impl LineOperator {
         }
     }
 
-    /// Row m of B: the operand's points counted from m, and their weights. On a periodic line they may lie beyond its
-    /// ends.
+    /// Returns row m of B: offsets of the operand's points from m, and their weights. On a periodic line they may lie
+    /// beyond its ends.
     pub fn row(&self, m: usize) -> Vec<(isize, f64)> {
         let (left, first_right) = (self.left.len(), self.len() - self.right.len());
         if m < left || m >= first_right {
@@ -203,7 +205,7 @@ impl<T> LineOperator<T> {
         self.factors.len()
     }
 
-    /// True for lines without points, which cannot be made.
+    /// True for lines without points, which cannot be constructed.
     pub fn is_empty(&self) -> bool {
         self.factors.is_empty()
     }
@@ -218,15 +220,15 @@ impl<T> LineOperator<T> {
         &self.factors
     }
 
-    /// How it is joined to its neighbours where it is a block of a longer line.
+    /// Coupling to the neighbouring blocks, where the operator is a block of a line split across ranks.
     pub fn ends(&self) -> Option<&BlockCoupling<T>> {
         self.ends.as_ref()
     }
 }
 
-/// The fewest points of a line with two ends: both closures and one inner point, every row within the line, and no more
-/// exactness than points. (Where all rows of a derivative are exact for the polynomial whose zeros are the n points, its
-/// right-hand side is zero and its derivative is not: A is singular.)
+/// Minimum number of points of a line with two ends: both closures and one inner point, every row within the line, and
+/// an order of exactness below the number of points. (If all rows of a derivative are exact for the polynomial whose
+/// zeros are the n points, its right-hand side is zero and its derivative is not: A is singular.)
 pub fn closed_min_points(scheme: &Scheme, closure: &Closure) -> usize {
     let rows = closure.rows.len();
     let widest = closure.rows.iter().map(|row| row.rhs.len()).max().unwrap_or(0);
@@ -239,7 +241,7 @@ pub fn closed_min_points(scheme: &Scheme, closure: &Closure) -> usize {
     (2 * rows + 1).max(widest).max(2 * scheme.half_width() + 1).max(exact)
 }
 
-/// What the weights of a right-hand side for h = 1 are multiplied by.
+/// Factor by which the weights of a right-hand side for h = 1 are multiplied.
 fn scale(kind: Kind, h: f64) -> f64 {
     match kind {
         Kind::FirstDerivative | Kind::MidpointDerivative => 1.0 / h,
@@ -248,7 +250,7 @@ fn scale(kind: Kind, h: f64) -> f64 {
     }
 }
 
-/// The weights as the documentation of [`Kind`] defines them.
+/// The weights by the definitions in the documentation of [`Kind`].
 pub(super) fn stencil(scheme: &Scheme, shift: Shift, h: f64) -> Stencil {
     let scale = scale(scheme.kind, h);
     let weights: [f64; MAX_WIDTH] = std::array::from_fn(|index| {

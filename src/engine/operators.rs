@@ -13,10 +13,11 @@ pub struct LineOperators {
 }
 
 impl LineOperators {
-    /// All operators of `family`, and of `filter` where there is one, on `grid`. Along an axis with ends the default
-    /// closures hold, or its planes of symmetry, and there are no staggered operators. An operator that needs more points than the grid has along
-    /// an axis is left out; asking for it is a mistake of the caller, who checks the sizes beforehand.
-    /// They are for fields of the format `precision`. On a stretched axis they are derivatives along ξ: see [`Op`].
+    /// Creates all operators of `family`, and of `filter` if given, on `grid`, for fields of the format `precision`.
+    /// Along an axis with ends they use the default closures or the symmetry planes, and there are no staggered
+    /// operators. An operator that needs more points than the grid has along an axis is omitted; requesting it is a
+    /// mistake of the caller, who must check the sizes beforehand. On a stretched axis they are derivatives along ξ:
+    /// see [`Op`].
     pub fn new(
         family: &SchemeFamily,
         filter: Option<&Scheme>,
@@ -64,7 +65,7 @@ impl LineOperators {
         Self { axes: Axis::ALL.map(along) }
     }
 
-    /// These operators along one axis, and none along the others.
+    /// Creates operators along one axis only.
     pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator)>) -> Self {
         let mut axes = [const { [const { None }; Op::COUNT] }; 3];
         for (op, operator) in operators {
@@ -73,15 +74,15 @@ impl LineOperators {
         Self { axes }
     }
 
-    /// The operator `op` along `axis`, where it exists on this grid.
+    /// Returns the operator `op` along `axis` if it exists on this grid.
     pub fn find(&self, axis: Axis, op: Op) -> Option<&LineOperator> {
         self.axes[axis.index()][op as usize].as_ref()
     }
 
-    /// The operator `op` along `axis`.
+    /// Returns the operator `op` along `axis`.
     ///
     /// # Panics
-    /// Where it does not exist on this grid.
+    /// If it does not exist on this grid.
     pub fn get(&self, axis: Axis, op: Op) -> &LineOperator {
         self.find(axis, op)
             .unwrap_or_else(|| panic!("{op:?} does not exist along {axis:?} of this grid"))

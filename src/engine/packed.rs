@@ -7,7 +7,7 @@ use pulp::Simd;
 use crate::real::{Number, Real};
 use crate::simd::Vectors;
 
-/// Numbers in one register, as one number of a formula: every operation is done on all of them.
+/// A register of numbers in the role of one number of a formula: every operation applies to all of them.
 pub(super) struct Packed<S: Simd, T: Vectors>(S, pub(super) T::Vector<S>);
 
 impl<S: Simd, T: Vectors> Clone for Packed<S, T> {
@@ -43,7 +43,8 @@ impl<S: Simd, T: Real> Number for Packed<S, T> {
     #[inline(always)]
     fn of(x: f64) -> Self {
         const { assert!(size_of::<S>() == 0) };
-        // SAFETY: it has no bytes, and stands for instructions that the machine has: formulas are evaluated where one is given.
+        // SAFETY: the type has no bytes, and represents instructions that the machine has: formulas are evaluated only
+        // where such a token exists.
         let simd: S = unsafe { std::mem::transmute_copy(&()) };
         Self(simd, T::splat(simd, T::of(x)))
     }
@@ -63,7 +64,7 @@ impl<S: Simd, T: Real> Number for Packed<S, T> {
         let mut vector = self.1;
         let numbers = std::ptr::from_mut(&mut vector).cast::<T>();
         for at in 0..size_of::<T::Vector<S>>() / size_of::<T>() {
-            // SAFETY: a register is so many numbers.
+            // SAFETY: a register consists of this many numbers.
             unsafe { *numbers.add(at) = (*numbers.add(at)).powf(exponent) };
         }
         Self(self.0, vector)

@@ -8,7 +8,7 @@ use super::formula::{Formula, OverPoints, array};
 use super::packed::Packed;
 use crate::real::{Number as _, Real};
 
-/// How results of two points become one.
+/// Combination of the results of two points into one.
 pub(crate) trait Combine: Send + Sync + 'static {
     const IDENTITY: f64;
     fn combine(a: f64, b: f64) -> f64;
@@ -32,7 +32,7 @@ impl Combine for Max {
     }
 }
 
-/// A formula whose results are combined.
+/// A formula whose results are combined over points.
 pub(super) struct Reduced<F, C, const R: usize, const W: usize, const P: usize>(
     pub(super) F,
     pub(super) PhantomData<C>,
@@ -57,14 +57,14 @@ where
     }
 }
 
-/// Partial results side by side.
+/// Number of partial results kept side by side.
 const ABREAST: usize = 16;
 
-/// What a formula gives at the points of rows, combined: partial result l is that of points l, l + 16, ...
+/// Combined results of a formula over the points of rows: partial result l is that of points l, l + 16, ...
 struct OverRows<'a, F, C, T, const R: usize, const W: usize, const P: usize> {
     formula: &'a F,
     from: [&'a [T]; R],
-    /// What the results at each point are multiplied by, where it is not 1.
+    /// Factors of the results at each point, where they are not 1.
     weights: Option<&'a [T]>,
     parameters: [f64; P],
     how: PhantomData<C>,

@@ -1,4 +1,4 @@
-//! Planes of symmetry: the rows that close an operator there, and what a reflection does to the values of a sweep.
+//! Symmetry planes: the rows that close an operator there, and the signs of the values of a sweep under reflection.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use super::{Expr, Op, Operation, Shift, Sweep, Value};
 use crate::grid::End;
 use crate::scheme::{Closure, ClosureRow, Kind, Scheme, default_closure, open_closure};
 
-/// The rows that close `scheme` at such an end of a line for operands that are odd there or not; `None` where it has none.
+/// Returns the rows that close `scheme` at an end of a line, for odd or even operands; `None` where the scheme has no
+/// such rows.
 pub fn closure_at(end: End, scheme: &Scheme, odd: bool) -> Option<Closure> {
     match end {
         End::Wall => default_closure(scheme),
@@ -17,15 +18,15 @@ pub fn closure_at(end: End, scheme: &Scheme, odd: bool) -> Option<Closure> {
     }
 }
 
-/// The rows of a plane of symmetry that goes through the first point: the scheme itself, whose points beyond the plane are the
-/// images of those before it. `odd`: the operand changes sign by reflection. Not for staggered schemes.
+/// Rows of a symmetry plane through the first point: the scheme itself, where points beyond the plane are the images of
+/// those before it. `odd`: the operand changes sign by reflection. Not for staggered schemes.
 fn reflection(scheme: &Scheme, odd: bool) -> Closure {
     let stencil = stencil(scheme, Shift::None, 1.0);
     let (reach, band) = (stencil.half_width, scheme.half_band());
     let rows = reach.max(band);
     let result_odd = odd != (scheme.kind == Kind::FirstDerivative);
     let row = |i: usize| {
-        // Entries at points 0, 1, ..., those of images added to the points that they are images of.
+        // Entries at points 0, 1, ...; entries at images are added to those of the original points.
         let folded = |entries: &[(isize, f64)], reach: usize, odd: bool| {
             let mut row = vec![0.0; i + reach + 1];
             for (offset, weight) in entries {
@@ -62,26 +63,27 @@ fn reflection(scheme: &Scheme, odd: bool) -> Closure {
 }
 
 impl Op {
-    /// This operator for operands that change sign by reflection.
+    /// Returns this operator for operands that change sign by reflection.
     ///
     /// # Panics
-    /// For staggered operators, which do not know planes of symmetry.
+    /// For staggered operators, which do not support symmetry planes.
     fn of_odd(self) -> Self {
         match self {
             Op::D1 => Op::D1OfOdd,
             Op::D2 => Op::D2OfOdd,
             Op::Filter => Op::FilterOfOdd,
-            _ => panic!("{} has no plane of symmetry", self.name()),
+            _ => panic!("{} does not support symmetry planes", self.name()),
         }
     }
 }
 
 impl Sweep {
-    /// The same sweep between planes of symmetry: operators whose operands are odd are those for odd operands. Which fields are odd
-    /// the sweep knows ([`SweepBuilder::odd`](super::SweepBuilder::odd)), the rest follows.
+    /// Returns the sweep for lines between symmetry planes: operators with odd operands are replaced by those for odd
+    /// operands. Which fields are odd is declared in the sweep ([`SweepBuilder::odd`](super::SweepBuilder::odd)); the
+    /// parity of all other values follows.
     ///
     /// # Panics
-    /// Where a sum has odd and even terms.
+    /// If a sum has odd and even terms.
     #[must_use]
     pub(crate) fn mirrored(&self) -> Self {
         let mut odd: BTreeSet<Value> = self.odd.iter().copied().collect();
@@ -124,7 +126,7 @@ fn is_odd(expr: &Expr, odd: &BTreeSet<Value>) -> bool {
     first
 }
 
-/// Which results of `map` change sign where these operands do.
+/// Which results of `map` change sign under reflection, given the odd operands.
 fn odd_results(map: &PointFormula, operands: &[Value], odd: &BTreeSet<Value>) -> Vec<bool> {
     let mut nodes: Vec<bool> = Vec::with_capacity(map.nodes.len());
     for node in &map.nodes {

@@ -1,8 +1,8 @@
 //! The equations along one axis, written once as a list of operations on lines.
 //!
-//! All operators of a sweep act along the same axis, so lines do not see each other: a backend may run a sweep operation
-//! by operation over the whole grid, or all operations on one tile of lines after another while it stays in cache.
-//! A sweep is built by writing the formula:
+//! All operators of a sweep act along the same axis, so lines are independent: a backend may run a sweep operation by
+//! operation over the whole grid, or all operations on one tile of lines after another while the tile stays in cache. A
+//! sweep is built by writing the formula:
 //!
 //! ```
 //! use kolmo::engine::{Op, SweepBuilder};
@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 
 use super::{Expr, PointFormula, Value};
 
-/// What an operator of a sweep computes. On a stretched axis derivatives are along ξ, in which points lie evenly: with x' = dx/dξ
-/// ([`Grid::jacobian`](crate::grid::Grid::jacobian)) ∂f/∂x = (∂f/∂ξ)/x' and ∂²f/∂x² = (∂²f/∂ξ² − x'' ∂f/∂x)/x'².
+/// Operator of a sweep. On a stretched axis derivatives are along ξ, in which points are equally spaced: with
+/// x' = dx/dξ ([`Grid::jacobian`](crate::grid::Grid::jacobian)) ∂f/∂x = (∂f/∂ξ)/x' and ∂²f/∂x² = (∂²f/∂ξ² − x'' ∂f/∂x)/x'².
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// First derivative at the points.
@@ -34,20 +34,20 @@ pub enum Op {
     InterpolateToMidpoints,
     /// Filter at the points.
     Filter,
-    /// [`Op::D1`] along an axis with a plane of symmetry, of an operand that changes sign by reflection. There the others are
-    /// for operands that do not.
+    /// [`Op::D1`] along an axis with a symmetry plane, for an operand that changes sign by reflection. On such an axis
+    /// the operators above are for operands that do not.
     D1OfOdd,
-    /// The same of [`Op::D2`].
+    /// [`Op::D2`] likewise.
     D2OfOdd,
-    /// The same of [`Op::Filter`].
+    /// [`Op::Filter`] likewise.
     FilterOfOdd,
 }
 
 impl Op {
-    /// How many there are.
+    /// Number of operators.
     pub(crate) const COUNT: usize = Op::FilterOfOdd as usize + 1;
 
-    /// In words.
+    /// Name in words.
     pub fn name(self) -> &'static str {
         match self {
             Op::D1 => "the first derivative",
@@ -66,26 +66,27 @@ impl Op {
 /// One operation on the lines of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
-    /// `result` is field `slot` of the fields that are read. It may be a plane: the values at one z, which are those at every other.
+    /// `result` is field `slot` of the fields that are read. It may be a plane: the values at one z, which hold at
+    /// every z.
     Read { slot: usize, plane: bool, result: Value },
-    /// `result` is field `slot` of the fields that are written, as it was before.
+    /// `result` is field `slot` of the fields that are written, with its value before the sweep.
     Previous { slot: usize, result: Value },
-    /// `result` is the operand under `op`.
+    /// `result` is `op` applied to the operand.
     Apply { op: Op, operand: Expr, result: Value },
     /// `result` is an expression.
     Let { expr: Expr, result: Value },
-    /// `results` are what a formula makes of `operands`.
+    /// `results` are the values of a formula at `operands`.
     Map { map: PointFormula, operands: Vec<Value>, results: Vec<Value> },
-    /// `result` is `value` + the advance of the run × what is added up in field `slot` of the fields that are written.
+    /// `result` is `value` + the advance of the run × the sum in field `slot` of the fields that are written.
     Advance { value: Value, slot: usize, result: Value },
-    /// Field `slot` of those that are written, times β, plus the expression.
+    /// Multiply field `slot` of the written fields by β and add the expression.
     Add { slot: usize, expr: Expr },
-    /// Field `slot` of those that are written becomes the expression.
+    /// Set field `slot` of the written fields to the expression.
     Store { slot: usize, expr: Expr },
 }
 
 impl Operation {
-    /// The values that it makes.
+    /// The values that it computes.
     pub(crate) fn results(&self) -> &[Value] {
         match self {
             Operation::Read { result, .. }
@@ -98,7 +99,7 @@ impl Operation {
         }
     }
 
-    /// The values that it reads, what is added up in a field apart.
+    /// The values that it reads, without the sum in a field.
     pub(crate) fn used(&self) -> impl Iterator<Item = Value> + '_ {
         let values: &[Value] = match self {
             Operation::Map { operands, .. } => operands,
@@ -120,7 +121,7 @@ impl Operation {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable reference to the expression that it evaluates.
     pub(crate) fn expr_mut(&mut self) -> Option<&mut Expr> {
         match self {
             Operation::Apply { operand: expr, .. }
@@ -131,12 +132,12 @@ impl Operation {
         }
     }
 
-    /// Whether it applies an operator.
+    /// True if it applies an operator.
     pub(crate) fn applies(&self) -> bool {
         matches!(self, Operation::Apply { .. })
     }
 
-    /// The field whose sum it adds to.
+    /// The field to whose sum it adds.
     pub(crate) fn adds_to(&self) -> Option<usize> {
         match self {
             Operation::Add { slot, .. } => Some(*slot),
@@ -170,12 +171,12 @@ impl Sweep {
         self.operations.iter().filter(matches).count()
     }
 
-    /// How many operators are applied: line solves a sweep.
+    /// Number of operator applications: line solves per sweep.
     pub fn solves(&self) -> usize {
         self.operations.iter().filter(|operation| operation.applies()).count()
     }
 
-    /// Fields that it reads.
+    /// Number of fields that it reads.
     pub fn fields_read(&self) -> usize {
         let read = |operation: &Operation| match operation {
             Operation::Read { slot, .. } => slot + 1,
@@ -184,7 +185,7 @@ impl Sweep {
         self.operations.iter().map(read).max().unwrap_or(0)
     }
 
-    /// Fields that it writes.
+    /// Number of fields that it writes.
     pub fn fields_written(&self) -> usize {
         let written = |operation: &Operation| match operation {
             Operation::Previous { slot, .. }
@@ -195,7 +196,7 @@ impl Sweep {
         self.operations.iter().map(written).max().unwrap_or(0)
     }
 
-    /// How many operators stand one behind the other before a value is known.
+    /// Number of operators that have to be applied one after another to compute each value.
     pub(crate) fn depths(&self) -> BTreeMap<Value, usize> {
         let mut depths = BTreeMap::new();
         let mut sums: BTreeMap<usize, usize> = BTreeMap::new();
@@ -214,8 +215,8 @@ impl Sweep {
         depths
     }
 
-    /// The operators, by stage: those of one stage do not depend on each other, but on what earlier stages made.
-    /// For each (operator, operand, result), in the order in which they were written.
+    /// The operators by stage: those of one stage are independent of each other and depend only on earlier stages. For
+    /// each (operator, operand, result), in the order in which they were written.
     pub(crate) fn stages(&self) -> Vec<Vec<(Op, &Expr, Value)>> {
         let depths = self.depths();
         let mut stages: Vec<Vec<_>> = Vec::new();
@@ -229,7 +230,7 @@ impl Sweep {
         stages
     }
 
-    /// The operators that it applies, each once.
+    /// The operators that it applies, without duplicates.
     pub(crate) fn operators(&self) -> Vec<Op> {
         let mut ops: Vec<Op> = self.stages().iter().flatten().map(|(op, ..)| *op).collect();
         ops.sort_unstable_by_key(|op| *op as usize);

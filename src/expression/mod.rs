@@ -1,4 +1,4 @@
-//! A formula that the user types: `"sin(k*x)*exp(-y^2)"`.
+//! User-defined formulas: `"sin(k*x)*exp(-y^2)"`.
 
 mod parser;
 
@@ -11,20 +11,20 @@ use smallvec::SmallVec;
 
 pub(crate) use parser::{Mistake, is_function, is_name};
 
-/// Characters of an expression that are shown in a message.
+/// Largest number of characters of an expression in a message.
 const SHOWN: usize = 60;
 
-/// A formula in f64. Every operation is that of Rust's standard library: `sin` is [`f64::sin`], `^` is [`f64::powf`], in the
-/// order in which they are typed.
+/// A formula in f64. Operations are those of Rust's standard library: `sin` is [`f64::sin`], `^` is [`f64::powf`], in the order of the
+/// text.
 #[derive(Clone, Debug)]
 pub struct Expression(Arc<Parsed>);
 
 #[derive(Debug)]
 struct Parsed {
     text: String,
-    /// In reverse Polish notation: operands stand before what is done to them.
+    /// In reverse Polish notation: operands precede their operation.
     code: Vec<Operation>,
-    /// The names in it, each once.
+    /// The names in the expression, each once.
     names: Vec<Name>,
 }
 
@@ -32,15 +32,15 @@ struct Parsed {
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) text: String,
-    /// Where it stands first, counted from 1.
+    /// Column of its first occurrence, counted from 1.
     pub(crate) column: usize,
 }
 
-/// What is done to a stack of numbers.
+/// An operation on a stack of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
     Number(f64),
-    /// The value of this name of the expression.
+    /// The value of the name with this index.
     Name(usize),
     Unary(fn(f64) -> f64),
     Binary(fn(f64, f64) -> f64),
@@ -50,19 +50,18 @@ impl Expression {
     /// Parse `text`.
     ///
     /// # Errors
-    /// Where it is none: the column, what was found and what is allowed.
+    /// If it is not an expression: the column, what was found and what is allowed.
     pub(crate) fn parse(text: &str) -> Result<Self, Mistake> {
         let (code, names) = parser::parse(text)?;
         Ok(Self(Arc::new(Parsed { text: text.to_owned(), code, names })))
     }
 
-    /// As it was typed.
+    /// The text as typed.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// Of every name in it that is not one of `known`, that name and a sentence that says so: of the expression that is the
-    /// value of `key`.
+    /// For every name not in `known`: that name and a message about it, for the expression that is the value of `key`.
     pub(crate) fn unknown_names(&self, key: &str, known: &[&str]) -> Vec<(String, String)> {
         let unknown = self.names().iter().filter(|name| !known.contains(&name.text.as_str()));
         unknown
@@ -78,20 +77,20 @@ impl Expression {
             .collect()
     }
 
-    /// Its value, where every name has the value that `of` says.
+    /// The value, where `of` returns the value of each name.
     pub(crate) fn value_with(&self, of: impl Fn(&str) -> f64) -> f64 {
         self.value(|name| of(&self.names()[name].text))
     }
 
-    /// The names in it, in the order in which they appear first.
+    /// The names in the order of their first occurrence.
     pub(crate) fn names(&self) -> &[Name] {
         &self.0.names
     }
 
-    /// Its value, where its names have these `values`.
+    /// The value, where `values` returns the value of each name by its index.
     pub(crate) fn value(&self, values: impl Fn(usize) -> f64) -> f64 {
         let mut stack = SmallVec::<[f64; 16]>::new();
-        // The parser leaves no operation without its operands.
+        // The parser ensures that every operation has its operands.
         let pop = |stack: &mut SmallVec<_>| stack.pop().unwrap_or(f64::NAN);
         for operation in &self.0.code {
             let result = match *operation {
@@ -109,7 +108,7 @@ impl Expression {
     }
 }
 
-/// The beginning of a text, for a message.
+/// The beginning of a text, for messages.
 pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -117,7 +116,7 @@ pub fn shown(text: &str) -> String {
     }
 }
 
-/// As it was typed.
+/// Compares the texts as typed.
 impl PartialEq for Expression {
     fn eq(&self, other: &Self) -> bool {
         self.text() == other.text()

@@ -1,4 +1,4 @@
-//! From the text of an expression to its operations, by recursive descent:
+//! Parser from the text of an expression to its operations, by recursive descent:
 //!
 //! ```text
 //! sum      product (("+" | "-") product)*
@@ -39,25 +39,25 @@ const UNARY: Functions<fn(f64) -> f64, 15> = [
 const BINARY: Functions<fn(f64, f64) -> f64, 3> =
     [("atan2", f64::atan2), ("min", smaller), ("max", larger)];
 
-/// The smaller of two numbers, no number where one of them is none.
+/// The smaller of two numbers, NaN if one of them is NaN.
 fn smaller(a: f64, b: f64) -> f64 {
     if a.is_nan() || a < b { a } else { b }
 }
 
-/// The larger of two numbers, no number where one of them is none.
+/// The larger of two numbers, NaN if one of them is NaN.
 fn larger(a: f64, b: f64) -> f64 {
     -smaller(-a, -b)
 }
 
-/// Expressions within expressions at most.
+/// Maximum nesting depth of expressions.
 const DEEPEST: usize = 100;
 
-/// What is wrong with an expression.
+/// An error in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// Where, counted from 1.
+    /// Column, counted from 1.
     pub(crate) column: usize,
-    /// What was found there; what is allowed stands in a second line.
+    /// What was found there; what is allowed is on a second line.
     pub(crate) what: String,
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Whether `name` is that of a function.
+/// Whether `name` is a function.
 pub(crate) fn is_function(name: &str) -> bool {
     functions().any(|known| known == name)
 }
@@ -76,7 +76,7 @@ fn functions() -> impl Iterator<Item = &'static str> {
     UNARY.iter().map(|(name, _)| *name).chain(BINARY.iter().map(|(name, _)| *name))
 }
 
-/// Whether `text` is a letter with letters, digits and `_` behind it.
+/// Whether `text` is a letter followed by letters, digits and `_`.
 pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_of_name)
 }
@@ -91,7 +91,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Operation>, Vec<Name>), Mistake> 
     parser.sum()?;
     match parser.next() {
         None => Ok((parser.code, parser.names)),
-        Some(')') => Err(parser.mistake(parser.at, "this `)` closes nothing")),
+        Some(')') => Err(parser.mistake(parser.at, "unmatched `)`")),
         Some(_) => {
             let found = format!("found {}, where an operator is missing", parser.found());
             Err(parser.mistake(parser.at, &format!("{found}\nallowed: + - * / ^")))
@@ -101,7 +101,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Operation>, Vec<Name>), Mistake> 
 
 struct Parser<'a> {
     text: &'a str,
-    /// Bytes that are read.
+    /// Number of bytes read.
     at: usize,
     depth: usize,
     code: Vec<Operation>,
@@ -206,12 +206,12 @@ impl<'a> Parser<'a> {
         }
         let number = rest[..end].parse().ok().filter(|number: &f64| number.is_finite());
         let Some(number) = number else {
-            return Err(self.mistake(start, &format!("`{}` is no finite number", &rest[..end])));
+            return Err(self.mistake(start, &format!("`{}` is not a finite number", &rest[..end])));
         };
         self.at += end;
         if rest[end..].starts_with(|c: char| is_of_name(c)) {
             let what = format!(
-                "found `{}` behind a number\nwrite a product with *, as in 2*x",
+                "found `{}` after a number\nwrite a product with *, as in 2*x",
                 self.word()
             );
             return Err(self.mistake(self.at, &what));
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The `)` of the `(` at `open`.
+    /// Parse the `)` that closes the `(` at `open`.
     fn close(&mut self, open: usize) -> Parsed {
         if self.next() == Some(')') {
             self.at += 1;
@@ -284,7 +284,7 @@ impl<'a> Parser<'a> {
 
     fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         if self.depth == DEEPEST {
-            let what = format!("more than {DEEPEST} expressions within each other");
+            let what = format!("more than {DEEPEST} nested expressions");
             return Err(self.mistake(self.at, &what));
         }
         self.depth += 1;
@@ -293,21 +293,21 @@ impl<'a> Parser<'a> {
         parsed
     }
 
-    /// The next character that is no space.
+    /// The next character that is not a space.
     fn next(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
         self.text[self.at..].chars().next()
     }
 
-    /// The letters, digits and `_` that come next.
+    /// The following letters, digits and `_`.
     fn word(&self) -> &'a str {
         let rest = &self.text[self.at..];
         let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
         &rest[..end]
     }
 
-    /// What comes next, for a message.
+    /// The following text, for a message.
     fn found(&self) -> String {
         match (self.word(), self.text[self.at..].chars().next()) {
             (_, None) => "the end".to_owned(),
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn signs_and_powers_bind_as_in_numpy() {
-        // Each is wrong where a sign binds tighter than a power, or a power, quotient or difference to the other side.
+        // Each is wrong if a sign binds tighter than a power, or if a power, quotient or difference associates to the other side.
         let known = [
             ("-x^2", -9.0),
             ("2 - x**2", -7.0),
@@ -390,7 +390,7 @@ mod tests {
         for (text, expected) in known {
             assert_eq!(value(text).to_bits(), expected.to_bits(), "{text}");
         }
-        // A root of a negative number is to be found, not hidden behind a bound.
+        // The root of a negative number must be reported, not hidden by a bound.
         for text in ["max(sqrt(-x), 0)", "max(0, sqrt(-x))", "min(1, 0/0)", "min(0/0, 1)"] {
             assert!(value(text).is_nan(), "{text}");
         }
@@ -405,16 +405,16 @@ mod tests {
             ("2*(x + y", 9, "found the end, where the `(` of column 3 is not closed"),
             ("x + *y", 5, "found `*`, where a value is missing"),
             ("x y", 3, "found `y`, where an operator is missing"),
-            ("x)", 2, "this `)` closes nothing"),
-            ("2x", 2, "found `x` behind a number"),
+            ("x)", 2, "unmatched `)`"),
+            ("2x", 2, "found `x` after a number"),
             ("α + x", 1, "found `α`, where a value is missing"),
             ("x + α", 5, "found `α`, where a value is missing"),
             ("x + coz(y)", 5, "no function `coz`"),
             ("sin + x", 1, "the function `sin` has no arguments"),
             ("1 + sin(x, y)", 5, "`sin` takes 1 argument, found 2"),
             ("atan2(x)", 1, "`atan2` takes 2 arguments, found 1"),
-            ("1e999", 1, "`1e999` is no finite number"),
-            ("x + .", 5, "`.` is no finite number"),
+            ("1e999", 1, "`1e999` is not a finite number"),
+            ("x + .", 5, "`.` is not a finite number"),
             ("sin()", 5, "found `)`, where a value is missing"),
         ];
         for (text, expected, what) in wrong {
@@ -431,7 +431,7 @@ mod tests {
         for deep in ["(", "-", "sin(", "2^", "2^-("] {
             let text = format!("{}x", deep.repeat(100_000));
             let what = Expression::parse(&text).unwrap_err().what;
-            assert!(what.starts_with("more than 100 expressions"), "{what}");
+            assert!(what.starts_with("more than 100 nested expressions"), "{what}");
         }
     }
 }

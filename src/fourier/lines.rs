@@ -1,18 +1,18 @@
-//! Something done to every line of a box.
+//! Maps over all lines of a box.
 
 use num_complex::Complex;
 use rayon::prelude::*;
 
 use crate::grid::Axis;
 
-/// Lines that are taken up together where they are not contiguous: those that share cache lines.
+/// Number of non-contiguous lines processed together: those that share cache lines.
 const TOGETHER: usize = 8;
 
-/// Room that the work on one line may use as it likes, kept from line to line.
+/// Scratch memory for the work on one line, reused from line to line.
 pub(crate) type Room = [Vec<Complex<f64>>; 2];
 
-/// Map every line along `axis` of a box of `points` (`values`, i fastest) to `to` values: those of one line after those of
-/// another, lines in the order of their first points.
+/// Map every line along `axis` of a box of `points` (`values`, i fastest) to `to` values. The results are stored line after line, in the
+/// order of the first points of the lines.
 pub(crate) fn map_to_rows<A, B>(
     points: [usize; 3],
     axis: Axis,
@@ -30,7 +30,7 @@ where
     if count == 0 || to == 0 {
         return Vec::new();
     }
-    // Point l of line q lies at start(q) + l × stride.
+    // Point l of line q is at start(q) + l × stride.
     let start = |q: usize| q / stride * n * stride + q % stride;
     let mut rows = vec![B::default(); count * to];
     let room = || (Vec::new(), Room::default());
@@ -53,8 +53,8 @@ where
     rows
 }
 
-/// Map every line along `axis` of a box of `points` to a line of `to` values. The result is the box with `to` points along
-/// `axis`. Takes room for one more such box while it works.
+/// Map every line along `axis` of a box of `points` to a line of `to` values. The result is the box with `to` points along `axis`.
+/// Temporarily needs memory for one more such box.
 pub(crate) fn map_lines<A, B>(
     points: [usize; 3],
     axis: Axis,
@@ -95,7 +95,7 @@ mod tests {
             let values: Vec<usize> = (0..points.iter().product()).collect();
             for axis in Axis::ALL {
                 let n = points[axis.index()];
-                // The last point is taken off, the first one put behind the rest twice.
+                // The last point is removed; the first point is appended twice.
                 let to = n + 1;
                 let found = map_lines(points, axis, &values, to, |line: &[usize], out, _| {
                     out[..n - 1].copy_from_slice(&line[..n - 1]);

@@ -1,11 +1,11 @@
-//! Fourier transforms of fields that are periodic and spread over ranks.
+//! Fourier transforms of periodic fields distributed over ranks.
 //!
-//! A transform goes along x, then y, then z. Before each axis one all-to-all brings whole lines along it to a rank
-//! ([`crate::grid::redistribute`]), whose own transforms are then as on one rank. Any number of points along an axis will
-//! do, odd, prime or one, and any number of ranks; those for which there are no lines left hold nothing meanwhile.
+//! A transform is done along x, then y, then z. Before each axis, one all-to-all exchange collects whole lines along that axis on each rank
+//! ([`crate::grid::redistribute`]), which then transforms them locally. The number of points along an axis is arbitrary (odd, prime or
+//! one), and so is the number of ranks; ranks without lines are idle.
 //!
-//! The coefficients of a real field f of N points are û(m) = 1/N Σ f(x) exp(−2πi Σ mₐ iₐ/nₐ), so that f is the sum of its
-//! modes and û(0) its mean. Of two modes m and −m, which are conjugate, only the one with mₓ ≥ 0 is held.
+//! The coefficients of a real field f of N points are û(m) = 1/N Σ f(x) exp(−2πi Σ mₐ iₐ/nₐ), so f is the sum of its modes and û(0) is its
+//! mean. Of two conjugate modes m and −m, only the one with mₓ ≥ 0 is stored.
 
 mod lines;
 mod pencils;

@@ -1,4 +1,4 @@
-//! Boxes of whole lines.
+//! Pencils: boxes of whole lines.
 
 use crate::comm::Communicator;
 use crate::grid::{Axis, Block, Boxes, Decomposition, redistribute};
@@ -12,9 +12,8 @@ pub(crate) struct Pencils {
 }
 
 impl Pencils {
-    /// The cut among at most `ranks` ranks whose largest part is smallest; among equals the other axis that is faster in
-    /// memory is cut least. Where there are more lines along z than ranks, lines along x and y lie in the same slabs, and
-    /// nothing travels from one to the other.
+    /// The cut over at most `ranks` ranks with the smallest largest part; on a tie, the cut with the fewest parts along the other axis that
+    /// is faster in memory. If both cuts are slabs of planes, lines along x and y lie in the same slabs, and no data move between the two.
     pub(crate) fn new(axis: Axis, points: [usize; 3], ranks: usize) -> Self {
         let [b, c] = [[1, 2], [0, 2], [0, 1]][axis.index()];
         let along = |parts: usize| {
@@ -29,7 +28,7 @@ impl Pencils {
         Self { points, cut: Decomposition { ranks: cut } }
     }
 
-    /// The lines of `rank`; none where there are not enough.
+    /// The lines of `rank`; empty if there are not enough lines.
     pub(crate) fn block(&self, rank: usize) -> Block {
         if rank < self.cut.size() { self.cut.block(rank, self.points) } else { Block::NONE }
     }
@@ -46,8 +45,8 @@ impl Pencils {
     }
 }
 
-/// The values at the points of this rank's box of `want`, of the same grid as `have`. Where all ranks have what they want nothing
-/// is copied. Collective.
+/// The values at the points of this rank's box of `want`, on the same grid as `have`. If `have` equals `want`, nothing is copied.
+/// Collective.
 pub(crate) fn carry<T: Plain + Default>(
     comm: &dyn Communicator,
     have: &Boxes,
@@ -84,10 +83,10 @@ mod tests {
 
     #[test]
     fn no_cut_leaves_a_smaller_largest_part() {
-        // 12 ranks: 2 x 6 of 4 x 6 lines leave 2 lines each; 12 slabs would be too many for either axis.
+        // 12 ranks: 2 x 6 parts of 4 x 6 lines have 2 lines each; 12 slabs would be too many for either axis.
         let pencils = Pencils::new(Axis::X, [8, 4, 6], 12);
         assert_eq!((0..12).map(|rank| pencils.block(rank).len()).max(), Some(16));
-        // As many slabs as ranks: lines along x and y lie in the same ones.
+        // As many slabs as ranks: lines along x and y lie in the same slabs.
         for rank in 0..4 {
             let blocks = [Axis::X, Axis::Y].map(|axis| Pencils::new(axis, [8; 3], 4).block(rank));
             assert_eq!(blocks[0], blocks[1]);

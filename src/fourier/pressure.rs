@@ -1,15 +1,14 @@
-//! The pressure of an incompressible flow.
+//! Pressure of an incompressible flow.
 
 use super::{Fourier, Modes, Shells};
 use crate::comm::Communicator;
 use crate::grid::Grid;
 
-/// The modes of p with −∇²p = ∂ᵢ∂ⱼ(uᵢuⱼ) and ⟨p⟩ = 0 where ρ = 1, from the velocity at the points of this rank's block: the
-/// pressure that keeps div u = 0, for which the right-hand side is ∂ᵢuⱼ ∂ⱼuᵢ.
+/// The modes of p with −∇²p = ∂ᵢ∂ⱼ(uᵢuⱼ) and ⟨p⟩ = 0 for ρ = 1, from the velocity at the points of this rank's block: the pressure that
+/// keeps div u = 0, for which the right-hand side is ∂ᵢuⱼ ∂ⱼuᵢ.
 ///
-/// p̂ = − kᵢkⱼ (uᵢuⱼ)^/k². Products are formed at the points: those of waves that together are too short for the grid alias.
-/// Shortest waves of an even number of points, which have no gradient at the points, are left out. Takes 40 bytes a
-/// point. Collective.
+/// p̂ = − kᵢkⱼ (uᵢuⱼ)^/k². Products are formed at the points, so products of waves whose sum is too short for the grid are aliased. The
+/// shortest waves of an even number of points, which have zero gradient at the points, are omitted. Takes 40 bytes per point. Collective.
 pub fn pressure(
     comm: &dyn Communicator,
     fourier: &Fourier,

@@ -1,4 +1,4 @@
-//! A periodic field on another grid.
+//! Interpolation of a periodic field to another grid.
 
 use num_complex::Complex;
 use rustfft::FftPlanner;
@@ -9,14 +9,13 @@ use super::transform::process;
 use crate::comm::Communicator;
 use crate::grid::{Axis, Boxes, Decomposition};
 
-/// The trigonometric interpolant of a periodic field at the points of another grid of the same box whose first point is the
-/// same. `values` are those at the points of this rank's block of the grid of `from_points`; the result those at the points
-/// of its block, by the same `decomposition`, of the grid of `to_points`.
+/// The trigonometric interpolant of a periodic field at the points of another grid of the same box with the same first point. `values` are
+/// given at the points of this rank's block of the grid of `from_points`; the result is at the points of its block, by the same
+/// `decomposition`, of the grid of `to_points`.
 ///
-/// Waves that both grids hold stay what they are, the mean among them, and waves that the new one does not hold are left
-/// out. The shortest wave of an even number n of points, cos(πi) at point i, is half of each of ±n/2 on a finer grid; both
-/// of these are added where a coarser grid has it as its shortest. An axis with equal numbers of points is not touched, and
-/// neither is any bit of its values. Collective.
+/// Waves on both grids are kept unchanged, including the mean; waves that the new grid does not resolve are removed. The shortest wave of
+/// an even number n of points, cos(πi) at point i, is split in halves of ±n/2 on a finer grid; both are summed if it is the shortest wave
+/// of a coarser grid. Along an axis with equal numbers of points the values are bitwise unchanged. Collective.
 pub fn resample(
     comm: &dyn Communicator,
     decomposition: Decomposition,
@@ -41,7 +40,7 @@ pub fn resample(
     carry(comm, &have, &Boxes::blocks(decomposition, to_points), values)
 }
 
-/// The lines along `axis` of a box with `to` points instead of those they have.
+/// The lines along `axis` of a box, resampled to `to` points.
 fn lines_of(axis: Axis, points: [usize; 3], values: &[f64], to: usize) -> Vec<f64> {
     let n = points[axis.index()];
     let mut planner = FftPlanner::new();
@@ -61,14 +60,14 @@ fn lines_of(axis: Axis, points: [usize; 3], values: &[f64], to: usize) -> Vec<f6
     })
 }
 
-/// The modes of a line of n points on one of `to` points.
+/// Converts the modes of a line of n points to those of a line of `to` points.
 fn change_length(modes: &mut Vec<Complex<f64>>, to: usize) {
     let n = modes.len();
     let fewer = n.min(to);
     let shortest = fewer.is_multiple_of(2).then_some(fewer / 2);
-    // Of the shortest wave that both grids hold, +k and −k, which are one where the line has no more points than that.
+    // +k and −k of the shortest wave on both grids; they are the same mode if the line has no more points than that.
     let both = shortest.map(|k| [modes[k], modes[n - k]]);
-    // Waves −1, −2 ... lie at the end.
+    // Waves −1, −2 ... are at the end.
     let negative = (fewer - 1) / 2;
     if to > n {
         modes.resize(to, Complex::ZERO);

@@ -5,22 +5,22 @@ use std::f64::consts::TAU;
 use super::Mode;
 use crate::grid::{Axis, Grid};
 
-/// The shells of a grid: a mode with m = (mₓ, m_y, m_z) periods in the box has the wavenumbers kₐ = 2π mₐ/Lₐ and lies in
-/// shell s = round(|k|/k₀), k₀ the smallest 2π/Lₐ of the axes along which something varies.
+/// The wavenumber shells of a grid: a mode with m = (mₓ, m_y, m_z) periods in the box has the wavenumbers kₐ = 2π mₐ/Lₐ and lies in shell s
+/// = round(|k|/k₀), with k₀ the smallest 2π/Lₐ of the axes with more than one point.
 #[derive(Clone, Copy, Debug)]
 pub struct Shells {
     /// 2π/L.
     unit: [f64; 3],
-    /// k₀; infinite where there is one point.
+    /// k₀; infinite for a single point.
     pub smallest: f64,
-    /// Shells from that of the mean to the one that the corner of the modes lies in.
+    /// Number of shells, from that of the mean to that of the highest mode.
     pub count: usize,
-    /// The first shell of which the grid lacks a mode, or has one only as a shortest wave, which is both k and −k.
+    /// The first shell in which the grid lacks a mode, or represents one only as a shortest wave, which is both k and −k.
     pub incomplete: usize,
 }
 
 impl Shells {
-    /// Those of `grid`.
+    /// The shells of `grid`.
     pub fn new(grid: &Grid) -> Self {
         let unit = std::array::from_fn(|a| TAU / (grid.points[a] as f64 * grid.spacing[a]));
         let active = || grid.active_axes().map(Axis::index);
@@ -48,7 +48,7 @@ impl Shells {
     /// The shell of (kₓ, k_y, k_z).
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a few 10⁵")]
     pub fn shell(&self, k: [f64; 3]) -> usize {
-        // Where there is one point k₀ is infinite and k is zero.
+        // For a single point k₀ is infinite and k is zero.
         (k.iter().map(|k| k * k).sum::<f64>().sqrt() / self.smallest).round() as usize
     }
 }
@@ -64,11 +64,11 @@ mod tests {
             let domain = Domain { origin: [0.0; 3], length };
             Shells::new(&Grid::periodic(points, &domain)).incomplete
         };
-        // Even: n/2 itself, which has both signs; odd: (n + 1)/2, which the grid has not.
+        // Even: n/2 itself, which represents both signs; odd: (n + 1)/2, which is not on the grid.
         assert_eq!(shells([16, 16, 16], [TAU; 3]), 8);
         assert_eq!(shells([15, 17, 19], [TAU; 3]), 8);
         assert_eq!(shells([16, 9, 1], [TAU; 3]), 5);
-        // In a box half as high the waves along z count double.
+        // In a box of half the height the waves along z count twice.
         assert_eq!(shells([16, 16, 6], [TAU, TAU, TAU / 2.0]), 6);
         assert_eq!(shells([16, 1, 1], [1.0, 2.0, 3.0]), 8);
     }

@@ -1,4 +1,4 @@
-//! The transform of a real field in three dimensions.
+//! Fourier transform of a real field in three dimensions.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::pencils::{Pencils, carry};
 use crate::comm::Communicator;
 use crate::grid::{Axis, Block, Boxes, Decomposition};
 
-/// Transforms between fields of one grid and their modes, planned. A field takes 8 bytes a point, its modes as much; a
-/// transform takes 24 at a time at most, what it is given and what it returns included.
+/// Planned transforms between fields of one grid and their modes. A field takes 8 bytes per point, and its modes take as much; a transform
+/// takes at most 24 at a time, including its argument and its result.
 pub struct Fourier {
     decomposition: Decomposition,
     points: [usize; 3],
-    /// Whole lines along x of the field.
+    /// Whole lines of the field along x.
     lines: Pencils,
-    /// Whole lines of the modes along x, and along y and z where something varies: what is gone through, in order.
+    /// Whole lines of the modes along x, and along y and z if they have several points: the stages of a transform, in order.
     stages: Vec<(Axis, Pencils)>,
-    /// (forwards, backwards) along every axis.
+    /// (forward, inverse) along every axis.
     plans: [[Arc<dyn Fft<f64>>; 2]; 3],
 }
 
@@ -29,25 +29,25 @@ pub struct Fourier {
 pub struct Modes {
     /// Points of the field.
     points: [usize; 3],
-    /// The modes, by the position of their coefficients among nx/2 + 1, ny and nz of them.
+    /// The modes of this rank, by the index of their coefficients in a box of nx/2 + 1, ny and nz.
     pub block: Block,
     /// û of every mode of the block, x fastest.
     pub values: Vec<Complex<f64>>,
 }
 
-/// Which mode a coefficient belongs to.
+/// The mode of a coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// mₓ, m_y, m_z: periods in the box; n/2, not −n/2, for the shortest wave of an even number of points.
+    /// mₓ, m_y, m_z: numbers of periods in the box; n/2, not −n/2, for the shortest wave of an even number of points.
     pub periods: [f64; 3],
-    /// True along an axis where the mode is that shortest wave, which has both signs at once.
+    /// True along an axis where the mode is this shortest wave, which represents both signs.
     pub shortest: [bool; 3],
-    /// Modes that this coefficient stands for: 2 where that of −m is not held, else 1.
+    /// Number of modes represented by this coefficient: 2 if the coefficient of −m is not stored, else 1.
     pub count: f64,
 }
 
 impl Fourier {
-    /// For fields of `points` points, spread over `ranks` ranks by `decomposition`.
+    /// Transforms for fields of `points` points, distributed over `ranks` ranks by `decomposition`.
     pub fn new(decomposition: Decomposition, points: [usize; 3], ranks: usize) -> Self {
         let mut planner = FftPlanner::new();
         let half = [points[0] / 2 + 1, points[1], points[2]];
@@ -62,7 +62,7 @@ impl Fourier {
         }
     }
 
-    /// Those that this rank holds of a field that is zero: where modes are put together.
+    /// The modes of this rank for a zero field, as a start for a sum of modes.
     pub fn no_modes(&self, comm: &dyn Communicator) -> Modes {
         let block = self.last().block(comm.rank());
         Modes { points: self.points, block, values: vec![Complex::ZERO; block.len()] }
@@ -119,12 +119,12 @@ impl Fourier {
         carry(comm, &self.lines.boxes(), &self.blocks(), values)
     }
 
-    /// How fields lie.
+    /// Distribution of fields.
     fn blocks(&self) -> Boxes {
         Boxes::blocks(self.decomposition, self.points)
     }
 
-    /// How the modes lie when all axes are done.
+    /// Distribution of the modes after all axes.
     fn last(&self) -> Pencils {
         self.stages[self.stages.len() - 1].1
     }
@@ -155,7 +155,7 @@ pub(super) fn process(
 }
 
 impl Modes {
-    /// Add to every coefficient what `term` says of it, by its position in `values`.
+    /// Add to every coefficient the value of `term` for its index in `values` and its mode.
     pub fn add(&mut self, term: impl Fn(usize, &Mode) -> Complex<f64> + Sync) {
         let mut values = std::mem::take(&mut self.values);
         values

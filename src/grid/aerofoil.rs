@@ -1,4 +1,4 @@
-//! NACA's four-digit aerofoils with a round trailing edge, and O-grids about them.
+//! NACA four-digit aerofoils with a round trailing edge, and O-grids around them.
 
 use std::f64::consts::TAU;
 
@@ -7,14 +7,13 @@ use rustfft::FftPlanner;
 
 use super::conformal::{Contour, Exterior, float, whole};
 
-/// An O-grid about an aerofoil of chord 1, its leading edge at the origin. Its lines are the images of circles and rays by a
-/// conformal map: they cross at right angles, and cells have the same ratio of sides all along a line round the body.
+/// An O-grid around an aerofoil of chord 1 with its leading edge at the origin. Its lines are the images of circles and rays under a
+/// conformal map: they cross at right angles, and the cells along a line around the body all have the same aspect ratio.
 pub(super) struct AerofoilGrid {
     map: Exterior,
-    /// e in θ = θ(tail) − 2πs − e sin 2πs, which gives nose and tail the same spacing, where that takes no more than
-    /// [`MOST_SHIFTED`].
+    /// e in θ = θ(tail) − 2πs − e sin 2πs, which equalises the spacing at nose and tail, limited by [`MOST_SHIFTED`].
     shift: f64,
-    /// The largest |dz / d log ζ| on the contour: about mid-chord.
+    /// The largest |dz / d log ζ| on the contour, near mid-chord.
     widest: f64,
 }
 
@@ -22,10 +21,10 @@ pub(super) struct AerofoilGrid {
 const MOST_SHIFTED: f64 = 0.5;
 
 impl AerofoilGrid {
-    /// About the section `digits` with a trailing edge of this radius.
+    /// A grid around the section `digits` with this trailing-edge radius.
     ///
     /// # Errors
-    /// The parameter that does not do, and why: a sentence, and what is allowed in a second line.
+    /// The invalid parameter, and the reason: a sentence, with the allowed values on a second line.
     pub(super) fn new(digits: &str, radius: f64) -> Result<Self, (&'static str, String)> {
         let section = Section::new(digits).map_err(|why| ("digits", why))?;
         let contour = section.contour(radius).map_err(|why| ("radius", why))?;
@@ -41,8 +40,8 @@ impl AerofoilGrid {
         Ok(Self { map, shift: shift.clamp(-MOST_SHIFTED, MOST_SHIFTED), widest })
     }
 
-    /// Radii in the plane of the circle, of which the contour has 1: that of a circle far away of radius `outer`, and the
-    /// distance from the contour of the first one that lies `first` outside of it about mid-chord, to first order.
+    /// Radii in the plane of the circle, where the contour has radius 1: that of a far circle of radius `outer`, and the distance from the
+    /// contour of the first line, which lies `first` outside of the contour near mid-chord, to first order.
     pub(super) fn radii(&self, outer: f64, first: Option<f64>) -> (f64, Option<f64>) {
         (outer / self.map.magnification(), first.map(|first| first / self.widest))
     }
@@ -57,7 +56,7 @@ impl AerofoilGrid {
 
 /// A four-digit section (Jacobs, Ward and Pinkerton 1933, NACA Report 460) of chord 1.
 struct Section {
-    /// The largest ordinate of the mean line, and where that is.
+    /// The largest ordinate of the mean line, and its position.
     camber: f64,
     crest: f64,
     thickness: f64,
@@ -65,14 +64,15 @@ struct Section {
 
 /// Half the thickness over 5 t: a₀ √x + a₁ x + a₂ x² + a₃ x³ + a₄ x⁴. NACA's a₄ is −0.1015; this one closes the trailing edge.
 const ORDINATES: [f64; 5] = [0.2969, -0.1260, -0.3516, 0.2843, -0.1036];
-/// Sections outside of these thicknesses are refused.
+/// Sections with a thickness outside this range are refused.
 const THICKNESSES: [f64; 2] = [0.04, 0.3];
-/// The circle must touch both sides behind this part of the chord.
+/// The circle must touch both sides behind this fraction of the chord.
 const FORMOST: f64 = 0.8;
-/// The width σ of the Gaussian that smooths the contour over the smaller of the two radii, and points a width, at the least.
+/// The width σ of the Gaussian that smooths the contour, as a fraction of the smaller of the two radii, and the minimum number of points
+/// per width.
 const WIDTH: f64 = 0.25;
 const POINTS_A_WIDTH: f64 = 4.0;
-/// The smallest radius of the trailing edge: 65536 points around.
+/// The smallest trailing-edge radius: 65536 points around the contour.
 const SMALLEST: f64 = 0.0005;
 
 impl Section {
@@ -84,7 +84,7 @@ impl Section {
             return refused("not four digits".into(), "such as \"0012\"");
         };
         if (*camber == 0) != (*crest == 0) {
-            let why = "camber and the place of its crest, the first two digits, go together";
+            let why = "camber and its position, the first two digits, must be given together";
             return refused(why.into(), "both 0, or neither");
         }
         let thickness = f64::from(10 * tens + ones) / 100.0;
@@ -96,8 +96,8 @@ impl Section {
         Ok(Self { camber: f64::from(*camber) / 100.0, crest: f64::from(*crest) / 10.0, thickness })
     }
 
-    /// The contour with a trailing edge of this radius: closed, cut where a circle of it touches both sides, and smoothed along
-    /// its length by a Gaussian, which makes it analytic.
+    /// The contour with this trailing-edge radius: closed, cut where a circle of this radius touches both sides, and smoothed along its
+    /// length by a Gaussian, which makes it analytic.
     fn contour(&self, radius: f64) -> Result<Contour, String> {
         if radius < SMALLEST {
             return Err(format!(
@@ -154,7 +154,7 @@ impl Section {
         [rest + scale * (2.0 * p - x) * x, 2.0 * scale * (p - x), -2.0 * scale]
     }
 
-    /// Half the thickness and its derivative at x = q², negative on the lower side, which has q < 0.
+    /// Half the thickness and its derivative at x = q², negative on the lower side, where q < 0.
     fn half_thickness(&self, q: f64) -> [f64; 2] {
         let [a0, a1, a2, a3, a4] = ORDINATES;
         let x = q * q;
@@ -164,7 +164,7 @@ impl Section {
         [scale * (a0 * q + q.signum() * even), scale * (a0 + slope)]
     }
 
-    /// The point z = x + iy of the section at q = ±√x, and dz/dq: half the thickness is laid off across the mean line.
+    /// The point z = x + iy of the section at q = ±√x, and dz/dq: half the thickness is measured normal to the mean line.
     fn at(&self, q: f64) -> [Complex<f64>; 2] {
         let x = q * q;
         let [y, slope, bend] = self.mean_line(x);
@@ -176,7 +176,7 @@ impl Section {
         [z, 2.0 * q * tangent + across * Complex::new(half_slope, turn * half)]
     }
 
-    /// q this length further along the contour, which goes from the upper side round the nose (Runge and Kutta's fourth order).
+    /// q after this `length` along the contour, which runs from the upper side around the nose (fourth-order Runge-Kutta).
     fn step(&self, q: f64, length: f64) -> f64 {
         let rate = |q: f64| -1.0 / self.at(q)[1].norm();
         let k1 = rate(q);
@@ -201,7 +201,7 @@ impl Section {
             let slope = self.at(q)[1];
             Complex::<f64>::I * slope / slope.norm()
         };
-        // Its centre, if it touches at q.
+        // Centre of the circle if it touches at q.
         let centre = |q: f64| self.at(q)[0] - radius * normal(q);
         let mut ends = [0.98_f64.sqrt(), -(0.98_f64.sqrt())];
         for _ in 0..50 {
@@ -227,13 +227,13 @@ impl Section {
 /// The circle of the trailing edge.
 struct Tail {
     centre: Complex<f64>,
-    /// q where it touches the upper and the lower side.
+    /// q of the contact points on the upper and the lower side.
     ends: [f64; 2],
-    /// In which direction from its centre.
+    /// Directions of these points from the centre.
     angles: [f64; 2],
 }
 
-/// The convolution of a closed line with a Gaussian of this width, in lengths of the line: its modes times exp(−(2π m σ)² / 2).
+/// Convolution of a closed line with a Gaussian of this width, in units of the line's length: its modes times exp(−(2π m σ)² / 2).
 fn smooth(points: &mut [Complex<f64>], width: f64) {
     let n = points.len();
     let mut planner = FftPlanner::new();
@@ -251,7 +251,7 @@ mod tests {
 
     const RADIUS: f64 = 0.003;
 
-    /// y where the contour first, or last, comes to x.
+    /// y where the contour first, or last, reaches x.
     fn ordinate(contour: &Contour, x: f64, lower: bool) -> f64 {
         let points = &contour.points;
         let between = |pair: &[Complex<f64>]| (pair[0].re - x) * (pair[1].re - x) <= 0.0;
@@ -261,12 +261,11 @@ mod tests {
         pair[0].im + part * (pair[1].im - pair[0].im)
     }
 
-    /// Ordinates of Jacobs, Ward and Pinkerton (1933), in hundredths of the chord. They have a₄ = −0.1015, which is put back;
-    /// those of 2412 are off by up to 2e-4. Catches a coefficient, a mean line laid off wrongly, and smoothing that is too
-    /// wide.
+    /// Ordinates of Jacobs, Ward and Pinkerton (1933), in hundredths of the chord. Their a₄ = −0.1015 is corrected for; those of 2412 are
+    /// off by up to 2e-4. Detects a wrong coefficient, a wrong offset from the mean line, and too wide smoothing.
     #[test]
     fn contours_have_the_published_ordinates() {
-        // x, and y of a side.
+        // x, and y on one side.
         let x_0012 = [1.25, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0];
         let y_0012 = [1.894, 3.555, 4.683, 5.737, 6.002, 5.294, 3.664, 1.448];
         let x_2412 = [10.0, 20.0, 30.0, 40.0, 60.0, 80.0];
@@ -286,7 +285,7 @@ mod tests {
         check("2412", true, &x_2412, &lower_2412, 2e-4);
     }
 
-    /// Catches a gap or a step where the arc meets the sides.
+    /// Detects a gap or a step where the arc meets the sides.
     #[test]
     fn the_contour_closes_with_equal_lengths_and_has_the_radius_at_its_tail() {
         for digits in ["0012", "4415"] {
@@ -294,7 +293,7 @@ mod tests {
             let n = points.len();
             let length = |i: usize| (points[(i + 1) % n] - points[i]).norm();
             let mean = (0..n).map(length).sum::<f64>() / float(n);
-            // Smoothing shortens the arc by a share of (σ / r)² / 2 = 1/32.
+            // Smoothing shortens the arc by a relative amount of (σ / r)² / 2 = 1/32.
             assert!((0..n).all(|i| (length(i) / mean - 1.0).abs() < 0.05), "{digits}");
             let (ahead, behind) = (points[1] - points[0], points[0] - points[n - 1]);
             let turn = (ahead * behind.conj()).arg();
@@ -302,7 +301,7 @@ mod tests {
         }
     }
 
-    /// The point of the curve through the modes of the contour that is nearest to `z`: how far it is.
+    /// The distance from `z` to the nearest point of the curve given by the modes of the contour.
     fn distance(contour: &Contour, modes: &[Complex<f64>], z: Complex<f64>) -> f64 {
         let n = contour.points.len();
         let nearest = (0..n).min_by(|&i, &j| {
@@ -325,7 +324,7 @@ mod tests {
         off.norm()
     }
 
-    /// Catches an iteration that stops early, and a series cut off too soon.
+    /// Detects an iteration that stops early, and a series truncated too soon.
     #[test]
     fn points_of_the_wall_lie_on_the_contour() {
         for digits in ["0012", "4415"] {
@@ -343,7 +342,7 @@ mod tests {
         }
     }
 
-    /// Catches a map that is not conformal.
+    /// Detects a map that is not conformal.
     #[test]
     fn lines_cross_at_right_angles() {
         for digits in ["0012", "2412"] {
@@ -371,7 +370,7 @@ mod tests {
     fn bad_parameters_get_a_sentence() {
         let four = ("digits", ": not four digits", "such as \"0012\"");
         let thin = ("digits", ": the section is 0 % thick", "04 to 30 for the last two digits");
-        let together = ": camber and the place of its crest, the first two digits, go together";
+        let together = ": camber and its position, the first two digits, must be given together";
         let together = ("digits", together, "both 0, or neither");
         let diverges = ": the conformal map onto a circle does not converge for this section";
         let diverges = ("digits", diverges, "less camber, or a thicker section");

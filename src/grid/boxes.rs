@@ -1,32 +1,32 @@
-//! Boxes of points in rows along each axis, each held by one rank.
+//! A Cartesian product of boxes of points, each held by one rank.
 
 use std::ops::Range;
 
 use super::{Block, Decomposition, position};
 
-/// The boxes that are products of one range of points along each axis. Box number n, those along x fastest, is held by rank
-/// n R / N of R, N boxes in all; other ranks hold none. What is kept grows with the ranges along the axes, and what is asked
-/// for with both and with the boxes that are found, none of them with the number of ranks.
+/// All products of one range of points along each axis. Box number n, x fastest, is held by rank n R / N of R, with N boxes in total; other
+/// ranks hold none. Memory grows with the number of ranges along the axes, and the cost of a query with that number and the number of boxes
+/// found; neither grows with the number of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boxes {
-    /// Along x, y, z. A range may be empty, and may overlap with others.
+    /// Ranges along x, y, z. A range may be empty, and may overlap others.
     along: [Vec<Range<usize>>; 3],
-    /// Ranks that they are spread over evenly.
+    /// Number of ranks over which the boxes are distributed evenly.
     ranks: usize,
 }
 
 impl Boxes {
-    /// Boxes of these ranges, spread evenly over the first `ranks` ranks.
+    /// Boxes of these ranges, distributed evenly over the first `ranks` ranks.
     ///
     /// # Panics
-    /// Where there are more boxes than ranks.
+    /// If there are more boxes than ranks.
     pub fn new(along: [Vec<Range<usize>>; 3], ranks: usize) -> Self {
         let boxes = Self { along, ranks };
         assert!(boxes.len() <= ranks, "a rank holds one box");
         boxes
     }
 
-    /// The blocks of the first ranks, as many as `cut` has.
+    /// The blocks of `cut`, one on each of its ranks.
     pub fn blocks(cut: Decomposition, points: [usize; 3]) -> Self {
         Self::of_cut(cut, points, cut.size())
     }
@@ -42,14 +42,14 @@ impl Boxes {
         Self::new([0, 1, 2].map(|a| vec![block.range(a)]), 1)
     }
 
-    /// The boxes with other ranges in the place of theirs along each axis: what `range` makes of them.
+    /// The boxes with each range along each axis replaced by the result of `range`.
     #[must_use]
     pub fn map(&self, range: impl Fn(usize, Range<usize>) -> Range<usize>) -> Self {
         let each = |a: usize| self.along[a].iter().map(|one| range(a, one.clone())).collect();
         Self::new([0, 1, 2].map(each), self.ranks)
     }
 
-    /// What of the boxes lies in `block`.
+    /// The intersections of the boxes with `block`.
     #[must_use]
     pub fn within(&self, block: &Block) -> Self {
         self.map(|a, range| {
@@ -58,12 +58,12 @@ impl Boxes {
         })
     }
 
-    /// Their number, with those that are empty.
+    /// Number of boxes, including empty ones.
     pub fn len(&self) -> usize {
         self.along.iter().map(Vec::len).product()
     }
 
-    /// True where there are none.
+    /// True if there are no boxes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -77,12 +77,12 @@ impl Boxes {
         self.at(position(number, self.along.each_ref().map(Vec::len)))
     }
 
-    /// The boxes that are not empty and the ranks that hold them, in the order of ranks.
+    /// The non-empty boxes with their ranks, in the order of ranks.
     pub fn all(&self) -> impl Iterator<Item = (usize, Block)> {
         self.numbered([0, 1, 2].map(|a| (0..self.along[a].len()).collect()))
     }
 
-    /// The boxes that have points of `block`, with the ranks that hold them, and the points that they share with it.
+    /// The boxes that intersect `block`: their ranks, and the intersections.
     pub fn meeting(&self, block: &Block) -> impl Iterator<Item = (usize, Block)> {
         let block = *block;
         let meets = |a: usize, range: &Range<usize>| {
@@ -95,7 +95,7 @@ impl Boxes {
         self.numbered([0, 1, 2].map(numbers)).map(move |(rank, one)| (rank, one.common(&block)))
     }
 
-    /// Those at these places along the axes.
+    /// The boxes with these range numbers along the axes.
     fn numbered(&self, along: [Vec<usize>; 3]) -> impl Iterator<Item = (usize, Block)> {
         let [nx, ny, _] = self.along.each_ref().map(Vec::len);
         let counts = along.each_ref().map(Vec::len);
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn boxes_that_meet_a_block_are_those_that_share_points_with_it() {
         let points = [11, 7, 5];
-        // Every range longer by a point, so that boxes overlap; and every second point alone, so that some are empty.
+        // Every range extended by a point, so that boxes overlap; and only every second point, so that some are empty.
         let blocks = Boxes::blocks(cut([3, 4, 2]), points);
         let longer = blocks.map(|a, range| range.start..(range.end + 1).min(points[a]));
         let fewer = blocks.map(|_, range| range.start.div_ceil(4)..range.end.div_ceil(4));

@@ -1,19 +1,19 @@
-//! The conformal map of the outside of a circle onto the outside of a slender contour.
+//! The conformal map from the exterior of a circle to the exterior of a slender contour.
 
 use std::f64::consts::TAU;
 
 use num_complex::Complex;
 use rustfft::FftPlanner;
 
-/// A closed contour, and two points inside of it.
+/// A closed contour, and two points inside it.
 pub(super) struct Contour {
-    /// Its points at equal lengths, anticlockwise from the tail.
+    /// Points at equal arc lengths, anticlockwise from the tail.
     pub(super) points: Vec<Complex<f64>>,
-    /// Half a radius of curvature inside of nose and tail.
+    /// Points half a radius of curvature inside nose and tail.
     pub(super) foci: [Complex<f64>; 2],
 }
 
-/// z(ζ), |ζ| ≥ 1, in two steps. Joukowski's map from a circle that is nearly one, with the foci f₁ and f₂ of the contour,
+/// z(ζ), |ζ| ≥ 1, in two steps. Joukowski's map from a near-circle, with the foci f₁ and f₂ of the contour,
 ///
 /// ```text
 /// z = (f₁ + f₂)/2 + k (w + 1/w),  k = (f₂ − f₁)/4
@@ -36,17 +36,17 @@ pub(super) struct Exterior {
     pub(super) tail: f64,
 }
 
-/// Corrections of arg w at the points of the circle before the iteration is given up, and the largest one that ends it.
+/// Maximum number of corrections of arg w at the points of the circle, and the largest correction of a converged iteration.
 const STEPS: usize = 400;
 const SETTLED: f64 = 1e-12;
 /// Terms below this are round-off.
 const NEGLIGIBLE: f64 = 1e-16;
 
 impl Exterior {
-    /// That of `contour`; `None` where the iteration does not converge.
+    /// The map for `contour`; `None` if the iteration does not converge.
     ///
-    /// Im log w − arg ζ is conjugate to Re log w on the circle, and both are known on the contour, so that arg w follows from
-    /// Re log w at an earlier arg w, at as many equal angles as the contour has points.
+    /// Im log w − arg ζ is conjugate to Re log w on the circle, and both are known on the contour. Hence arg w is computed from Re log w at
+    /// the previous arg w, at as many equal angles as the contour has points.
     pub(super) fn new(contour: &Contour) -> Option<Self> {
         let [nose, tail] = contour.foci;
         let (middle, scale) = (0.5 * (nose + tail), 0.25 * (tail - nose));
@@ -54,7 +54,8 @@ impl Exterior {
         let n = near_circle.len();
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
-        // Where on the contour the points of the circle are, in its intervals; at first where arg w − arg w(tail) is arg ζ.
+        // Positions on the contour of the points of the circle, in intervals of the contour; the initial guess is arg w − arg w(tail) = arg
+        // ζ.
         let mut places = Vec::with_capacity(n);
         let mut behind = 0;
         for j in 0..n {
@@ -74,7 +75,7 @@ impl Exterior {
             line.iter_mut().for_each(|value| *value /= float(n));
             let radius = line[0].re.exp();
             line[0] = Complex::ZERO;
-            // What ζ⁻ⁿ has: twice the modes of negative order.
+            // Coefficients of ζ⁻ⁿ: twice the modes of negative order.
             line[1..=n / 2].fill(Complex::ZERO);
             line[n / 2 + 1..].iter_mut().for_each(|mode| *mode *= 2.0);
             let series: Vec<Complex<f64>> = line[n / 2 + 1..].iter().rev().copied().collect();
@@ -108,7 +109,7 @@ impl Exterior {
         [self.middle + self.scale * (w + w.inv()), self.scale * (w - w.inv()) * growth]
     }
 
-    /// |z / ζ| far away.
+    /// |z / ζ| far from the contour.
     pub(super) fn magnification(&self) -> f64 {
         self.scale.norm() * self.radius
     }
@@ -126,7 +127,7 @@ impl Exterior {
         [self.radius.ln() + log + sum, 1.0 - slope]
     }
 
-    /// arg ζ on the circle where arg w has this value, by Newton's method.
+    /// arg ζ on the circle where arg w equals `argument`, by Newton's method.
     fn angle_of(&self, argument: f64) -> f64 {
         let mut angle = argument;
         for _ in 0..50 {
@@ -142,7 +143,7 @@ fn logarithms(contour: &Contour, middle: Complex<f64>, scale: Complex<f64>) -> V
     let n = contour.points.len();
     let mut before = 0.0;
     let log = |(i, z): (usize, &Complex<f64>)| {
-        // w² − 2 u w + 1 = 0; this product is cut between the foci alone.
+        // w² − 2 u w + 1 = 0; the branch cut of this product lies only between the foci.
         let u = (z - middle) / (2.0 * scale);
         let log = (u + (u - 1.0).sqrt() * (u + 1.0).sqrt()).ln();
         let turns = ((before - log.im) / TAU).round();
@@ -152,10 +153,10 @@ fn logarithms(contour: &Contour, middle: Complex<f64>, scale: Complex<f64>) -> V
     contour.points.iter().enumerate().map(log).collect()
 }
 
-/// Neighbours that interpolation takes on either side.
+/// Number of neighbours used on either side for interpolation.
 const SIDE: usize = 5;
 
-/// A periodic table at `place`, in its intervals, by Lagrange's polynomial of degree 9.
+/// The value of a periodic table at `place`, in its intervals, by a Lagrange polynomial of degree 9.
 fn between(table: &[Complex<f64>], place: f64) -> Complex<f64> {
     let first = neighbour(table.len(), place);
     let from_first = float(SIDE - 1) + place - place.floor();
@@ -172,7 +173,7 @@ fn between(table: &[Complex<f64>], place: f64) -> Complex<f64> {
     sum
 }
 
-/// d arg w / d place, by the difference of the nearest two, of a table of log w − 2πi s.
+/// d arg w / d place from the difference of the nearest two entries of a table of log w − 2πi s.
 fn slope(table: &[Complex<f64>], place: f64) -> f64 {
     let (n, first) = (table.len(), neighbour(table.len(), place) + SIDE - 1);
     table[(first + 1) % n].im - table[first % n].im + TAU / float(n)
@@ -183,7 +184,7 @@ fn neighbour(n: usize, place: f64) -> usize {
     (whole(place.floor().rem_euclid(float(n))) + n + 1 - SIDE) % n
 }
 
-/// The whole part of a number ≥ 0; the largest there is of an infinite one.
+/// The integer part of a number ≥ 0; the largest integer for an infinite one.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as said")]
 pub(super) fn whole(x: f64) -> usize {
     x as usize
@@ -202,15 +203,15 @@ pub(super) fn float(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The map onto an ellipse of these half axes, by `n` points of it and the foci ±1.
+    /// The map onto an ellipse with these half axes, from `n` points on it and the foci ±1.
     fn of_ellipse(n: usize, centre: Complex<f64>, [a, b]: [f64; 2]) -> Exterior {
         let point = |i: usize| centre + Complex::new(a * part(i, n).cos(), b * part(i, n).sin());
         let foci = [-1.0, 1.0].map(Complex::from);
         Exterior::new(&Contour { points: (0..n).map(point).collect(), foci }).unwrap()
     }
 
-    /// Of an ellipse with the foci ±1, w = R ζ and R = a + b: a series would be none at all. Catches foci, scale, radius, the
-    /// side of the cut, and the direction of the contour.
+    /// For an ellipse with the foci ±1, w = R ζ and R = a + b: the series is empty. Detects errors in foci, scale, radius, the side of the
+    /// cut, and the direction of the contour.
     #[test]
     fn an_ellipse_about_the_foci_is_joukowskis_map_alone() {
         let map = of_ellipse(256, Complex::ZERO, [1.25, 0.75]);
@@ -226,8 +227,8 @@ mod tests {
         }
     }
 
-    /// Of a shifted ellipse the series is not zero, and conjugate functions matter: the image of the circle is the contour only
-    /// if they have the right sign. Catches a slope that is not the derivative.
+    /// For a shifted ellipse the series is not zero, and conjugate functions matter: the image of the circle is the contour only if they
+    /// have the right sign. Detects a slope that is not the derivative.
     #[test]
     fn the_circle_becomes_the_contour_and_the_slope_is_a_derivative() {
         let centre = Complex::new(0.1, 0.05);

@@ -1,4 +1,4 @@
-//! A grid cut into blocks, one a rank.
+//! Decomposition of a grid into blocks, one per rank.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub struct Block {
 }
 
 impl Decomposition {
-    /// One rank that holds everything.
+    /// A single rank that holds the whole grid.
     pub const ONE: Self = Self { ranks: [1; 3] };
 
     /// All of `ranks` ranks along `axis`.
@@ -30,9 +30,9 @@ impl Decomposition {
         Self { ranks: std::array::from_fn(|a| if a == axis.index() { ranks } else { 1 }) }
     }
 
-    /// All of `size` ranks, that which exchanges least first: whose largest block has the least surface where the grid is cut.
-    /// Among equals lines along x, which are the fastest, stay whole rather than those along y, and those rather than
-    /// those along z. Blocks have at least a point along an axis that is cut.
+    /// All decompositions over `size` ranks, sorted by communication: the smallest surface of the largest block at cuts first. On a tie,
+    /// cuts along z are preferred to cuts along y, and those to cuts along x, where memory is contiguous. Blocks have at least one point
+    /// along an axis that is cut.
     pub fn all(size: usize, points: [usize; 3]) -> Vec<Self> {
         let divisors: Vec<usize> = (1..=size).filter(|p| size.is_multiple_of(*p)).collect();
         let along_x = divisors.iter().filter(|&&px| px <= points[0]);
@@ -46,7 +46,7 @@ impl Decomposition {
         all
     }
 
-    /// Why there is none of `ranks` ranks, and how many ranks there can be.
+    /// The error that no decomposition over `ranks` ranks exists, with the largest number of ranks that can be used.
     pub fn none_of(ranks: usize, points: [usize; 3]) -> Error {
         let most = points.iter().fold(1, |most: usize, n| most.saturating_mul(*n));
         let fits = |fewer: &usize| !Self::all(*fewer, points).is_empty();
@@ -61,10 +61,10 @@ impl Decomposition {
         )
     }
 
-    /// The one that the input asks for, for `size` ranks and blocks as in [`Decomposition::all`].
+    /// The decomposition given in the input, for `size` ranks and blocks as in [`Decomposition::all`].
     ///
     /// # Errors
-    /// Where it is for another number of ranks, or its blocks are too short.
+    /// If it is for another number of ranks, or its blocks are too short.
     pub fn asked(ranks: [usize; 3], size: usize, points: [usize; 3]) -> Result<Self> {
         let asked = Self { ranks };
         if asked.size() != size {
@@ -80,7 +80,7 @@ impl Decomposition {
             let (axis, n, p) = (["x", "y", "z"][a], points[a], ranks[a]);
             [
                 format!(
-                    "error: compute.ranks = {ranks:?}: {n} points along {axis} over {p} ranks leave 0 a rank; each needs at \
+                    "error: compute.ranks = {ranks:?}: {n} points along {axis} over {p} ranks leave 0 per rank; each needs at \
                      least 1"
                 ),
                 format!("       use at most {n} along {axis}"),
@@ -90,7 +90,7 @@ impl Decomposition {
         if told.is_empty() { Ok(asked) } else { Err(Error::Config(told)) }
     }
 
-    /// Points of the faces of the largest block where the grid is cut.
+    /// Number of points on the cut faces of the largest block.
     fn surface(&self, points: [usize; 3]) -> usize {
         let lengths: [usize; 3] = std::array::from_fn(|a| points[a].div_ceil(self.ranks[a]));
         let faces = (0..3).filter(|&a| self.ranks[a] > 1);
@@ -113,14 +113,14 @@ impl Decomposition {
         i + px * (j + py * k)
     }
 
-    /// The points of block `at` along axis `a` of n points: those that n is not divisible into go one each to the first.
+    /// The points of block `at` along axis `a` of n points; the remainder of the division goes to the first blocks, one point each.
     pub(super) fn range(&self, a: usize, n: usize, at: usize) -> Range<usize> {
         let p = self.ranks[a];
         let first = |at: usize| at * (n / p) + at.min(n % p);
         first(at)..first(at + 1)
     }
 
-    /// How many each has.
+    /// Number of points of each block along the axis.
     pub fn lengths(&self, a: usize, n: usize) -> Vec<usize> {
         (0..self.ranks[a]).map(|at| self.range(a, n, at).len()).collect()
     }
@@ -136,7 +136,7 @@ impl Block {
     /// No points.
     pub const NONE: Self = Self { start: [0; 3], points: [0; 3] };
 
-    /// The points of a range along each axis.
+    /// The points of one range along each axis.
     pub(super) fn of(ranges: [Range<usize>; 3]) -> Self {
         Self {
             start: ranges.each_ref().map(|range| range.start),
@@ -144,7 +144,7 @@ impl Block {
         }
     }
 
-    /// Its points along axis `a`.
+    /// The points along axis `a`.
     pub(super) fn range(&self, a: usize) -> Range<usize> {
         self.start[a]..self.start[a] + self.points[a]
     }
@@ -159,7 +159,7 @@ impl Block {
         self.points.iter().product()
     }
 
-    /// Those of a plane of x and y.
+    /// Number of points in an x-y plane.
     pub fn points_of_plane(&self) -> usize {
         self.points[0] * self.points[1]
     }
@@ -169,7 +169,7 @@ impl Block {
         self.len() == 0
     }
 
-    /// The points that are in both; none where that is nothing.
+    /// The points in both blocks; an empty block if there are none.
     pub fn common(&self, other: &Self) -> Self {
         let both = Self::of([0, 1, 2].map(|a| {
             let [own, other] = [self.range(a), other.range(a)];
@@ -178,7 +178,7 @@ impl Block {
         if both.is_empty() { Self::NONE } else { both }
     }
 
-    /// (i, j, k) in the whole grid of the point at position `at` of a field of this block.
+    /// (i, j, k) in the whole grid of the point at index `at` of a field of this block.
     pub fn index(&self, at: usize) -> [usize; 3] {
         let inside = position(at, self.points);
         std::array::from_fn(|a| self.start[a] + inside[a])
@@ -222,15 +222,15 @@ mod tests {
         assert_eq!(chosen(1, [32; 3]), [1, 1, 1]);
         assert_eq!(chosen(2, [32; 3]), [1, 1, 2]);
         assert_eq!(chosen(3, [32; 3]), [1, 1, 3]);
-        // As much as [1, 2, 2].
+        // Same surface as [1, 2, 2].
         assert_eq!(chosen(4, [32; 3]), [1, 1, 4]);
         assert_eq!(chosen(6, [36; 3]), [1, 2, 3]);
-        // As much as [2, 2, 2].
+        // Same surface as [2, 2, 2].
         assert_eq!(chosen(8, [64; 3]), [1, 2, 4]);
         assert_eq!(chosen(64, [256; 3]), [4, 4, 4]);
-        // A long box is cut across.
+        // A long box is cut across its long axis.
         assert_eq!(chosen(4, [256, 16, 16]), [4, 1, 1]);
-        // What does not vary is not cut.
+        // An axis with one point is not cut.
         assert_eq!(chosen(4, [64, 64, 1]), [1, 4, 1]);
         assert_eq!(chosen(13, [32, 130, 32]), [1, 13, 1]);
     }
@@ -243,7 +243,7 @@ mod tests {
         assert!(text.contains("at least 1 point") && text.ends_with("use 36 ranks"), "{text}");
         assert!(Decomposition::none_of(5, [4, 1, 1]).to_string().ends_with("use 4 ranks"));
         let text = told([1, 64, 1], 64, [256, 50, 256]);
-        assert!(text.contains("50 points along y over 64 ranks leave 0 a rank"), "{text}");
+        assert!(text.contains("50 points along y over 64 ranks leave 0 per rank"), "{text}");
         assert!(text.ends_with("use at most 50 along y"), "{text}");
         assert!(Decomposition::asked([2, 1, 1], 2, [1, 32, 32]).is_err());
     }

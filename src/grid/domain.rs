@@ -22,7 +22,7 @@ impl Domain {
         TAU / self.length[axis]
     }
 
-    /// The way along `axis` from `from` to the nearest periodic image of `to`, in [−L/2, L/2].
+    /// The distance along `axis` from `from` to the nearest periodic image of `to`, in [−L/2, L/2].
     pub fn shortest(&self, axis: usize, from: f64, to: f64) -> f64 {
         let length = self.length[axis];
         let way = to - from;

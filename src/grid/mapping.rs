@@ -1,4 +1,4 @@
-//! Maps of a box in which points have equal spacings onto the plane of the flow: curvilinear grids, which are the same at every z.
+//! Maps from a uniform box of points to the plane of the flow: curvilinear grids, which do not depend on z.
 
 use std::f64::consts::TAU;
 
@@ -9,38 +9,36 @@ use super::nodes::{minus, size};
 use super::stretching::ROUND_OFF;
 use crate::expression::Expression;
 
-/// x and y at (s, t), which go from 0 to 1 in equal parts along the first and the second axis. The first turns into the second
-/// anticlockwise.
+/// x and y at (s, t), which increase from 0 to 1 in equal steps along the first and the second axis. The rotation from the first to the
+/// second is anticlockwise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Mapping {
-    /// The box, whose lines are sine waves (Visbal and Gaitonde 2002): x = L_x (s + a sin 2πt), y = L_y (t + a sin 2πs).
+    /// The box with sinusoidal grid lines (Visbal and Gaitonde 2002): x = L_x (s + a sin 2πt), y = L_y (t + a sin 2πs).
     Wavy {
         /// a, below 1/2π.
         amplitude: f64,
     },
-    /// An O-grid between two circles about the origin. s goes clockwise from the x axis, t outward.
+    /// An O-grid between two circles centred at the origin. s runs clockwise from the x axis, t outward.
     Ring {
         /// Radius of the first circle.
         inner: f64,
         /// Radius of the last circle.
         outer: f64,
-        /// Distance between the first two circles; none where radii are a geometric sequence, which makes cells of equal sides possible.
+        /// Distance between the first two circles; without it, radii are a geometric sequence, which allows cells with equal sides.
         #[serde(skip_serializing_if = "Option::is_none")]
         first: Option<f64>,
     },
-    /// An O-grid about a NACA four-digit aerofoil of chord 1, the leading edge at the origin. s goes clockwise from the
-    /// trailing edge, t outward. It is the conformal image of circles and rays, so that lines cross at right angles; radii grow
-    /// as those of [`Mapping::Ring`].
+    /// An O-grid around a NACA four-digit aerofoil of chord 1 with the leading edge at the origin. s runs clockwise from the trailing edge,
+    /// t outward. It is the conformal image of circles and rays, so that lines cross at right angles; radii grow as for [`Mapping::Ring`].
     Naca {
         /// The section, for example "0012".
         digits: String,
-        /// Radius of the trailing edge.
+        /// Trailing-edge radius.
         radius: f64,
-        /// Radius of the last line, nearly a circle about mid-chord.
+        /// Radius of the outermost line, nearly a circle around mid-chord.
         outer: f64,
-        /// Distance between the first two lines where they are furthest apart, about mid-chord, to first order; none as with a
-        /// ring.
+        /// The largest distance between the first two lines, near mid-chord, to first order; without it, as for a ring.
         #[serde(skip_serializing_if = "Option::is_none")]
         first: Option<f64>,
     },
@@ -57,8 +55,8 @@ pub enum Mapping {
 const NAMES: [&str; 3] = ["s", "t", "pi"];
 
 impl Mapping {
-    /// What maps (s, t) to (x, y) in the box from `origin` on, with so many intervals along the second axis. NaN where the
-    /// parameters have [`problems`](Self::problems).
+    /// The function from (s, t) to (x, y) in the box of this `origin` and `length`, with this number of `intervals` along the second axis.
+    /// NaN if the parameters have [`problems`](Self::problems).
     pub fn place(
         &self,
         origin: [f64; 2],
@@ -99,7 +97,7 @@ impl Mapping {
         }
     }
 
-    /// What is wrong with its parameters whatever the grid, by their names: a sentence, and what is allowed in a second line.
+    /// Errors of the parameters that do not depend on the grid, by key: a sentence, with the allowed values on a second line.
     pub fn problems(&self, intervals: f64) -> Vec<(&'static str, String)> {
         match self {
             Self::Wavy { amplitude } => {
@@ -123,7 +121,7 @@ impl Mapping {
                     made => made,
                 };
                 let first = grid.map(|grid| {
-                    // Those of lines `first` = 1 apart.
+                    // For lines at a distance `first` of 1.
                     let (outer, unit) = grid.radii(*outer, Some(1.0));
                     too_far(*first, (outer - 1.0) / intervals / unit.unwrap_or(1.0))
                 });
@@ -139,8 +137,8 @@ impl Mapping {
         }
     }
 
-    /// What keeps lines along one of the axes that `closes` from going on behind their ends as one closed line or one row of periods: a
-    /// sentence, and what is allowed in a second line. Of expressions; other maps close as they should.
+    /// Why lines along one of the axes that `closes` marks do not continue beyond their ends as one closed line or periodically: a
+    /// sentence, with the allowed values on a second line. Only for expressions; other maps are periodic by construction.
     pub fn seam(&self, closes: [bool; 2]) -> Option<String> {
         let Self::Expressions { .. } = self else { return None };
         let place = self.place([0.0; 2], [0.0; 2], 1.0);
@@ -154,7 +152,7 @@ impl Mapping {
     }
 }
 
-/// Where lines along axis `a`, which go through the places `at` (along, across), are not the same behind their ends but for a period.
+/// Where lines along axis `a`, through the points `at` (along, across), do not repeat beyond their ends up to a period.
 fn apart_behind_ends(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
     let lines = (0..=SAMPLES).map(part);
     let samples = lines.flat_map(|t| (0..SAMPLES).map(move |i| (part(i) - 0.5, t)));
@@ -170,13 +168,13 @@ fn apart_behind_ends(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<Stri
     let (axis, [along, across]) = [("x", ["s", "t"]), ("y", ["t", "s"])][a];
     let ([x, y], [px, py], end) = (minus(*to, *from), period, s + 1.0);
     Some(format!(
-        "a periodic axis needs a map that goes on periodically behind its ends: where {across} = {t:.4}, from {along} = {s:.4} to \
+        "a periodic axis needs a map that continues periodically beyond its ends: where {across} = {t:.4}, from {along} = {s:.4} to \
          {end:.4} (x, y) moves by ({x:.6}, {y:.6}), and from 0 to 1 where {across} = 0 by ({px:.6}, {py:.6})\n\
          cos(2*pi*{along}) does; or give boundary.{axis} two ends"
     ))
 }
 
-/// Where the last of the closed lines along axis `a` crosses itself: one that does not turns by 2π (Hopf 1935).
+/// Where the last of the closed lines along axis `a` crosses itself: a simple closed line turns by 2π (Hopf 1935).
 fn goes_round_twice(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
     let places: Vec<_> = (0..=SAMPLES + 1).map(|i| at(part(i), 1.0)).collect();
     let steps: Vec<_> = places.windows(2).map(|pair| minus(pair[1], pair[0])).collect();
@@ -189,27 +187,27 @@ fn goes_round_twice(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<Strin
     let extent = places.iter().copied().map(size).fold(0.0, f64::max);
     (period <= ROUND_OFF * extent && (rounds - 1.0).abs() > 0.5).then(|| {
         let axis = ["x", "y"][a];
-        format!("lines along {axis} cross themselves: they go round {rounds:.0} times\nallowed: lines that go round once")
+        format!("lines along {axis} cross themselves: they wind around {rounds:.0} times\nallowed: lines that wind around once")
     })
 }
 
-/// The part of a line at which sample `i` lies.
+/// The fraction of a line at sample `i`.
 fn part(i: u32) -> f64 {
     f64::from(i) / f64::from(SAMPLES)
 }
 
-/// Places along a line, and lines, at which it is looked at.
+/// Number of samples along a line, and number of lines sampled.
 const SAMPLES: u32 = 64;
 
-/// What is wrong with a first distance that is to be below that of equal ones.
+/// The error of a first distance that is not below the equidistant one.
 fn too_far(first: Option<f64>, equal: f64) -> Option<(&'static str, String)> {
     let first = first.filter(|first| *first >= equal)?;
-    let why = format!("{first} is not below {equal}, that of equal distances");
+    let why = format!("{first} is not below {equal}, the value for equal distances");
     Some(("first", format!("{why}\nallowed: smaller numbers")))
 }
 
-/// r = inner + (outer − inner) (e^(βt) − 1) / (e^β − 1): a geometric sequence, β = ln(outer / inner), unless the first of so
-/// many intervals is given.
+/// r = inner + (outer − inner) (e^(βt) − 1) / (e^β − 1): a geometric sequence, β = ln(outer / inner), unless the first of the `intervals`
+/// is given.
 fn radii([inner, outer]: [f64; 2], first: Option<f64>, intervals: f64) -> impl Fn(f64) -> f64 {
     let width = outer - inner;
     let beta = match first {
@@ -219,7 +217,7 @@ fn radii([inner, outer]: [f64; 2], first: Option<f64>, intervals: f64) -> impl F
     move |t| inner + width * if beta == 0.0 { t } else { (beta * t).exp_m1() / beta.exp_m1() }
 }
 
-/// β > 0 for which the first of so many intervals is this `part` of all: (e^(β/n) − 1) / (e^β − 1), by bisection.
+/// β > 0 for which the first of the `intervals` is the fraction `part` of the total: (e^(β/n) − 1) / (e^β − 1), by bisection.
 fn growth(part: f64, intervals: f64) -> f64 {
     let of = |beta: f64| (beta / intervals).exp_m1() / beta.exp_m1();
     let (mut low, mut high) = (1e-9, 600.0);

@@ -1,4 +1,4 @@
-//! The grid: Cartesian, with spacings that may vary along its axes, or curvilinear in the plane of x and y.
+//! The grid: Cartesian, with variable spacing along its axes, or curvilinear in the x-y plane.
 
 mod aerofoil;
 mod boxes;
@@ -25,7 +25,7 @@ pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
 pub use stretching::{Ends, Maps, Stretching};
 
-/// Most points along an axis.
+/// Largest number of points along an axis.
 pub(crate) const MOST_POINTS: usize = 65536;
 
 /// A direction of the grid.
@@ -55,49 +55,49 @@ impl Axis {
     }
 }
 
-/// (i, j, k) of place `at` in a box of so many along x, y, z, those along x fastest.
+/// (i, j, k) of index `at` in a box of this size along x, y, z, x fastest.
 pub(crate) fn position(at: usize, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
     [at % nx, at / nx % ny, at / (nx * ny)]
 }
 
-/// What an end of a line is.
+/// Type of the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// A wall.
     Wall,
-    /// A plane of symmetry: the flow beyond it is the image of that before it.
+    /// A symmetry plane: the flow beyond it is the mirror image of the flow in front of it.
     Symmetry,
-    /// A face that the flow goes through.
+    /// An open face, with flow through it.
     Open,
 }
 
-/// Those of the ends of a line by the trapezoidal rule.
+/// Weights at the ends of a line by the trapezoidal rule.
 const TRAPEZOIDAL: [f64; 1] = [0.5];
 
-/// A box of points. An axis with one point is inactive: nothing varies
-/// along it and no operator acts there.
+/// A box of points. An axis with one point is inactive: nothing varies along it and no operator acts there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Points along x, y, z.
     pub points: [usize; 3],
     /// Coordinates of point (0, 0, 0).
     pub origin: [f64; 3],
-    /// Spacing h along x, y, z, of ξ along a stretched axis.
+    /// Spacing h along x, y, z; of ξ along a stretched axis.
     pub spacing: [f64; 3],
-    /// The low and the high end along x, y, z; `None` where lines close.
+    /// The low and the high end along x, y, z; `None` along periodic lines.
     pub ends: [Option<[End; 2]>; 3],
-    /// The weights of the points from either end of an axis on in an integral along ξ, for h = 1; 1 from there on, and where it is periodic.
+    /// Weights for an integral along ξ with h = 1: those of the first points from either end of an axis. The weights of all other points,
+    /// and on periodic axes, are 1.
     pub end_weights: [[&'static [f64]; 2]; 3],
     /// The points of stretched axes.
     pub lines: [Option<Arc<Line>>; 3],
-    /// The points of a curvilinear grid in the plane of its first two axes, which then have ξ and η for coordinates.
+    /// The points of a curvilinear grid in the plane of its first two axes, whose coordinates are then ξ and η.
     pub plane: Option<Arc<Plane>>,
 }
 
-/// The points of a stretched axis. They have equal spacings in ξ, which has the same values as x at the ends.
+/// The points of a stretched axis. They are equally spaced in ξ, which equals x at the ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// x at the points; on a periodic axis also that of the first, one period behind it.
+    /// x at the points; on a periodic axis also x of the first point, shifted by one period.
     pub coordinates: Vec<f64>,
     /// dx/dξ at the points.
     pub jacobian: Vec<f64>,
@@ -111,7 +111,7 @@ impl Grid {
         Self::new(points, domain, [None; 3])
     }
 
-    /// A grid over `domain` of equal spacings; along an axis with ends the last point lies on the end of the box, h = L / (n − 1).
+    /// A grid over `domain` with equal spacings; along a bounded axis the last point lies on the end of the box, h = L / (n − 1).
     pub fn new(points: [usize; 3], domain: &Domain, ends: [Option<[End; 2]>; 3]) -> Self {
         let spacing = std::array::from_fn(|a| {
             let intervals = if ends[a].is_none() { points[a] } else { points[a].max(2) - 1 };
@@ -133,12 +133,12 @@ impl Grid {
         self.points.iter().product()
     }
 
-    /// The weight of a point in a volume average: one over their number.
+    /// The inverse number of points: the weight of a point in an unweighted average.
     pub fn per_point(&self) -> f64 {
         1.0 / self.len() as f64
     }
 
-    /// One over the sum of all weights: a volume average is this times the sum over all points, each with its [`Grid::weight`].
+    /// The inverse sum of all weights: a volume average is this times the sum over all points, each with its [`Grid::weight`].
     pub fn per_interval(&self) -> f64 {
         let sum = |a: usize| match (&self.lines[a], self.closes(a)) {
             (Some(_), _) => (0..self.points[a]).map(|i| self.weight_along(a, i)).sum(),
@@ -166,7 +166,7 @@ impl Grid {
         weights.map(|weight| weight / sum).collect()
     }
 
-    /// The position of the point (i, j, k) in the plane of the first two axes.
+    /// The index of the point (i, j, k) in the plane of the first two axes.
     pub fn in_plane(&self, [i, j, _]: [usize; 3]) -> usize {
         i + self.points[0] * j
     }
@@ -182,18 +182,18 @@ impl Grid {
         weight.unwrap_or(1.0) * self.jacobian(a, i)
     }
 
-    /// dx/dξ at point `i` along axis `a`: 1 where that is not stretched.
+    /// dx/dξ at point `i` along axis `a`: 1 on an axis without stretching.
     pub fn jacobian(&self, a: usize, i: usize) -> f64 {
         self.lines[a].as_ref().map_or(1.0, |line| line.jacobian[i])
     }
 
-    /// The smallest spacing along axis `a`: of ξ, times the smallest dx/dξ.
+    /// The smallest spacing along axis `a`: that of ξ, times the smallest dx/dξ.
     pub fn smallest_spacing(&self, a: usize) -> f64 {
         let least = |line: &Arc<Line>| line.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
         self.spacing[a] * self.lines[a].as_ref().map_or(1.0, least)
     }
 
-    /// The largest distance between neighbours on a line of the grid, also from the last point of a line that closes to the first.
+    /// The largest distance between neighbours on a grid line, including the last and the first point of a periodic line.
     pub fn largest_spacing(&self) -> f64 {
         let along = |a: usize| match &self.plane {
             Some(plane) if a < 2 => plane.largest_spacing(self.points, a, self.intervals(a)),
@@ -202,8 +202,8 @@ impl Grid {
         (0..3).map(along).fold(0.0, f64::max)
     }
 
-    /// Distances between neighbours along axis `a`, also from the last point to the first where lines close; none of a single point. Of
-    /// a plane of curves they are those of ξ and η.
+    /// Distances between neighbours along axis `a`, including the last and the first point of periodic lines; empty for a single point. In
+    /// a curvilinear plane, distances in ξ and η.
     pub fn spacings(&self, a: usize) -> impl Iterator<Item = f64> {
         let intervals = if self.points[a] == 1 { 0 } else { self.intervals(a) };
         (0..intervals).map(move |i| match &self.lines[a] {
@@ -212,32 +212,32 @@ impl Grid {
         })
     }
 
-    /// True where spacings vary along no axis.
+    /// True if no axis has variable spacing.
     pub fn is_uniform(&self) -> bool {
         self.lines.iter().all(Option::is_none) && self.plane.is_none()
     }
 
-    /// True where lines along every axis close.
+    /// True if lines are periodic along every axis.
     pub fn is_periodic(&self) -> bool {
         self.ends == [None; 3]
     }
 
-    /// True where lines along some axis have an end that `is` so.
+    /// True if lines along some axis have an end that satisfies `is`.
     pub fn has_end(&self, is: impl Fn(End) -> bool) -> bool {
         self.ends.iter().flatten().flatten().any(|end| is(*end))
     }
 
-    /// True where lines along `axis` end at a plane of symmetry.
+    /// True if lines along `axis` end at a symmetry plane.
     pub fn is_mirrored(&self, axis: Axis) -> bool {
         self.ends[axis.index()].is_some_and(|ends| ends.contains(&End::Symmetry))
     }
 
-    /// True where lines along axis `a` close.
+    /// True if lines along axis `a` are periodic.
     pub fn closes(&self, a: usize) -> bool {
         self.ends[a].is_none()
     }
 
-    /// Intervals of a line along axis `a`: as many as points where lines close, else one less.
+    /// Number of intervals of a line along axis `a`: the number of points on a periodic line, otherwise one less.
     pub fn intervals(&self, a: usize) -> usize {
         self.points[a] - usize::from(!self.closes(a))
     }
@@ -247,7 +247,7 @@ impl Grid {
         self.len() == 0
     }
 
-    /// True where there is more than one point along `axis`.
+    /// True if there is more than one point along `axis`.
     pub fn is_active(&self, axis: Axis) -> bool {
         self.points[axis.index()] > 1
     }
@@ -257,12 +257,12 @@ impl Grid {
         Axis::ALL.into_iter().filter(|&axis| self.is_active(axis))
     }
 
-    /// Which of x, y, z have more than one point.
+    /// Whether each of x, y, z has more than one point.
     pub fn active(&self) -> [bool; 3] {
         Axis::ALL.map(|axis| self.is_active(axis))
     }
 
-    /// (i, j, k) of the point at position `at` of a field.
+    /// (i, j, k) of the point at index `at` of a field.
     pub fn index(&self, at: usize) -> [usize; 3] {
         position(at, self.points)
     }
@@ -285,7 +285,8 @@ impl Grid {
         }
     }
 
-    /// The coordinate of point `i` along axis `a`, in the plane of a curvilinear grid ξ or η; of a periodic axis also of the first, one period behind it.
+    /// The coordinate of point `i` along axis `a`, in the plane of a curvilinear grid ξ or η; on a periodic axis also of the first point,
+    /// shifted by one period.
     pub fn coordinate(&self, a: usize, i: usize) -> f64 {
         match &self.lines[a] {
             Some(line) => line.coordinates[i],

@@ -1,4 +1,4 @@
-//! The points of a curvilinear grid in the plane of its first two axes: where they come from, and whether they can be a grid.
+//! The points of a curvilinear grid in the plane of its first two axes: their source, and checks that they form a grid.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::Mapping;
 
-/// Points are the same where they are closer than this part of the spacing beside them: files have few digits.
+/// Points coincide if their distance is below this fraction of the adjacent spacing: files have few digits.
 const SAME: f64 = 1e-3;
-/// Lines close where the gap between their ends is at most so many times the spacing beside it.
+/// Lines are closed if the gap between their ends is at most this many times the adjacent spacing.
 const WIDEST_GAP: f64 = 5.0;
-/// A period below this part of the extent is round-off.
+/// A period below this fraction of the extent is round-off.
 const ROUND_OFF: f64 = 1e-12;
 
-/// Where the points of a curvilinear grid come from.
+/// Source of the points of a curvilinear grid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Curvilinear {
@@ -25,34 +25,35 @@ pub enum Curvilinear {
     File(NodeFile),
 }
 
-/// The points that a file has.
+/// The points of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeFile {
-    /// Its absolute path.
+    /// Absolute path.
     pub file: PathBuf,
     /// [`Nodes::checksum`].
     pub checksum: String,
-    /// Its points, closed: see [`Nodes::closed`].
+    /// The points, closed: see [`Nodes::closed`].
     #[serde(skip)]
     pub nodes: Arc<Nodes>,
-    /// Planes along z, and the distance between the first two where there are several.
+    /// Number of planes along z, and the distance between the first two if there are several.
     #[serde(skip)]
     pub planes: (usize, Option<f64>),
 }
 
-/// The points of a plane, those along the first axis fastest.
+/// The points of a plane, first axis fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nodes {
     /// Points along the two axes.
     pub points: [usize; 2],
     /// x and y.
     pub coordinates: [Vec<f64>; 2],
-    /// Along each of the two axes where lines close, how far (x, y) goes in one period: (0, 0) where they come back.
+    /// Displacement of (x, y) over one period along each of the two axes, if they are periodic: (0, 0) for closed lines.
     pub periods: [[f64; 2]; 2],
 }
 
 impl Curvilinear {
-    /// The points of a grid of so many `points` in the box from `origin` on, whose lines close along some of its axes. A file has its own.
+    /// The points of a grid of `points` in the box of this origin and length; lines are periodic along the axes that `closes` marks. A file
+    /// has its own.
     pub fn nodes(
         &self,
         points: [usize; 2],
@@ -79,7 +80,7 @@ impl Curvilinear {
         nodes
     }
 
-    /// Whether lines along the first axis that close come back to where they began, rather than go on one period behind it.
+    /// Whether periodic lines along the first axis are closed curves, without a displacement over one period.
     pub fn goes_round(&self, place: ([f64; 2], [f64; 2])) -> bool {
         let [period, _] = match self {
             Self::File(file) => file.nodes.periods,
@@ -105,18 +106,18 @@ impl Nodes {
         [self.coordinates[0][at], self.coordinates[1][at]]
     }
 
-    /// (i, j) of point `along` on line `across` of those along axis `a`.
+    /// (i, j) of point `along` on line `across` along axis `a`.
     fn index(a: usize, along: usize, across: usize) -> [usize; 2] {
         if a == 0 { [along, across] } else { [across, along] }
     }
 
-    /// A period without the components that are round-off.
+    /// A period with round-off components set to zero.
     fn without_round_off(&self, period: [f64; 2]) -> [f64; 2] {
         let extent = self.coordinates.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
         period.map(|rise| if rise.abs() < ROUND_OFF * extent { 0.0 } else { rise })
     }
 
-    /// Of the points, whatever file they came from: XXH3 of 128 bits.
+    /// Checksum of the points, independent of the file: 128-bit XXH3.
     pub fn checksum(&self) -> String {
         let mut hash = Xxh3::new();
         self.points.iter().for_each(|n| hash.update(&(*n as u64).to_le_bytes()));
@@ -125,11 +126,11 @@ impl Nodes {
         format!("{:032x}", hash.digest128())
     }
 
-    /// Points of a file as those of a grid whose lines close along some of its axes. There a last line that is the first one again is
-    /// dropped; where it lies one period behind the first, it tells the period.
+    /// The points of a file as points of a grid with periodic lines along the axes that `closes` marks. A last line that repeats the first
+    /// is dropped: it coincides with the first, or lies one period beyond it and defines the period.
     ///
     /// # Errors
-    /// Where lines do not close, or neighbours coincide: a sentence, and what to do in a second line.
+    /// Lines that do not close, or coinciding neighbours: a sentence, and advice on a second line.
     pub fn closed(mut self, closes: [bool; 2]) -> Result<Self, String> {
         for a in (0..2).filter(|&a| closes[a]) {
             match self.repeated(a) {
@@ -143,7 +144,7 @@ impl Nodes {
         self.check_distances(closes).map(|()| self)
     }
 
-    /// The period along axis `a`, where the last line repeats the first.
+    /// The period along axis `a`, if the last line repeats the first.
     fn repeated(&self, a: usize) -> Option<[f64; 2]> {
         let rise = |line| {
             let at = |i| self.place(Self::index(a, i, line));
@@ -166,8 +167,8 @@ impl Nodes {
         }
     }
 
-    /// Whether the last point of each line along axis `a` is a neighbour of its first. Of those that are not, the worst is that whose way
-    /// from the one to the other differs most from that of the first line.
+    /// Check that the last point of each line along axis `a` is a neighbour of its first. Of the lines that fail, the one whose end-to-end
+    /// vector differs most from that of the first line is reported.
     fn check_gap(&self, a: usize) -> Result<(), String> {
         let n = self.points[a];
         let at = |i, line| self.place(Self::index(a, i, line));
@@ -184,11 +185,11 @@ impl Nodes {
         let name = ["x", "y"][a];
         Err(format!(
             "its lines along {name}, a periodic axis, do not close: the points {first} and {last} are {gap:.3e} apart, their neighbours \
-             {beside:.3e}\nwrite the first line again at the end, where it is one period on, or give boundary.{name} two ends"
+             {beside:.3e}\nrepeat the first line at the end, shifted by one period, or give boundary.{name} two ends"
         ))
     }
 
-    /// Whether all neighbours are apart.
+    /// Check that no neighbours coincide.
     fn check_distances(&self, closes: [bool; 2]) -> Result<(), String> {
         for a in 0..2 {
             let n = self.points[a];
@@ -202,7 +203,7 @@ impl Nodes {
                     if way == [0.0; 2] {
                         let ([x, y], own, next) = (self.place(own), shown(own), shown(next));
                         return Err(format!(
-                            "its points {own} and {next} are the same, ({x:.6}, {y:.6})\ngive each point a place of its own"
+                            "its points {own} and {next} coincide at ({x:.6}, {y:.6})\ngive all points different coordinates"
                         ));
                     }
                 }
@@ -212,7 +213,7 @@ impl Nodes {
     }
 }
 
-/// (i, j) in a sentence.
+/// (i, j) for a message.
 fn shown([i, j]: [usize; 2]) -> String {
     format!("({i}, {j})")
 }

@@ -1,11 +1,11 @@
-//! The points of a curvilinear grid, which are the same at every z, and how lines of the grid lie between them.
+//! The points of a curvilinear grid, which do not depend on z, and the metric of its lines.
 
-/// Values at the points of a plane, those along the first axis fastest.
+/// Values at the points of a plane, first axis fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plane {
     /// x and y.
     pub coordinates: [Vec<f64>; 2],
-    /// Along each of the two axes where lines close, how far (x, y) goes in one period: (0, 0) where they come back.
+    /// Displacement of (x, y) over one period along each of the two axes, if they are periodic: (0, 0) for closed lines.
     pub periods: [[f64; 2]; 2],
     /// ∂x/∂ξ, ∂x/∂η, ∂y/∂ξ, ∂y/∂η.
     pub slopes: [Vec<f64>; 4],
@@ -32,7 +32,7 @@ impl Plane {
         [x / length, y / length]
     }
 
-    /// (x, y) at point (i, j) of a grid of `points`, also of those one period behind the first.
+    /// (x, y) at point (i, j) of a grid of `points`, including points one period beyond the first.
     pub fn place(&self, [nx, ny, _]: [usize; 3], [i, j]: [usize; 2]) -> [f64; 2] {
         let at = i % nx + nx * (j % ny);
         let behind = [i >= nx, j >= ny];
@@ -42,7 +42,7 @@ impl Plane {
         })
     }
 
-    /// The largest distance between neighbours on its lines along axis `a`, which have so many intervals.
+    /// The largest distance between neighbours on lines along axis `a` with this number of `intervals`.
     pub(super) fn largest_spacing(&self, points: [usize; 3], a: usize, intervals: usize) -> f64 {
         let along = |i: usize, line: usize| match a {
             0 => self.place(points, [i, line]),

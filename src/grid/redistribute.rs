@@ -1,16 +1,16 @@
-//! Values that ranks hold in one set of boxes, held in another.
+//! Redistribution of values from one set of boxes over the ranks to another.
 
 use super::{Block, Boxes};
 use crate::comm::Communicator;
 use crate::real::Plain;
 
-/// What the messages are sent under.
+/// Message tag.
 const TAG: i32 = 4;
 
-/// The values at the points of this rank's box of `want`, from those that each rank has at the points of its box of `have`:
-/// `values`, `components` at every point, i fastest. No two boxes of `have` may share a point; those of `want` may, and may
-/// reach beyond the grid. A point that nobody has is `missing`. Ranks whose boxes share points send each other one message; the
-/// others are not spoken to. All ranks must know the same boxes. Collective.
+/// The values at the points of this rank's box of `want`, from the `values` that each rank has at the points of its box of `have`, with
+/// `components` per point, i fastest. Boxes of `have` must be disjoint; boxes of `want` may overlap and extend beyond the grid. Points in
+/// no box of `have` are set to `missing`. Ranks whose boxes overlap exchange one message; other ranks do not communicate. All ranks must
+/// pass the same boxes. Collective.
 pub fn redistribute<T: Plain>(
     comm: &dyn Communicator,
     have: &Boxes,
@@ -25,7 +25,8 @@ pub fn redistribute<T: Plain>(
     result
 }
 
-/// The same, put into the array of a box that holds this rank's one of `want`; what nobody has is left as it is. Collective.
+/// [`redistribute`] into the array of a box that contains this rank's box of `want`; points in no box of `have` keep their values.
+/// Collective.
 pub(crate) fn redistribute_into<T: Plain>(
     comm: &dyn Communicator,
     have: &Boxes,
@@ -57,7 +58,7 @@ pub(crate) fn redistribute_into<T: Plain>(
     let mut first = 0;
     for (from, part) in &taken {
         let bytes = count(part) * size_of::<T>();
-        // SAFETY: the parts lie in the memory one behind the other; it stays where it is until they have come.
+        // SAFETY: the parts lie in the buffer one after another; the buffer stays in place until they have arrived.
         requests.push(unsafe {
             comm.receive(inwards.as_mut_ptr().add(first).cast(), bytes, *from, TAG)
         });
@@ -67,11 +68,11 @@ pub(crate) fn redistribute_into<T: Plain>(
     first = 0;
     for (to, part) in &given {
         let bytes = count(part) * size_of::<T>();
-        // SAFETY: as above; nothing is written there any more.
+        // SAFETY: as above; the buffer is not written any more.
         requests.push(unsafe { comm.send(out.as_ptr().add(first).cast(), bytes, *to, TAG) });
         first += count(part);
     }
-    // What stays here is copied while the messages are on their way.
+    // Local values are copied while the messages are in transit.
     let own = mine.common(&wanted);
     if own == mine {
         put(&own, values);
@@ -81,7 +82,7 @@ pub(crate) fn redistribute_into<T: Plain>(
         put(&own, &kept);
     }
     comm.wait(requests);
-    // SAFETY: so many values have come; what was sent as bytes of them is them.
+    // SAFETY: all these values have arrived, with the bytes that were sent.
     unsafe { inwards.set_len(all(&taken)) };
     let mut from = &inwards[..];
     for (_, part) in &taken {
@@ -91,7 +92,7 @@ pub(crate) fn redistribute_into<T: Plain>(
     }
 }
 
-/// Tell where in the array of a box the rows of a part of it begin, and how long they are.
+/// Call `row` with the start and the length of each row of `part` in the array of the box `of`.
 fn rows(of: &Block, part: &Block, components: usize, mut row: impl FnMut(usize, usize)) {
     let [nx, ny, _] = of.points;
     let [i, j0, k0]: [usize; 3] =

@@ -1,24 +1,24 @@
-//! Maps of a line of equal spacings onto one whose points lie close together where a flow needs them.
+//! Maps from equally spaced lines to lines with clustered points.
 
 use serde::{Deserialize, Serialize};
 
 use super::End;
 use crate::expression::Expression;
 
-/// A map x(s) along one axis: s goes from 0 to 1 in equal parts, x from one end of the box to the other.
+/// A map x(s) along one axis: s increases from 0 to 1 in equal steps, x from one end of the box to the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "map", rename_all = "lowercase")]
 pub enum Stretching {
-    /// Points lie close at one end or at both.
+    /// Points clustered at one end or at both.
     Tanh {
-        /// How close: the argument of tanh at such an end.
+        /// Strength of the clustering: the argument of tanh at a clustered end.
         factor: f64,
-        /// Where.
+        /// The clustered ends.
         ends: Ends,
     },
-    /// Points lie close about one point of the box (Roberts 1971).
+    /// Points clustered around a point of the box (Roberts 1971).
     Sinh {
-        /// How close.
+        /// Strength of the clustering.
         factor: f64,
         /// The coordinate of that point.
         at: f64,
@@ -33,7 +33,7 @@ pub enum Stretching {
     Expression(Expression),
 }
 
-/// The maps of x, y, z; none where spacings are equal.
+/// The maps of x, y, z; `None` for equal spacings.
 pub type Maps = [Option<Stretching>; 3];
 
 /// Ends of an axis.
@@ -44,26 +44,26 @@ pub enum Ends {
     Low,
     /// The last.
     High,
-    /// Both alike.
+    /// Both ends, with equal spacings.
     #[default]
     Both,
 }
 
 /// Names in an expression.
 const NAMES: [&str; 2] = ["s", "pi"];
-/// How many places between two points a map is looked at.
+/// Number of samples per interval for checks of a map.
 const BETWEEN: u32 = 8;
-/// Part of the length by which a map that closes may be off.
+/// Tolerance for the periodicity of a map, as a fraction of the length.
 pub(super) const ROUND_OFF: f64 = 1e-9;
 
 impl Stretching {
-    /// x(s) on an axis from `origin` on; whatever the map makes of 0 and 1 are the ends.
+    /// x(s) on an axis that starts at `origin`; the values of the map at 0 and 1 are scaled to the ends.
     pub fn place(&self, s: f64, origin: f64, length: f64) -> f64 {
         let [first, last] = [0.0, 1.0].map(|s| self.value(s, origin, length));
         origin + length * ((self.value(s, origin, length) - first) / (last - first))
     }
 
-    /// The map as it stands.
+    /// The map without scaling.
     fn value(&self, s: f64, origin: f64, length: f64) -> f64 {
         match self {
             Self::Tanh { factor, ends } => match ends {
@@ -88,8 +88,8 @@ impl Stretching {
         }
     }
 
-    /// What is wrong with it on `axis`, which begins at `origin`, with `intervals` between points and these ends: a sentence, and
-    /// advice in a second line.
+    /// The error of the map on `axis`, which starts at `origin`, with this number of `intervals` and these ends: a sentence, with advice on
+    /// a second line.
     pub fn problem(
         &self,
         axis: &str,
@@ -137,7 +137,7 @@ impl Stretching {
             if !(0..samples).all(|sample| odd(0.5 * s(sample))) {
                 let which = ["low", "high"][end];
                 return Some(format!(
-                    "at a plane of symmetry the map must go on as its own image, at the {which} end\n\
+                    "at a symmetry plane the map must continue as its mirror image, at the {which} end\n\
                      as tanh with ends = {:?} does",
                     ["high", "low"][end]
                 ));
@@ -146,7 +146,7 @@ impl Stretching {
         let closes = |s: f64| (x(s + 1.0) - x(s) - length).abs() <= ROUND_OFF * length;
         (ends.is_none() && !(0..samples).all(|sample| closes(s(sample) - 0.5))).then(|| {
             format!(
-                "a periodic axis needs a map that goes on periodically behind its ends\n\
+                "a periodic axis needs a map that continues periodically beyond its ends\n\
                  for example {axis} = \"s + 0.1*sin(2*pi*s)\""
             )
         })

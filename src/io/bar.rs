@@ -1,4 +1,4 @@
-//! A bar on a terminal that is drawn over, with a line of text beside it.
+//! A progress bar on a terminal, redrawn in place, with a line of text beside it.
 
 #[cfg(not(target_family = "wasm"))]
 mod terminal {
@@ -32,7 +32,7 @@ mod terminal {
             self.0.set_message(line.to_string());
         }
 
-        /// Leave it as it is for good.
+        /// Leave the bar on the terminal as it is.
         pub(in crate::io) fn leave(&self) {
             self.0.abandon();
         }

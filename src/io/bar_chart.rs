@@ -1,35 +1,35 @@
-//! Times that add up, as bars.
+//! Stacked bars of times.
 
 use std::fmt::Write as _;
 
 use crate::io::page::escape;
 use crate::io::scale::{MOST_X_TICKS, round_ticks, tick};
 
-/// The colours of parts, told apart by everyone (Okabe and Ito 2008).
+/// Colours of the parts, a colour-blind-safe palette (Okabe and Ito 2008).
 const COLOURS: [&str; 5] = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"];
 const INK: &str = "#1A1A1A";
 const WIDTH: f64 = 640.0;
-/// Room for the labels of bars, at least.
+/// Minimum width of the bar labels.
 const LEFT: f64 = 150.0;
 const ROW: f64 = 34.0;
 const TOP: f64 = 72.0;
-/// Width of a letter, estimated.
+/// Estimated width of a letter.
 const LETTER: f64 = 9.0;
 
 /// A bar.
 pub(crate) struct Bar {
-    /// To its left.
+    /// Label on its left.
     pub(crate) label: String,
-    /// As many as parts have names.
+    /// One length per part name.
     pub(crate) parts: Vec<f64>,
-    /// Where a stroke crosses it: a length to compare with the sum.
+    /// Position of a stroke across the bar: a length to compare with the sum.
     pub(crate) stroke: Option<f64>,
-    /// Whether it is pale with a dashed border: of another kind than the others.
+    /// Whether the bar is pale with a dashed border, to set it apart from the others.
     pub(crate) pale: bool,
 }
 
 impl Bar {
-    /// Of parts alone.
+    /// A bar without a stroke.
     pub(crate) fn new(label: impl Into<String>, parts: Vec<f64>) -> Self {
         Self { label: label.into(), parts, stroke: None, pale: false }
     }
@@ -39,7 +39,7 @@ impl Bar {
     }
 }
 
-/// Bars one below the other, each with as many parts as there are `names`.
+/// Bars below each other, each with one part per entry of `names`.
 pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> String {
     let most = bars.iter().map(Bar::length).fold(0.0, f64::max);
     let most = if most > 0.0 { most } else { 1.0 };
@@ -97,7 +97,7 @@ pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> Str
     svg
 }
 
-/// One bar from `left`, `top` on.
+/// Draw one bar that starts at (`left`, `top`).
 fn draw(svg: &mut String, bar: &Bar, [left, top]: [f64; 2], scale: f64) {
     let (height, opacity) = (ROW - 10.0, if bar.pale { "0.4" } else { "1" });
     let mut from = left;

@@ -1,4 +1,4 @@
-//! The flow round a body: `surface.csv` along its wall with the points where the flow separates, and vortices shed in the series.
+//! The flow around a body: `surface.csv` along its wall with the separation points, and vortex shedding in the series.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::io::round_off::{RoundOff, largest};
 use crate::io::scale::extremes;
 use crate::io::series::Series;
 
-/// At the points of a body's wall: x, y, the length of the wall up to there, and the coefficients of pressure and friction.
+/// At the points of a body's wall: x, y, arc length up to the point, and the pressure and friction coefficients.
 pub(crate) const SURFACE: &str = "surface.csv";
 
 /// The figure of `surface.csv` in `run_dir`; `None` where there is none.
@@ -27,27 +27,27 @@ pub(crate) fn surface_figure(run_dir: &Path, end: f64) -> Result<Option<Figure>>
         Curve::new("pressure", Line::Solid, length, pressure?),
         Curve::new("friction", Line::Dashed, length, friction),
     ];
-    let x_label = "length of the wall";
+    let x_label = "arc length of the wall";
     let plot = Plot { x_label, ..Plot::over_time("Wall at the end", "coefficient", curves) };
     let points = separation(x?, y?, friction);
     let separates = match &points[..] {
-        [] => "The flow separates nowhere.".into(),
+        [] => "The flow does not separate.".into(),
         points => {
             let points = points.iter().map(|[x, y]| format!("({}, {})", number(*x), number(*y)));
             let points = points.collect::<Vec<_>>().join(", ");
             format!(
-                "Friction changes its sign at (x, y) = {points}: there the flow separates from a wall at rest."
+                "The friction changes sign at (x, y) = {points}: there the flow separates from a wall at rest."
             )
         }
     };
     let caption = format!(
-        "At t = {end:.2}, from the first point of the wall on: (p − p∞) and the shear stress along it, over ½ ρ₀ V₀². {separates}"
+        "At t = {end:.2}, along the wall from its first point: (p − p∞) and the wall shear stress, divided by ½ ρ₀ V₀². {separates}"
     );
     Ok(Some(Figure { name: "surface".into(), plot, caption }))
 }
 
-/// Where the flow along a wall that closes comes from both sides: friction, positive in the order of the points, changes from plus to
-/// minus.
+/// Points where the flow along a closed wall arrives from both sides: friction, positive in the order of the points, changes from
+/// plus to minus.
 fn separation(x: &[f64], y: &[f64], friction: &[f64]) -> Vec<[f64; 2]> {
     let n = friction.len();
     let pairs = (0..n).map(|i| (i, (i + 1) % n));
@@ -59,7 +59,7 @@ fn separation(x: &[f64], y: &[f64], friction: &[f64]) -> Vec<[f64; 2]> {
     leaves.map(place).collect()
 }
 
-/// Vortices that a body sheds in turn, over whole periods at the end of a run.
+/// Periodic vortex shedding of a body, over whole periods at the end of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Shedding {
     periods: usize,
@@ -71,13 +71,13 @@ pub(crate) struct Shedding {
     lift: f64,
 }
 
-/// Periods of the lift in the second half of a run, at the least, that say something.
+/// Minimum number of lift periods in the second half of a run.
 const PERIODS: usize = 3;
-/// They are as long and as high as each other to this.
+/// Relative tolerance on the equality of their lengths and amplitudes.
 const SPREAD: f64 = 0.05;
 
 impl Shedding {
-    /// That of `series`; `None` where the lift is not periodic yet, or nothing but round-off.
+    /// The shedding in `series`; `None` where the lift is not periodic yet, or only round-off.
     pub(crate) fn of(series: &Series, round_off: &RoundOff) -> Option<Self> {
         let [time, drag, lift] = ["time", "drag", "lift"].map(|name| series.column(name));
         let (time, drag, lift) = (time?, drag?, lift?);
@@ -114,7 +114,7 @@ impl Shedding {
         })
     }
 
-    /// As a sentence.
+    /// The values in a sentence.
     pub(crate) fn sentence(&self) -> String {
         format!(
             "Over the last {} periods: Strouhal number f L / V₀ = {:.4}, mean drag {}, amplitude of the lift {}.",
@@ -126,7 +126,7 @@ impl Shedding {
     }
 }
 
-/// The mean over time, by trapezia.
+/// The time average, by the trapezoidal rule.
 fn mean(time: &[f64], values: &[f64]) -> f64 {
     let parts =
         (1..time.len()).map(|i| 0.5 * (values[i - 1] + values[i]) * (time[i] - time[i - 1]));
@@ -137,7 +137,7 @@ fn mean(time: &[f64], values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Attachment taken for separation, or a point lost where the wall closes.
+    /// Detects attachment taken for separation, and a point lost where the wall closes.
     #[test]
     fn flow_separates_where_it_comes_from_both_sides() {
         let friction = [0.0, 1.0, 3.0, -1.0, -2.0, 2.0];
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(points, [[2.75, 27.5], [0.0, 0.0]]);
     }
 
-    /// A lift about a mean of its own, twice in a period of the drag; one that grows says nothing.
+    /// A lift with a non-zero mean and twice the period of the drag; a growing lift has no result.
     #[test]
     fn the_strouhal_number_is_the_frequency_of_the_lift() {
         let series = |grows: f64| {

@@ -1,5 +1,5 @@
-//! The fields that a run writes: one `.vti` for every time, or a `.pvti` and its pieces, and a `.series` file, which ParaView
-//! opens as one film. On stretched grids they are `.vtr` and `.pvtr`, on curvilinear ones `.vts` and `.pvts`.
+//! The fields that a run writes: one `.vti` per time, or a `.pvti` and its pieces, and a `.series` file, which ParaView opens as
+//! one film. Files are `.vtr` and `.pvtr` on stretched grids, `.vts` and `.pvts` on curvilinear ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,25 +16,25 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Decomposition, Grid};
 
-/// What is written each time, and into how many files.
+/// Points and number of files of each output.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The grid of the run.
     pub grid: Grid,
-    /// The points of it that are written.
+    /// The grid points that are written.
     pub selection: Selection,
-    /// Files at most, each written by one rank.
+    /// Maximum number of files, each written by one rank.
     pub files: usize,
 }
 
-/// Writes one kind of fields into a directory of their own.
+/// Writer of one kind of fields into a directory of its own.
 #[derive(Debug)]
 pub struct FieldWriter {
     directory: PathBuf,
-    /// What the `.series` file is called: `fields` for `fields.vti.series`.
+    /// Name of the `.series` file: `fields` for `fields.vti.series`.
     stem: &'static str,
     layout: Layout,
-    /// Whether pieces are written, even if there is one.
+    /// Whether pieces are written, even if there is only one.
     in_pieces: bool,
     index: FieldIndex,
     /// Files of this rank that may not be on disk yet.
@@ -55,7 +55,7 @@ struct FieldEntry {
 }
 
 impl FieldWriter {
-    /// For a directory that holds none yet.
+    /// For a directory without fields.
     pub fn new(directory: &Path, stem: &'static str, layout: Layout) -> Self {
         let index = FieldIndex { file_series_version: "1.0".into(), files: Vec::new() };
         let directory = directory.to_path_buf();
@@ -63,11 +63,10 @@ impl FieldWriter {
         Self { directory, stem, in_pieces: layout.files > 1, layout, index, unsynced }
     }
 
-    /// Go on with what is in the directory: later times than that of the step `last` are removed, all where that is none; of
-    /// these only files that the run `owns`. `written` are the steps and times of all that was written until then, by which the
-    /// `.series` file is made again; without them it is taken as it is found.
-    /// What began in single files goes on in single files and what began in pieces in pieces, since a `.series` file must not
-    /// mix them. To be called on rank 0 before [`FieldWriter::meet`].
+    /// Continue with the contents of the directory: remove the files of times after the step `last` (all where it is `None`), but
+    /// only files that the run `owns`. `written` lists the steps and times written until then, from which the `.series` file is
+    /// rebuilt; without it the existing `.series` file is used. Single files stay single files and pieces stay pieces, since a
+    /// `.series` file must not mix them. Call it on rank 0 before [`FieldWriter::meet`].
     pub fn resume(
         &mut self,
         last: Option<u64>,
@@ -79,14 +78,14 @@ impl FieldWriter {
         for in_pieces in [true, false] {
             let path = self.series(in_pieces);
             let found = optional(&path, read_json::<FieldIndex>);
-            // What is damaged is made again where it is known what was written.
+            // A damaged list is rebuilt where it is known what was written.
             let found = if written.is_some() { found.unwrap_or(None) } else { found? };
             let found = found.map_or(Vec::new(), |index| index.files);
             let files: Vec<FieldEntry> = match written {
                 Some(written) => written
                     .iter()
                     .map(|&(step, time)| FieldEntry { name: self.file_name(step, in_pieces), time })
-                    // Somebody may have removed fields of early times.
+                    // Early files may have been removed.
                     .filter(|file| self.directory.join(&file.name).exists())
                     .collect(),
                 None => found.iter().filter(|file| kept(&file.name)).cloned().collect(),
@@ -103,7 +102,7 @@ impl FieldWriter {
                 write_json(&path, &self.index)?;
             }
         }
-        // Also what was written and not listed any more, and halves of files.
+        // Also files that are no longer listed, and unfinished files.
         for path in entries(&self.directory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let stays = kept(&name) && !name.ends_with(".part");
@@ -117,7 +116,7 @@ impl FieldWriter {
             let pieces = fs::read_dir(&path).map_err(Error::io(&path))?.flatten();
             let mut pieces = pieces.map(|piece| piece.path()).filter(|piece| is_piece(piece));
             pieces.try_for_each(|piece| remove_file(&piece))?;
-            // Not where somebody else has put something.
+            // Fails where the folder holds foreign files.
             let _ = fs::remove_dir(&path);
         }
         Ok(())
@@ -128,13 +127,13 @@ impl FieldWriter {
         &self.directory
     }
 
-    /// (step, time) of all that was written.
+    /// (step, time) of all outputs so far.
     pub fn written(&self) -> Vec<(u64, f64)> {
         let files = self.index.files.iter();
         files.filter_map(|file| Some((step_of(&file.name)?, file.time))).collect()
     }
 
-    /// The names in the directory of what [`FieldWriter::write`] makes at `step`; a folder ends with `/`.
+    /// Names in the directory of the files that [`FieldWriter::write`] writes at `step`; a folder ends with `/`.
     pub fn names(&self, step: u64) -> Vec<String> {
         let folder = format!("step_{step:08}/");
         let list = format!("{}.{}.series", self.stem, self.kind(self.in_pieces));
@@ -143,7 +142,7 @@ impl FieldWriter {
         names
     }
 
-    /// Have all ranks write what rank 0 says: single files or pieces. Collective.
+    /// Make all ranks use the choice of rank 0: single files or pieces. Collective.
     pub fn meet(&mut self, comm: &dyn Communicator) {
         self.in_pieces = comm.broadcast(0, vec![u8::from(self.in_pieces)]) == [1];
         if !self.in_pieces {
@@ -156,9 +155,9 @@ impl FieldWriter {
         &self.layout.selection
     }
 
-    /// Write the fields of one time, of each what [`Selection::of`] takes of this rank's block, and list them in the `.series`
-    /// file. Each is written before the next is asked for; an error among them is one on all ranks.
-    /// Returns the bytes of all files. Collective.
+    /// Write the fields of one time, each given by [`Selection::of`] for this rank's block, and list them in the `.series` file.
+    /// Each is written before the next is requested; an error in one of them is an error on all ranks. Returns the bytes of all
+    /// files. Collective.
     pub fn write(
         &mut self,
         comm: &dyn Communicator,
@@ -184,7 +183,7 @@ impl FieldWriter {
         let mut file = (!part.is_empty()).then(create).transpose();
         let mut arrays = Vec::new();
         for field in fields {
-            // Also where this rank cannot write: others have points of it here, and it of theirs.
+            // Also where this rank cannot write: ranks exchange points here.
             let field = joined(comm, decomposition, grid.points, selection, &boxes, field?);
             arrays.push(field.attributes());
             file = file.and_then(|file| file.map(|file| file.with(&field)).transpose());
@@ -195,9 +194,9 @@ impl FieldWriter {
             self.unsynced.push(path.clone());
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
-        // All pieces are there before a file speaks of them.
+        // Write the file that lists the pieces after all pieces.
         let bytes = all_or_error(comm, own()).inspect_err(|_| {
-            // A piece without the others is of no use.
+            // A piece is useless without the others.
             let _ = fs::remove_file(&path);
         })?;
         let mut list = || {
@@ -219,9 +218,9 @@ impl FieldWriter {
         Ok(total(comm, bytes))
     }
 
-    /// Have on disk what this rank has written: a checkpoint counts on it.
+    /// Flush the files of this rank to disk: a checkpoint relies on them.
     pub fn sync(&mut self) -> Result<()> {
-        // Somebody may have removed some.
+        // Some may have been removed.
         let mut there = self.unsynced.iter().filter(|path| path.exists());
         there.try_for_each(|path| sync_file(path))?;
         self.unsynced.clear();
@@ -232,7 +231,7 @@ impl FieldWriter {
         self.directory.join(format!("{}.{}.series", self.stem, self.kind(in_pieces)))
     }
 
-    /// What the name of a file ends with.
+    /// The ending of file names.
     fn kind(&self, in_pieces: bool) -> &'static str {
         let grid = &self.layout.grid;
         let [uniform, stretched, curved] =
@@ -249,7 +248,7 @@ impl FieldWriter {
     }
 }
 
-/// The step that `step_00000100.vti` and `step_00000100` are of; `None` of what is called otherwise.
+/// The step in `step_00000100.vti` and `step_00000100`; `None` for other names.
 fn step_of(name: &str) -> Option<u64> {
     let name = name.strip_suffix(".part").unwrap_or(name);
     let stem = KINDS.iter().find_map(|kind| name.strip_suffix(kind)?.strip_suffix('.'));

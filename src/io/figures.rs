@@ -1,4 +1,4 @@
-//! Which curves a report shows, and what can be said of them in numbers.
+//! The curves of a report, and the numbers derived from them.
 
 use std::borrow::Cow;
 
@@ -41,14 +41,14 @@ pub(crate) struct Figure {
     pub(crate) name: Cow<'static, str>,
     /// The plot.
     pub(crate) plot: Plot,
-    /// What to see, in a sentence or two.
+    /// Caption: one or two sentences.
     pub(crate) caption: String,
 }
 
 /// Curves that are columns of the series: label, line, column.
 type Columns = &'static [(&'static str, Line, &'static str)];
 
-/// Figures of columns alone: name, title, what is drawn upwards, curves, caption.
+/// Figures made of columns only: name, title, y label, curves, caption.
 const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
     (
         "enstrophy",
@@ -66,7 +66,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
             ("dissipation", Line::Dashed, "dissipation"),
             ("heat removed", Line::Dotted, "heat_removed"),
         ],
-        "Power that the force puts in, P = ⟨F·u⟩, dissipation ε = ⟨τ : ∇u⟩, and heat that a uniform sink takes out, Λ.",
+        "Power of the force P = ⟨F·u⟩, dissipation ε = ⟨τ : ∇u⟩, and heat Λ removed by a uniform sink.",
     ),
     (
         "forcing_coefficient",
@@ -80,7 +80,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
         "Pressure gradient",
         "G",
         &[("this run", Line::Solid, "pressure_gradient")],
-        "The force a volume that drives the flow.",
+        "Driving force per unit volume.",
     ),
     (
         "friction",
@@ -90,7 +90,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
             ("at the low wall", Line::Solid, "wall_shear_low"),
             ("at the high wall", Line::Dashed, "wall_shear_high"),
         ],
-        "Mean shear stress at the walls. Where the flow is steady in the mean, half their sum balances the force on half the channel.",
+        "Mean wall shear stress. In statistically steady flow, half the sum of both walls balances the force on half the channel.",
     ),
     (
         "drag",
@@ -101,7 +101,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
             ("pressure", Line::Dashed, "drag_pressure"),
             ("friction", Line::Dotted, "drag_friction"),
         ],
-        "The force on the body along the stream, over ½ ρ₀ V₀² L for each unit of span.",
+        "Streamwise force on the body per unit span, divided by ½ ρ₀ V₀² L.",
     ),
     (
         "lift",
@@ -112,49 +112,49 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
             ("pressure", Line::Dashed, "lift_pressure"),
             ("friction", Line::Dotted, "lift_friction"),
         ],
-        "The force on the body to the left across the stream, over ½ ρ₀ V₀² L for each unit of span.",
+        "Cross-stream force on the body, positive to the left, per unit span, divided by ½ ρ₀ V₀² L.",
     ),
     (
         "scalar_variance",
         "Variance of the scalar",
         "⟨φ²⟩ − ⟨φ⟩²",
         &[("this run", Line::Solid, "scalar_variance")],
-        "Without diffusion the exact solution keeps it.",
+        "Without diffusion, the exact solution conserves it.",
     ),
     (
         "scalar_range",
         "Range of the scalar",
         "scalar φ",
         &[("largest", Line::Solid, "scalar_max"), ("smallest", Line::Dashed, "scalar_min")],
-        "The exact solution never leaves the range that it starts in.",
+        "The exact solution stays within its initial range.",
     ),
     (
         "error",
         "Error",
         "error",
         &[("root mean square", Line::Solid, "error_l2"), ("largest", Line::Dashed, "error_max")],
-        "Distance from the exact solution, of the quantity that the verdict names.",
+        "Difference from the exact solution, of the quantity that the verdict names.",
     ),
     (
         "residual",
         "Residual",
         "residual",
         &[("this run", Line::Solid, "residual")],
-        "Root mean square of dU/dt, scaled so that waves of sound have about the same size in all variables.",
+        "Root mean square of dU/dt, scaled so that acoustic waves have about the same size in all variables.",
     ),
     (
         "implicit_work",
         "Work of implicit steps",
-        "in a step",
+        "per step",
         &[
-            ("products of linear systems", Line::Solid, "linear_products"),
-            ("corrections of Newton's method", Line::Dashed, "newton_corrections"),
+            ("matrix-vector products", Line::Solid, "linear_products"),
+            ("Newton iterations", Line::Dashed, "newton_corrections"),
         ],
-        "What the last step before each row took, in all its stages.",
+        "Work of the last step before each row, summed over its stages.",
     ),
 ];
 
-/// Figures of a column that every passive scalar has behind its name: name, title, what is drawn upwards, column, caption.
+/// Figures of a column that every passive scalar has behind its name: name, title, y label, column, caption.
 const PASSIVE: [(&str, &str, &str, &str, &str); 2] = [
     (
         "passive_variance",
@@ -168,7 +168,7 @@ const PASSIVE: [(&str, &str, &str, &str, &str); 2] = [
         "Dissipation of the passive scalars",
         "χ",
         "dissipation",
-        "χ = ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩ from gradients: what diffusion takes from ⟨ρφ''²⟩ on a resolved grid.",
+        "χ = ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩ from gradients: on a resolved grid, the rate at which diffusion reduces ⟨ρφ''²⟩.",
     ),
 ];
 
@@ -181,14 +181,14 @@ const TERMS: Columns = &[
     ("force", Line::Ink, "ke_rate_forcing"),
 ];
 
-/// The figures that the columns of a series allow, in the order of the report; those that would show round-off alone are left out.
+/// The figures that the columns of a series allow, in the order of the report, without figures that would show only round-off.
 pub(crate) fn figures(
     series: &Series,
     reference: Option<&Reference>,
     summary: &Summary,
 ) -> Vec<Figure> {
     let steady = summary.scheme.integrator == "steady";
-    // Times of steps that grow by orders of magnitude mean nothing.
+    // Time means nothing where steps grow by orders of magnitude.
     let abscissa = if steady { "step" } else { "time" };
     let over = Over { series, time: series.column(abscissa).unwrap_or_default() };
     let round_off = RoundOff::of(series, summary);
@@ -200,7 +200,7 @@ pub(crate) fn figures(
     });
     let [enstrophy, forces @ .., lift, variance, range, mut error, residual, work] = plain;
     if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
-        error.caption = "Distance of the scalar from the exact solution.".into();
+        error.caption = "Difference between the scalar and the exact solution.".into();
     }
     let turns = |omega2: &[f64]| largest(omega2) > round_off.enstrophy;
     let enstrophy = enstrophy.filter(|_| series.column("enstrophy").is_some_and(turns));
@@ -232,7 +232,7 @@ impl Over<'_> {
         self.series.column(name).map(|values| Curve::new(label, line, self.time, values))
     }
 
-    /// A curve of the reference over the times of the run.
+    /// A reference curve over the times of the run.
     fn reference(&self, reference: &Reference, values: &[f64]) -> Curve {
         let end = self.time.iter().copied().fold(0.0, f64::max);
         let covered = reference.time.partition_point(|&time| time <= end);
@@ -240,7 +240,7 @@ impl Over<'_> {
     }
 }
 
-/// What the series says of passive scalars, where there are any.
+/// Figures of the passive scalars, where there are any.
 fn passive(over: &Over) -> [Option<Figure>; 2] {
     let names = over.series.names().iter();
     let scalars: Vec<&str> =
@@ -260,12 +260,12 @@ fn source(reference: Option<&Reference>) -> String {
     reference.map_or(String::new(), |r| format!(" Reference: {}.", cited(&r.source)))
 }
 
-/// Where data comes from, as HTML without a full stop.
+/// A data source as HTML without a full stop.
 pub(crate) fn cited(source: &str) -> String {
     powers(&escape(source.trim_end_matches('.')))
 }
 
-/// `64^3` of a plain text as HTML has it.
+/// `64^3` in plain text as an HTML superscript.
 fn powers(html: &str) -> String {
     let mut parts = html.split('^');
     let first = parts.next().unwrap_or_default().to_string();
@@ -286,7 +286,7 @@ fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> 
     Some(Figure { name: "kinetic_energy".into(), plot, caption })
 }
 
-/// Nothing for an inviscid flow, where the energy budget says all there is to say.
+/// `None` for an inviscid flow, whose energy budget already shows all losses.
 fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) -> Option<Figure> {
     summary.reynolds?;
     let mut curves = vec![over.column("from gradients", Line::Solid, "dissipation")?];
@@ -309,7 +309,7 @@ fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) ->
 fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
     let mut curves = vec![over.column("dE/dt", Line::Solid, "ke_rate")?];
     for &(label, line, column) in TERMS {
-        // What is off needs no curve; the other terms say something by being zero.
+        // Terms that are switched off need no curve; the others are informative even where they are zero.
         let off = match column {
             "ke_rate_filter" => over.series.column(column).is_some_and(|v| largest(v) == 0.0),
             "ke_rate_viscous" => summary.reynolds.is_none(),
@@ -328,7 +328,7 @@ fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
     Some(Figure { name: "budget".into(), plot, caption })
 }
 
-/// The largest |dE/dt − sum of its terms|, and the largest |dE/dt|, over all rows that are finite.
+/// The largest |dE/dt − sum of its terms| and the largest |dE/dt| over all finite rows.
 pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
     let rate = series.column("ke_rate")?;
     let present = |(_, _, column): &&(_, _, &str)| {
@@ -343,7 +343,7 @@ pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
     Some((largest(&residual)?, largest(&|row| rate[row].abs())?))
 }
 
-/// Nothing where the error is known: it says more than kmax η.
+/// `None` where the error is known: it says more than kmax η.
 fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
     summary.resolution.filter(|_| !over.series.has_error())?;
     let values = kmax_etas(over.series, &summary.parts())?;
@@ -356,8 +356,8 @@ fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
     Some(Figure { name: "resolution".into(), plot, caption: caption.into() })
 }
 
-/// Drift of what the equations conserve, over the whole run: name and number. Between walls that is mass alone, between planes of
-/// symmetry not the momentum.
+/// Drift of the conserved quantities over the whole run: name and number. Between walls only mass is conserved, between symmetry
+/// planes not the momentum.
 pub(crate) fn conservation(series: &Series, summary: &Summary) -> Vec<(&'static str, f64)> {
     let drift = |column: &str| {
         let values = series.column(column)?;
@@ -382,7 +382,7 @@ pub(crate) fn conservation(series: &Series, summary: &Summary) -> Vec<(&'static 
     .collect()
 }
 
-/// A number for people, as HTML: three digits, as a power of ten where it is far from one.
+/// A number as HTML: three digits, as a power of ten where it is far from one.
 pub(crate) fn number(value: f64) -> String {
     let text = if value == 0.0 {
         "0".to_string()

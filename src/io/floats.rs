@@ -1,6 +1,6 @@
-//! Floating-point numbers as files have them.
+//! Floating-point numbers in files.
 
-/// The numbers of `size` bytes, 4 or 8, in `bytes`, in either byte order; what is no whole number at the end is left out.
+/// The numbers of `size` bytes, 4 or 8, in `bytes`, in either byte order; an incomplete number at the end is left out.
 pub(super) fn floats(bytes: &[u8], size: usize, big_endian: bool) -> Vec<f64> {
     let (single, double) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
     match (size, big_endian) {

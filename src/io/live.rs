@@ -1,7 +1,7 @@
-//! The report of a run that goes on, for a browser on the same machine.
+//! The report of a run in progress, for a browser on the same machine.
 //!
-//! Readers get one page, `/`, made of the files of the run when it is asked for: no name of a file comes from outside, and nothing is
-//! written. Without a reader a thread waits, and that is all.
+//! Readers get one page, `/`, made from the files of the run on request: no file name comes from outside, and nothing is written.
+//! Without readers, the only cost is a waiting thread.
 
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
@@ -20,23 +20,23 @@ use super::series::xxh3;
 use super::summary::Summary;
 use crate::{Error, Result};
 
-/// Somebody who asked less than this before the end of a run follows it, and is to see the end.
+/// A reader whose last request is more recent than this at the end of a run follows the run, and gets to see its end.
 const FOLLOWS: Duration = Duration::from_secs(15);
-/// No longer than this does the program wait for them.
+/// The program waits for these readers no longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Answers that are on their way to one reader at most: who asks and does not read gets no more.
+/// Maximum number of unfinished answers per reader: a client that does not read gets no more.
 const SENDING: usize = 4;
 
-/// What may run in the page: what stands in it. Nothing is loaded but newer pages of the same run.
+/// The page may only run its own scripts, and may only load newer pages of the same run.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Until a run begins.
+/// The page before a run begins.
 const PREPARED: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta http-equiv=\"refresh\" content=\"1\">\n\
-                        <title>Kolmo</title>\n<p>The run is prepared. This page becomes its report.</p>\n</html>\n";
+                        <title>Kolmo</title>\n<p>The run is being prepared. This page will show its report.</p>\n</html>\n";
 
-/// A report at an address of this machine alone.
+/// A report at an address of this machine only.
 #[derive(Clone)]
 pub struct Live(Arc<Shared>);
 
@@ -44,36 +44,36 @@ struct Shared {
     server: Server,
     port: u16,
     state: Mutex<State>,
-    /// Told when a reader has seen the end.
+    /// Notified when a reader has seen the end.
     seen: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Its directory and what is known of it, once it has begun.
+    /// Directory and summary so far, once the run has begun.
     run: Option<(PathBuf, Summary, Instant)>,
     asked: Option<Instant>,
     ended: bool,
     end_seen: bool,
-    /// Answers that are on their way, by the reader's address.
+    /// Number of unfinished answers, by the reader's address.
     sending: HashMap<Option<SocketAddr>, usize>,
 }
 
 impl State {
-    /// Whether somebody asked a short time ago.
+    /// Whether there was a request a short time ago.
     fn is_followed(&self) -> bool {
         self.asked.is_some_and(|asked| asked.elapsed() < FOLLOWS)
     }
 }
 
 impl Live {
-    /// At this port of 127.0.0.1; 0 is any that is free.
+    /// Open this port of 127.0.0.1; 0 is any free port.
     ///
     /// # Errors
-    /// Where the port cannot be had.
+    /// Where the port is not available.
     pub fn open(port: u16) -> Result<Self> {
         let server = Server::http((Ipv4Addr::LOCALHOST, port)).map_err(|why| {
-            let what = format!("--live: port {port} of 127.0.0.1 cannot be had: {why}");
+            let what = format!("--live: port {port} of 127.0.0.1 is not available: {why}");
             Error::refused(what, "choose another one, or leave it to the system: `--live`")
         })?;
         let port = server.server_addr().to_ip().map_or(port, |address| address.port());
@@ -90,12 +90,12 @@ impl Live {
         format!("http://127.0.0.1:{}/", self.0.port)
     }
 
-    /// The run in `directory` has begun; `so_far` is what is known of it.
+    /// Mark the run in `directory` as begun; `so_far` is its summary until now.
     pub(crate) fn begin(&self, directory: &Path, so_far: Summary) {
         self.0.state().run = Some((directory.to_path_buf(), so_far, Instant::now()));
     }
 
-    /// The run has ended: wait until whoever follows it has the last page, a few seconds at most, and close the address.
+    /// Mark the run as ended: wait a few seconds at most until its readers have the last page, and close the address.
     pub fn end(&self) {
         let mut state = self.0.state();
         state.ended = true;
@@ -111,7 +111,7 @@ impl Debug for Live {
     }
 }
 
-/// A page that was made, and what files it was made of.
+/// The last page, and a stamp of the files that it was made from.
 #[derive(Default)]
 struct Made {
     tag: String,
@@ -123,7 +123,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pages are made one after the other, so that readers never take more than one core from the run.
+    /// Pages are made one at a time, so that readers never take more than one core from the run.
     fn serve(self: &Arc<Self>) {
         let mut made = Made::default();
         for request in self.server.incoming_requests() {
@@ -147,7 +147,7 @@ impl Shared {
         let tag = format!("\"{}\"", stamp(&directory, ended));
         if made.tag != tag {
             so_far.wall_seconds = start.elapsed().as_secs_f64();
-            // A file may be in the middle of a change: the page of before holds until the next question.
+            // A file may be incomplete at this moment: the previous page holds until the next request.
             if let Ok(html) = live_page(&directory, &so_far) {
                 *made = Made { tag, html };
             }
@@ -163,7 +163,7 @@ impl Shared {
         }
     }
 
-    /// Send an answer while others are made; `ended` says that who has it has seen the end.
+    /// Send an answer in the background; `ended` means that its reader has then seen the end.
     fn send(
         self: &Arc<Self>,
         request: Request,
@@ -176,7 +176,7 @@ impl Shared {
         let mut state = self.state();
         let sending = state.sending.entry(reader).or_default();
         if *sending == SENDING {
-            // A request without its writer answers nothing when it is dropped.
+            // A request without its writer sends nothing when it is dropped.
             drop(request.into_writer());
             return;
         }
@@ -184,7 +184,7 @@ impl Shared {
         drop(state);
         let shared = self.clone();
         thread::spawn(move || {
-            // A reader that has gone away has what it wanted.
+            // A reader that has disconnected needs no answer.
             let _ = request.respond(response);
             let mut state = shared.state();
             state.end_seen |= ended;
@@ -195,8 +195,8 @@ impl Shared {
     }
 }
 
-/// Why a request is not answered: it is no question, or not one of a page of this machine. A name of another machine that was made to
-/// mean this one (DNS rebinding) would let any page on the web read the report. The port is another one behind a tunnel.
+/// Why a request is refused: it is malformed, or not for a page of this machine. If a foreign host name that resolves to this
+/// machine (DNS rebinding) were accepted, any page on the web could read the report. The port may differ, behind a tunnel.
 fn refusal(request: &Request) -> Option<(u16, &'static str)> {
     let is_here = |host: &str| {
         let (name, port) = host.split_once(':').unwrap_or((host, "80"));
@@ -204,13 +204,13 @@ fn refusal(request: &Request) -> Option<(u16, &'static str)> {
     };
     let hosts: Vec<&str> = values_of(request, "Host").collect();
     match (&hosts[..], request.method(), request.url()) {
-        ([host], ..) if !is_here(host) => Some((403, "this page is read at 127.0.0.1 alone\n")),
+        ([host], ..) if !is_here(host) => Some((403, "this page is only served at 127.0.0.1\n")),
         ([_], Method::Get | Method::Head, "/") => None,
-        // Browsers ask for a picture of the page without being told to.
+        // Browsers request an icon of the page on their own.
         ([_], Method::Get | Method::Head, "/favicon.ico") => Some((204, "")),
         ([_], Method::Get | Method::Head, _) => Some((404, "there is one page, /\n")),
-        ([_], ..) => Some((405, "this page is read, and nothing else\n")),
-        _ => Some((400, "a request names its host, once\n")),
+        ([_], ..) => Some((405, "this page is read-only\n")),
+        _ => Some((400, "a request must name its host exactly once\n")),
     }
 }
 
@@ -241,7 +241,7 @@ fn response((code, text): (u16, String), more: &[(&str, &str)]) -> Response<Curs
     headers.fold(response, Response::with_header)
 }
 
-/// What the page of a run is made of, as lengths and times of its files.
+/// State of the files behind the page of a run: their lengths and times.
 fn stamp(directory: &Path, ended: bool) -> String {
     let mut tables = entries(&directory.join("statistics"));
     tables.sort();
@@ -285,7 +285,7 @@ mod tests {
             ("GET /", &*here, "200"),
             ("HEAD /", &here, "200"),
             ("GET /", &format!("localhost:{port}"), "200"),
-            // Behind a tunnel from another machine the port is another one.
+            // The port differs behind a tunnel from another machine.
             ("GET /", "localhost:8080", "200"),
             ("GET /", "127.0.0.1", "200"),
             ("GET /", "127.0.0.1:here", "403"),
@@ -306,7 +306,7 @@ mod tests {
         let two = asked(port, "GET /", &format!("{here}\r\nHost: a"));
         assert!(two.starts_with("HTTP/1.1 400"), "{two}");
         let page = asked(port, "GET /", &here);
-        let is_prepared = page.contains("The run is prepared");
+        let is_prepared = page.contains("The run is being prepared");
         assert!(is_prepared && page.contains("default-src 'none'"), "{page}");
     }
 
@@ -318,7 +318,7 @@ mod tests {
         let mut idle = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         idle.set_nonblocking(true).unwrap();
         let line = format!("GET / HTTP/1.1\r\nHost: {here}\r\n\r\n");
-        // More than the buffers of the system hold of answers: whoever sends them waits for ever.
+        // More answers than the system's buffers hold: sending them would block forever.
         while idle.write_all(line.repeat(1000).as_bytes()).is_ok() {}
         assert_eq!(status(port, "GET /", &here), "200");
     }
@@ -328,13 +328,13 @@ mod tests {
         let live = Live::open(0).unwrap();
         let error = Live::open(live.0.port).unwrap_err().to_string();
         assert!(error.starts_with(&format!(
-            "error: --live: port {} of 127.0.0.1 cannot be had: ",
+            "error: --live: port {} of 127.0.0.1 is not available: ",
             live.0.port
         )));
         assert!(error.ends_with("1 error; nothing was run"), "{error}");
     }
 
-    /// An end that nobody follows takes no time.
+    /// Without readers the end takes no time.
     #[test]
     fn a_run_is_followed_by_whoever_asked_and_its_end_closes_the_address() {
         let live = Live::open(0).unwrap();

@@ -1,13 +1,13 @@
-//! What a run leaves behind, and how it is read again.
+//! The files of a run, written and read.
 //!
-//! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`], [`pieces`] and
-//! [`fields`] (`fields/`, `planes/`), [`checkpoint`] (`checkpoints/`), [`slices`] (`slices/`), [`summary`]
-//! (`summary.json`), [`mod@reference`] (`reference.csv`), [`spectra`] (`statistics/spectra.csv` and
-//! `reference_spectrum.csv`), [`report`] (`report.html` and `plots/`, drawn from the others), [`live`] (the same while a run
-//! goes on, for a browser), [`progress`] (the line on the terminal), [`directory`] (the directory that they lie in).
+//! Each part takes plain numbers and does not depend on the solver: [`series`] (`series.csv`), [`vtk`], [`pieces`] and [`fields`]
+//! (`fields/`, `planes/`), [`checkpoint`] (`checkpoints/`), [`slices`] (`slices/`), [`summary`] (`summary.json`),
+//! [`mod@reference`] (`reference.csv`), [`spectra`] (`statistics/spectra.csv` and `reference_spectrum.csv`), [`report`]
+//! (`report.html` and `plots/`, drawn from the others), [`live`] (the report during a run, for a browser), [`progress`] (the line
+//! on the terminal), [`directory`] (the run directory).
 //!
-//! A file is written under a temporary name and renamed, so that it is there whole or not at all; the series alone
-//! grows, by whole rows.
+//! A file is written under a temporary name and renamed, so that it is either complete or absent; only the series grows, by whole
+//! rows.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
@@ -73,7 +73,7 @@ pub use summary::Summary;
 pub(crate) use user_reference::{USER_REFERENCE, user_reference};
 pub use vtk::{FieldData, ImageGrid};
 
-/// A file that is written whole or not at all: with `.part` added to its name until [`Whole::finish`]; dropped before, it goes.
+/// A file that is complete or absent: it has `.part` added to its name until [`Whole::finish`], and is removed if dropped before.
 pub(crate) struct Whole {
     path: PathBuf,
     part: PathBuf,
@@ -85,10 +85,10 @@ impl Whole {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let part = with_ending(path, ".part");
         if part.is_symlink() {
-            // Nobody's file is to be written through it.
+            // Do not write through a link into a foreign file.
             remove_file(&part)?;
         }
-        // What is no file of ours stays.
+        // Anything but a regular file stays.
         let file = open::regular(File::options().write(true).create(true), &part);
         let writer = BufWriter::new(file.map_err(Error::io(path))?);
         let whole = Self { path: path.to_path_buf(), part, writer, is_done: false };
@@ -104,7 +104,7 @@ impl Whole {
         write(&mut self.writer).map_err(Error::io(&self.path))
     }
 
-    /// Have the file take its place.
+    /// Give the file its final name.
     pub(crate) fn finish(mut self) -> Result<()> {
         let written = self.writer.flush().and_then(|()| fs::rename(&self.part, &self.path));
         self.is_done = written.is_ok();
@@ -121,7 +121,7 @@ impl Drop for Whole {
     }
 }
 
-/// Write `path` with `write`, whole or not at all.
+/// Write `path` with `write`, complete or not at all.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
@@ -131,7 +131,7 @@ pub(crate) fn write_whole(
     whole.finish()
 }
 
-/// Have a file on disk.
+/// Flush a file to disk.
 pub(crate) fn sync_file(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path))
 }
@@ -146,20 +146,20 @@ pub(crate) fn malformed(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::Format { path: path.to_path_buf(), what: why.to_string() }
 }
 
-/// What `read` finds at a path; `None` where nothing is there.
+/// The result of `read` at a path; `None` where no file exists.
 pub(crate) fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
     path.exists().then(|| read(path)).transpose()
 }
 
-/// The text of a file that a run directory should hold.
+/// The text of a file that a run directory should contain.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     open::text(path, open::MOST_TEXT).map_err(Error::io(path))
 }
 
-/// Refuse a directory that cannot be: it, or one that it lies in, is a file. `needs` says who needs one.
+/// Refuse a directory that cannot exist, because it or one of its parents is a file. `needs` names the program that needs it.
 ///
 /// # Errors
-/// Where that is so.
+/// Where this is the case.
 pub fn refuse_file(directory: &Path, needs: &str) -> Result<()> {
     match directory.ancestors().find(|above| above.exists()) {
         Some(file) if !file.is_dir() => Err(refused(
@@ -170,7 +170,7 @@ pub fn refuse_file(directory: &Path, needs: &str) -> Result<()> {
     }
 }
 
-/// A directory, made with its parents where it is not there.
+/// A directory, created with its parents where it does not exist.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|why| match fs::read_link(path) {
         Ok(target) if !path.exists() => {
@@ -181,13 +181,13 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
     })
 }
 
-/// The same of the directory that a file is to be in.
+/// The same for the parent directory of a file.
 pub(crate) fn make_directory_of(file: &Path) -> Result<()> {
-    // That of a bare name is there.
+    // A bare name has an existing parent.
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(Ok(()), make_directory)
 }
 
-/// Open a file of lines to append to, made where it is not there. A last line that was never finished is cut off.
+/// Open a file of lines to append to, created where it does not exist. An unfinished last line is cut off.
 pub fn append_to(path: &Path) -> Result<File> {
     unshare(path)?;
     let open = || {
@@ -203,8 +203,8 @@ pub fn append_to(path: &Path) -> Result<File> {
     open().map_err(Error::io(path))
 }
 
-/// Have the file at `path`, where there is one, under this name alone: a copy takes its place where it has others (`cp -al`), under
-/// which it stays as it is.
+/// Make sure that the file at `path`, where there is one, has only this name: where it has others (`cp -al`), replace it by a
+/// copy; the others keep the old file.
 #[cfg(unix)]
 pub(crate) fn unshare(path: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -216,18 +216,18 @@ pub(crate) fn unshare(path: &Path) -> Result<()> {
     write_whole(path, |to| std::io::copy(&mut file, to).map(|_| ()))
 }
 
-/// Other systems do not tell.
+/// Other systems do not report this.
 #[cfg(not(unix))]
 pub(crate) fn unshare(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Remove a file that need not be there.
+/// Remove a file that may be missing.
 pub(crate) fn remove_file(path: &Path) -> Result<()> {
     or_missing(path, fs::remove_file(path))
 }
 
-/// What became of something at `path` that need not be there.
+/// The result of an operation on a path that may be missing.
 fn or_missing(path: &Path, done: std::io::Result<()>) -> Result<()> {
     match done {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
@@ -235,25 +235,25 @@ fn or_missing(path: &Path, done: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// A path with `ending` behind its name.
+/// A path with `ending` appended to its name.
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// JSON, indented for people.
+/// JSON, indented for readability.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(value);
     text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
 }
 
-/// JSON written whole.
+/// Write JSON, complete or not at all.
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     write_text(path, &json(value))
 }
 
-/// JSON read back, or what is wrong with it.
+/// Read JSON back, or report what is wrong with it.
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let text = open::text(path, open::MOST_JSON).map_err(Error::io(path))?;
     serde_json::from_str(&text).map_err(|why| malformed(path, why))

@@ -1,22 +1,21 @@
-//! Files that are opened by a name that somebody else may have given to something else.
+//! Opening files by names that may refer to something else than a regular file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
-/// The largest table or text that is read: bytes.
+/// Maximum size of a table or a text: bytes.
 pub(crate) const MOST_TEXT: u64 = 4 << 30;
-/// The largest JSON that is read: bytes.
+/// Maximum size of a JSON file: bytes.
 pub(crate) const MOST_JSON: u64 = 256 << 20;
 
-/// Open a regular file to read it.
-/// Fails where it is none: a pipe without a writer or a terminal would be waited for, and a device need have no end.
+/// Open a regular file to read it. Fails for any other kind: opening a pipe without a writer or a terminal would block, and a
+/// device may have no end.
 pub(crate) fn open(path: &Path) -> Result<File> {
     regular(File::options().read(true), path)
 }
 
-/// The bytes of a regular file, of which there are at most `most`.
-/// Fails where it is none, or larger.
+/// The bytes of a regular file, at most `most`. Fails where it is not regular, or larger.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -25,13 +24,12 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-    // It may grow while it is read.
+    // The file may grow while it is read.
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// The last bytes of a regular file, `most` of them where it has as many.
-/// Fails where it is none.
+/// The last bytes of a regular file, up to `most`. Fails where it is not regular.
 pub(crate) fn end(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut file = open(path)?;
     let length = file.metadata()?.len();
@@ -49,8 +47,7 @@ pub(crate) fn text(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| Error::other("it is not UTF-8 text"))
 }
 
-/// Open a regular file as `options` say, without a wait for the other end of a pipe.
-/// Fails where it is none.
+/// Open a regular file with `options`, without blocking on the other end of a pipe. Fails where it is not regular.
 pub(crate) fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
     #[cfg(unix)]
     {
@@ -65,8 +62,8 @@ pub(crate) fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
     }
 }
 
-/// Whether `file` lies in `directory` by its own name and no link leads out, so that its content may be shown.
-/// Fails where it does not.
+/// Check that `file` lies in `directory` under its own name and that no link leads out, so that its content may be shown. Fails
+/// otherwise.
 pub(crate) fn own(directory: &Path, file: &Path) -> crate::Result<()> {
     let real = |path: &Path| path.canonicalize().map_err(crate::Error::io(path));
     let (inside, outside) = (real(directory)?, real(file)?);

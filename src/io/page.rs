@@ -1,4 +1,4 @@
-//! What the pages have in common: each is one HTML file that needs nothing but itself, and that is whole without its scripts.
+//! Common parts of the pages: each is one self-contained HTML file, complete without its scripts.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,28 +8,28 @@ use crate::io::progress::visible;
 use crate::io::{open, write_text, write_whole};
 use crate::{Error, Result};
 
-/// What draws curves: <https://github.com/leeoniya/uPlot>, with what its licence asks to be told.
+/// The plotting library, <https://github.com/leeoniya/uPlot>, with the notice that its licence requires.
 const UPLOT: [&str; 3] = [
     include_str!("vendor/uplot/LICENSE"),
     include_str!("vendor/uplot/uPlot.iife.min.js"),
     include_str!("vendor/uplot/uPlot.min.css"),
 ];
 
-/// A page as it grows.
+/// An unfinished page.
 pub(crate) struct Page {
     html: String,
-    /// What it needs beside its text, each once.
+    /// Scripts of the page, each once.
     scripts: Vec<Script>,
 }
 
 /// A script of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// Plots that can be read at a point.
+    /// Plots with values at the cursor.
     Plots,
     /// Pictures with a slider.
     Pictures,
-    /// What asks for newer numbers while a run goes on.
+    /// Polling for newer numbers during a run.
     Live,
 }
 
@@ -44,7 +44,7 @@ impl Script {
 }
 
 impl Page {
-    /// From its beginning to the line below its heading; `title` and `what` are plain text, and `command` writes the page.
+    /// Start a page, down to the line below its heading; `title` and `what` are plain text, and `command` writes the page.
     pub(crate) fn new(command: &str, title: &str, what: &str) -> Self {
         let (title, what, generator) = (escape(title), escape(what), generator(command));
         let style = include_str!("report.css");
@@ -57,25 +57,25 @@ impl Page {
         Self { html, scripts: Vec::new() }
     }
 
-    /// Have a script at the end of the page.
+    /// Add a script at the end of the page.
     pub(crate) fn needs(&mut self, script: Script) {
         if !self.scripts.contains(&script) {
             self.scripts.push(script);
         }
     }
 
-    /// HTML, and a line end.
+    /// Append HTML and a line end.
     pub(crate) fn push(&mut self, html: &str) {
         self.html.push_str(html);
         self.html.push('\n');
     }
 
-    /// A paragraph of plain text.
+    /// Append a paragraph of plain text.
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.push(&format!("<p>{}</p>", escape(text)));
     }
 
-    /// A part of the page that a live one changes by itself; `write` fills it.
+    /// A section that a live page updates by itself; `write` fills it.
     pub(crate) fn section<T>(&mut self, id: &str, write: impl FnOnce(&mut Self) -> T) -> T {
         self.push(&format!("<section id=\"{id}\">"));
         let written = write(self);
@@ -83,8 +83,8 @@ impl Page {
         written
     }
 
-    /// A heading, and figures with their captions; nothing where there are none. The drawing of a figure is for paper and where
-    /// scripts do not run, its data for the script.
+    /// A heading, and figures with their captions; nothing without figures. The drawing of a figure is for paper and for readers
+    /// without scripts, its data for the script.
     pub(crate) fn gallery(&mut self, heading: &str, drawn: &[(Figure, String)]) {
         if drawn.is_empty() {
             return;
@@ -101,7 +101,7 @@ impl Page {
         self.push("</div>");
     }
 
-    /// The whole page, with its end: which version made it, and where its numbers lie, as HTML.
+    /// The whole page with its footer: Kolmo's version, and the locations of the data as HTML.
     pub(crate) fn html(mut self, version: &str, data: &str) -> String {
         let version = escape(version);
         self.push(&format!(
@@ -120,46 +120,49 @@ impl Page {
         self.html
     }
 
-    /// Write it with its end.
+    /// Write the page with its footer.
     pub(crate) fn write(self, path: &Path, version: &str, data: &str) -> Result<()> {
         write_text(path, &self.html(version, data))
     }
 }
 
-/// What makes a page known as one that `command` wrote.
+/// The tag that marks a page as written by `command`.
 fn generator(command: &str) -> String {
     format!("<meta name=\"generator\" content=\"kolmo {command}\">")
 }
 
-/// What makes a picture known as one of ours; it stands behind the drawing.
+/// The mark of Kolmo's drawings, written after the drawing.
 const DRAWN: &str = "<!-- drawn by kolmo -->\n";
 
-/// Write a picture that [`check_replaceable`] knows again.
+/// Write a drawing that [`check_replaceable`] recognises.
 pub(crate) fn write_drawing(path: &Path, svg: &str) -> Result<()> {
     write_whole(path, |writer| write!(writer, "{svg}{DRAWN}"))
 }
 
-/// Whether `path` is free, or holds a page of `command` or a drawing, which may be replaced.
+/// Check that `path` is free, or holds a page of `command` or a drawing of Kolmo, which may be replaced.
 ///
 /// # Errors
-/// [`Error::Config`] where somebody else's file would be lost.
+/// [`Error::Config`] where the file of another program would be lost.
 pub(crate) fn check_replaceable(path: &Path, command: &str) -> Result<()> {
     check_ours(path, command, &|text| text.contains(&generator(command)) || text.ends_with(DRAWN))
 }
 
-/// Whether a drawing of `command` may be written to `path`, `overwrite` what is there or not.
+/// Check that a drawing of `command` may be written to `path`, with `overwrite` over any file.
 ///
 /// # Errors
-/// As there; and where the name promises another format.
+/// As there, and where the file name has the ending of another format.
 pub(crate) fn check_drawing(path: &Path, command: &str, overwrite: bool) -> Result<()> {
     if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
-        let found = format!("{} is no name for a drawing, which is SVG", path.display());
-        return Err(Error::refused(found, "give a name that ends with .svg"));
+        let found = format!("{} does not end with .svg", path.display());
+        return Err(Error::refused(
+            found,
+            "drawings are SVG files; give a name that ends with .svg",
+        ));
     }
     if overwrite { Ok(()) } else { check_replaceable(path, command) }
 }
 
-/// The same of a table that `command` writes below this `header`.
+/// The same check for a table that `command` writes below this `header`.
 pub(crate) fn check_replaceable_table(path: &Path, command: &str, header: &str) -> Result<()> {
     check_ours(path, command, &|text| text.starts_with(header))
 }
@@ -181,7 +184,7 @@ fn check_ours(path: &Path, command: &str, is_ours: &dyn Fn(&str) -> bool) -> Res
     ]))
 }
 
-/// Draw figures, have `keep` keep each drawing, and return them with these.
+/// Draw figures, pass each drawing to `keep`, and return the figures with their drawings.
 pub(crate) fn draw(
     figures: Vec<Figure>,
     keep: impl Fn(&Figure, &str) -> Result<()>,
@@ -201,7 +204,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// HTML that scrolls where the screen is narrow.
+    /// HTML that scrolls on a narrow screen.
     pub(crate) fn html(&self) -> String {
         let cells = |tag: &str, row: &[String]| -> String {
             row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
@@ -212,8 +215,8 @@ impl Table {
         format!("<div class=\"wide\"><table>\n<tr>{head}</tr>\n{rows}</table></div>")
     }
 
-    /// HTML with a column for each row, where rows are few and have many cells: it is as wide as they need, and what names the
-    /// cells stays in sight where it scrolls.
+    /// HTML with one column per row, for few rows of many cells: it is as wide as needed, and the cell names stay visible when it
+    /// scrolls.
     pub(crate) fn html_by_columns(&self) -> String {
         let line = |(at, name): (usize, &String)| -> String {
             let cells = self.rows.iter().map(|row| format!("<td>{}</td>", escape(&row[at])));
@@ -224,14 +227,14 @@ impl Table {
         format!("<div class=\"wide side\" style=\"{style}\"><table>\n{lines}</table></div>")
     }
 
-    /// Lines of text, the first column to the left.
+    /// Lines of text, the first column left-aligned.
     pub(crate) fn text(&self) -> String {
         let rows: Vec<_> = std::iter::once(&self.header).chain(&self.rows).collect();
         aligned(&rows, &[0])
     }
 }
 
-/// Lines of text: columns as wide as what stands in them, those that are `words` to the left, the others to the right.
+/// Lines of text: columns as wide as their widest cell, those in `words` left-aligned, the others right-aligned.
 pub(crate) fn aligned<R: AsRef<[String]>>(rows: &[R], words: &[usize]) -> String {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {
@@ -250,7 +253,7 @@ pub(crate) fn aligned<R: AsRef<[String]>>(rows: &[R], words: &[usize]) -> String
     rows.iter().map(line).collect()
 }
 
-/// Text as HTML, also inside an attribute.
+/// Text escaped for HTML, also inside an attribute.
 pub(crate) fn escape(text: &str) -> String {
     let text = visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;")

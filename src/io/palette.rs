@@ -1,22 +1,22 @@
-//! Colours: one map for slices, made here so that equal steps of the value look like equal steps.
+//! Colours: a perceptually uniform colour map for slices.
 
-/// Colours of the map; the palette of a slice has one more, [`BROKEN`], for values that are no numbers.
+/// Number of colours of the map; the palette of a slice has one more, [`BROKEN`], for non-finite values.
 pub(crate) const COLOURS: usize = 255;
 
-/// Grey, which the map never takes.
+/// Grey, which the map does not contain.
 const BROKEN: [u8; 3] = [128, 128, 128];
 
 /// The colour at `s` in 0..1: from near black through violet and red to pale yellow.
 ///
-/// A path through Oklab (B. Ottosson 2020, "A perceptual color space for image processing"): lightness grows linearly,
-/// so that the map reads the same without colour, while the hue turns by half a circle from 285°. The chroma is a tent
-/// that stays inside what sRGB can show.
+/// A path through Oklab (B. Ottosson 2020, "A perceptual color space for image processing"): lightness grows linearly, so that
+/// the map reads the same in greyscale, while the hue turns by half a circle from 285°. The chroma is a tent function within the
+/// sRGB gamut.
 pub(crate) fn colour(s: f64) -> [u8; 3] {
     linear_colour(s).map(encode)
 }
 
-/// The palette of a picture whose entries 0 to [`COLOURS`] - 1 stand for equally spaced values from `min` to `max`: their
-/// colours where the map goes from `low` to `high`, and [`BROKEN`].
+/// The palette of a picture whose entries 0 to [`COLOURS`] - 1 represent equally spaced values from `min` to `max`: their colours
+/// in a map from `low` to `high`, and [`BROKEN`].
 pub(crate) fn palette([min, max]: [f64; 2], [low, high]: [f64; 2]) -> Vec<u8> {
     let entry = |k: usize| {
         let value = min + (max - min) * (k as f64 / (COLOURS - 1) as f64);
@@ -26,9 +26,9 @@ pub(crate) fn palette([min, max]: [f64; 2], [low, high]: [f64; 2]) -> Vec<u8> {
     (0..COLOURS).flat_map(entry).chain(BROKEN).collect()
 }
 
-/// A PNG with another palette of the same length, its pixels untouched; `None` where it is no PNG with such a palette.
+/// A PNG with another palette of the same length and unchanged pixels; `None` where it is not a PNG with such a palette.
 pub(crate) fn with_palette(png: &[u8], palette: &[u8]) -> Option<Vec<u8>> {
-    // Behind the signature every chunk is its length, its name, its data and the checksum of the two.
+    // After the signature, every chunk is its length, its name, its data and the checksum of the two.
     let mut at = 8;
     loop {
         let length = u32::from_be_bytes(png.get(at..at + 4)?.try_into().ok()?);

@@ -1,7 +1,8 @@
-//! Which points of a field that is spread over ranks are written, and by whom.
+//! Which points of a field distributed over ranks are written, and by which rank.
 //!
-//! A piece of points ends where it knows the points of the next, or readers would show a gap between the two: each box is
-//! extended by the first layer of its upper neighbours. For the same reason the first points of a periodic axis are written
+//! Readers would show a gap between pieces that share no points, so each box is extended by the first layer of its upper
+//! neighbours. For the same reason the first points of a periodic axis are written again after the last, where they close the
+//! period.
 //! once more behind the last, where they close the period.
 
 use std::ops::Range;
@@ -11,26 +12,26 @@ use crate::comm::Communicator;
 use crate::grid::{Block, Boxes, Decomposition, Grid, redistribute, redistribute_into};
 use crate::real::{Plain, Values};
 
-/// Points of a grid: every `stride`-th along each axis, from `first` on.
+/// Grid points: every `stride`-th along each axis, starting at `first`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// The first one, in the grid.
+    /// Grid index of the first point.
     pub first: [usize; 3],
-    /// How many along each axis.
+    /// Number of points along each axis.
     pub points: [usize; 3],
-    /// Points of the grid from one to the next.
+    /// Grid points from one to the next.
     pub stride: usize,
-    /// Along which axes the last of them lies one period behind point 0 of the grid, and has its values.
+    /// Axes along which the last of them lies one period behind point 0 of the grid, with its values.
     pub closed: [bool; 3],
 }
 
 impl Selection {
-    /// All points, and what closes the period of a periodic axis.
+    /// All points, and those that close the period of periodic axes.
     pub fn all(grid: &Grid) -> Self {
         Self::between(grid, [f64::MIN; 3], [f64::MAX; 3], 1)
     }
 
-    /// Every `stride`-th of the points from that next to `from` to that next to `to`, by their coordinates. A periodic axis
+    /// Every `stride`-th point from the one nearest to `from` to the one nearest to `to`, given by coordinates. A periodic axis
     /// ends one period behind its first point.
     pub fn between(grid: &Grid, from: [f64; 3], to: [f64; 3], stride: usize) -> Self {
         let end: [usize; 3] =
@@ -44,7 +45,7 @@ impl Selection {
         Self { first, points, stride, closed }
     }
 
-    /// The same, but for the points across axis `a`, of which it takes those next to `coordinate`.
+    /// The same selection, except that across axis `a` it has only the points nearest to `coordinate`.
     pub fn across(mut self, grid: &Grid, a: usize, coordinate: f64) -> Self {
         // One period behind the first points are the first points.
         self.first[a] = nearest(grid, a, coordinate) % grid.points[a];
@@ -52,7 +53,7 @@ impl Selection {
         self
     }
 
-    /// The points as a grid of their own.
+    /// The points as a separate grid.
     pub fn image(&self, grid: &Grid) -> ImageGrid {
         let along = |a: usize| {
             let points = (0..self.points[a]).map(|at| self.first[a] + at * self.stride);
@@ -74,8 +75,8 @@ impl Selection {
         }
     }
 
-    /// The points in parts, counted among the selected, in each of which those of a block of the grid are a block: first
-    /// those of the grid itself, then, for all closed axes, those behind it.
+    /// The selected points in parts, in selection indices, such that a block of the grid is a block in each part: first the
+    /// points of the grid itself, then, for all closed axes, those behind it.
     fn parts(&self) -> Vec<Block> {
         let mut parts = vec![Block::whole(self.points)];
         for a in (0..3).filter(|&a| self.closed[a]) {
@@ -90,7 +91,7 @@ impl Selection {
         parts
     }
 
-    /// By how many points of the grid those of `part` lie behind the points that have their values.
+    /// Offset in grid points of those of `part` from the points with the same values.
     fn shift(&self, part: &Block) -> [usize; 3] {
         std::array::from_fn(|a| {
             let last = self.points[a] - 1;
@@ -99,7 +100,7 @@ impl Selection {
         })
     }
 
-    /// The points of `part` in `boxes` of the grid, counted among the selected.
+    /// The points of `part` in `boxes` of the grid, in selection indices.
     fn of_boxes(&self, boxes: &Boxes, part: &Block) -> Boxes {
         let shift = self.shift(part);
         let count = |at: usize, a: usize| {
@@ -145,7 +146,7 @@ fn closes(grid: &Grid, a: usize) -> bool {
     grid.closes(a) && grid.points[a] > 1
 }
 
-/// The point next to a coordinate along axis `a`; of a periodic axis also that one period behind the first.
+/// The point nearest to a coordinate along axis `a`; on a periodic axis also the one a period behind the first.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=n")]
 fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
     let last = grid.points[a] - usize::from(!closes(grid, a));
@@ -158,8 +159,8 @@ fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
     at.clamp(0.0, last as f64) as usize
 }
 
-/// The box of selected points that each rank writes, of a grid of `points`: those of its block, or, where `files` are fewer
-/// than ranks, a slab of all. With the layer more on every side where another box follows.
+/// The box of selected points that each rank writes, on a grid of `points`: those of its block, or, where there are fewer `files`
+/// than ranks, slabs. With an additional layer on every side where another box follows.
 pub fn boxes(
     decomposition: &Decomposition,
     points: [usize; 3],
@@ -171,7 +172,7 @@ pub fn boxes(
     let own = match files < ranks {
         false => selection.of_boxes(&Boxes::blocks(*decomposition, points), &within),
         true => {
-            // The slowest axis, unless another has far more points: slabs are then written as they lie.
+            // The slowest axis, unless another has far more points: slabs are then contiguous.
             let a = match within.points {
                 [_, _, nz] if nz >= files => 2,
                 [nx, ny, _] => usize::from(ny >= nx),
@@ -188,7 +189,7 @@ pub fn boxes(
     })
 }
 
-/// The field at the points of this rank's one of `boxes`, from what every rank has of the selection. Collective.
+/// The field at the points of this rank's entry of `boxes`, from the parts that all ranks have of the selection. Collective.
 pub fn joined(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
@@ -226,8 +227,8 @@ fn moved<T: Plain>(
     found
 }
 
-/// Every `stride`-th of the points with index `at` along axis `a` of a field on a grid of `points`, each rank giving the `values`
-/// of its block: on rank 0, the first of the two other axes fastest; nothing on the others. Collective.
+/// Every `stride`-th point with index `at` along axis `a` of a field on a grid of `points`, from the `values` of each rank's
+/// block: on rank 0, the first of the other two axes fastest; empty on the others. Collective.
 pub fn plane(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
@@ -249,7 +250,7 @@ pub fn plane(
     on_rank_0(comm, &shown.of_boxes(&blocks, &whole), whole, &own)
 }
 
-/// The same of all points on the line along axis `a` through the point `through`. Collective.
+/// The same for all points on the line along axis `a` through the point `through`. Collective.
 pub fn line(
     comm: &dyn Communicator,
     decomposition: &Decomposition,

@@ -10,23 +10,23 @@ const SIZE: [f64; 2] = [600.0, 400.0];
 /// Font sizes of the text and of the title.
 const TEXT: f64 = 16.0;
 const TITLE: f64 = 18.5;
-/// Width of a letter, estimated: SVG leaves the font to the reader's machine.
+/// Estimated width of a letter: SVG leaves the font to the reader's machine.
 const LETTER: f64 = 9.0;
-/// Height of a row of the legend, and where the first one begins.
+/// Height of a legend row, and where the first row begins.
 const ROW: f64 = 24.0;
 const LEGEND_TOP: f64 = 40.0;
-/// Rows of a legend that a plot of the usual height has room for.
+/// Legend rows that fit in a plot of the usual height.
 const USUAL_ROWS: usize = 2;
-/// More numbers than these along y are not needed.
+/// Maximum number of ticks along y.
 const MOST_Y_TICKS: usize = 7;
-/// More points than this along x cannot be seen.
+/// Maximum number of points along x: more are not visible.
 const MOST_POINTS: usize = 1200;
-/// The colours of text, grid and paper; `report.css` knows them, and turns them round where the reader's screen is dark.
+/// The colours of text, grid and paper; `report.css` refers to them and inverts them in dark mode.
 const INK: &str = "#1A1A1A";
 const GRID: &str = "#DDDDDD";
 const PAPER: &str = "#FFFFFF";
 
-/// How a curve is drawn: colour and pattern, so that either alone tells curves apart.
+/// How a curve is drawn: colour and pattern, either of which alone distinguishes the curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// Solid blue.
@@ -43,29 +43,29 @@ pub(crate) enum Line {
     Sky,
     /// Long dashes in the colour of text.
     Ink,
-    /// Open circles in the colour of text: data that someone else computed.
+    /// Open circles in the text colour: data from another source.
     Reference,
-    /// The same in the colour of curve number n of those side by side.
+    /// Open circles in the colour of curve number n of [`Line::SIDE_BY_SIDE`].
     ReferenceOf(usize),
-    /// Curve number n of those side by side with a dot at every point: few points, each a number of its own.
+    /// That curve with a dot at every point: few points, each a separate measurement.
     Measured(usize),
-    /// Open circles in the colour of that curve: what someone else found of the same.
+    /// Open circles in the colour of that curve: published values of the same quantity.
     Published(usize),
-    /// Dots in the colour of text: a level to compare with.
+    /// Dots in the text colour: a level to compare with.
     Level,
 }
 
 impl Line {
-    /// What curves that stand side by side are drawn with, in this order; more than these cannot be told apart.
+    /// Styles of curves shown side by side, in this order; more curves than these cannot be distinguished.
     pub(crate) const SIDE_BY_SIDE: [Line; 7] =
         [Self::Solid, Self::Dashed, Self::Dotted, Self::Long, Self::Thin, Self::Sky, Self::Ink];
 
-    /// Number n of these, from the first again after the last.
+    /// Style number n of these, starting over after the last.
     pub(crate) fn side_by_side(n: usize) -> Self {
         Self::SIDE_BY_SIDE[n % Self::SIDE_BY_SIDE.len()]
     }
 
-    /// Colour, width, dashes. The colours are those that Okabe and Ito (2008) chose to be told apart by everyone.
+    /// Colour, width, dashes. The colours are the colour-blind-safe palette of Okabe and Ito (2008).
     pub(super) fn stroke(self) -> (&'static str, u32, &'static str) {
         match self {
             Self::Solid => ("#0072B2", 3, "none"),
@@ -88,7 +88,7 @@ impl Line {
         matches!(self, Self::Measured(_))
     }
 
-    /// What is drawn of the points, in words: a line through them, circles at all of them or at a few, a level.
+    /// Name of the style: a line, circles at all points or at a few of them, a level.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Reference | Self::ReferenceOf(_) => "few circles",
@@ -99,7 +99,7 @@ impl Line {
         }
     }
 
-    /// Circles alone, without a line through them.
+    /// Whether only circles are drawn, without a line.
     fn is_open(self) -> bool {
         matches!(self, Self::Reference | Self::ReferenceOf(_) | Self::Published(_))
     }
@@ -107,16 +107,16 @@ impl Line {
 
 /// A curve over the x axis.
 pub(crate) struct Curve {
-    /// For the legend.
+    /// Legend entry.
     pub(crate) label: String,
     /// How it is drawn.
     pub(crate) line: Line,
-    /// (x, y); points that are not finite are left out.
+    /// (x, y); non-finite points are left out.
     pub(crate) points: Vec<Point>,
 }
 
 impl Curve {
-    /// Through the points with these coordinates.
+    /// Curve through the points with these coordinates.
     pub(crate) fn new(label: &str, line: Line, x: &[f64], y: &[f64]) -> Self {
         let points = x.iter().copied().zip(y.iter().copied()).collect();
         Self { label: label.into(), line, points }
@@ -126,24 +126,24 @@ impl Curve {
 /// (x, y)
 pub(crate) type Point = (f64, f64);
 
-/// A plot, most of them over time.
+/// A plot, usually over time.
 pub(crate) struct Plot {
-    /// Over the plot.
+    /// Title above the plot.
     pub(crate) title: String,
-    /// What is drawn to the right: `time t`.
+    /// Label of the x axis: `time t`.
     pub(crate) x_label: &'static str,
-    /// Whether to draw log₁₀ x; only positive values are drawn then.
+    /// Whether to draw log₁₀ x; only positive values are then drawn.
     pub(crate) logarithmic_x: bool,
-    /// What is drawn upwards.
+    /// Label of the y axis.
     pub(crate) y_label: String,
-    /// At least one.
+    /// At least one curve.
     pub(crate) curves: Vec<Curve>,
     /// A horizontal line to compare with, and what it means.
     pub(crate) mark: Option<(f64, String)>,
-    /// Whether to draw log₁₀ y where the values span more than two decades or x is logarithmic too; only positive values
-    /// are drawn then.
+    /// Whether to draw log₁₀ y where the values span more than two decades or x is logarithmic too; only positive values are then
+    /// drawn.
     pub(crate) logarithmic: bool,
-    /// Curves at other times, which a slider of the page chooses from.
+    /// Curves at other times, which a slider of the page selects.
     pub(crate) frames: Vec<(f64, Vec<Curve>)>,
 }
 
@@ -162,7 +162,7 @@ impl Plot {
         }
     }
 
-    /// Curves over something else, on logarithmic axes.
+    /// Curves over another quantity, on logarithmic axes.
     pub(crate) fn logarithmic(
         title: &str,
         x_label: &'static str,
@@ -177,7 +177,7 @@ impl Plot {
     pub(crate) fn svg(&self) -> String {
         let (legend, rows) = self.legend();
         let [width, mut height] = SIZE;
-        // A long legend leaves the curves their room.
+        // A long legend increases the height, so that the curves keep their space.
         height += ROW * rows.saturating_sub(USUAL_ROWS) as f64;
         let mut svg = Svg(format!(
             "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -205,7 +205,7 @@ impl Plot {
         }
         let y = scale.padded(range(curves.iter().flatten().map(|p| p.1).chain(mark)));
         let y_tick = |value: f64| scale.tick(value, y.1 - y.0);
-        // The ends of the axis have as many digits as any tick.
+        // The end values of the axis have as many digits as any tick.
         let digits = [y.0, y.1].map(|end| y_tick(end).chars().count() as f64);
         let left = 4.0 + f64::max(92.0, 46.0 + LETTER * digits[0].max(digits[1]));
         let (right, top) = (width - 24.0, LEGEND_TOP + ROW * rows as f64 + 8.0);
@@ -241,7 +241,7 @@ impl Plot {
             let dots = match curve.line {
                 Line::Reference | Line::ReferenceOf(_) => spaced(&points, (right - left) / 32.0),
                 Line::Published(_) => points.clone(),
-                // A line through one point is nothing to see.
+                // A line through one point is invisible.
                 line if line.is_marked() || points.len() == 1 => points.clone(),
                 _ => Vec::new(),
             };
@@ -250,8 +250,8 @@ impl Plot {
         svg.0 + "</svg>\n"
     }
 
-    /// Where x has numbers: round ones; of a logarithmic axis at the points that are marked where they are few and reach along
-    /// half of it, else at 1, 2 and 5 times powers of ten, or these alone where the others would be too many. As log₁₀ x there.
+    /// Ticks along x: round numbers. On a logarithmic axis, log₁₀ of the marked points where these are few and span half the
+    /// axis, else of 1, 2 and 5 times powers of ten, or of powers of ten alone where that would be too many.
     fn x_ticks(&self, x: (f64, f64)) -> Vec<f64> {
         if !self.logarithmic_x {
             return round_ticks(x, MOST_X_TICKS);
@@ -269,9 +269,9 @@ impl Plot {
         if reach { ticks } else { logarithmic_ticks(x) }
     }
 
-    /// What is drawn: finite points, not too many, in the units of the axes.
+    /// The points to draw: finite, thinned, in the units of the axes.
     fn prepared(&self) -> (Vec<Vec<Point>>, Scale) {
-        // Powers of ten near the smallest number overflow when the scale is divided by.
+        // Division by a power of ten near the smallest f64 overflows.
         let flat = |y: f64| if y.abs() < 1e-200 { 0.0 } else { y };
         let along = |x: f64| if self.logarithmic_x { x.log10() } else { x };
         let finite = |curve: &Curve| -> Vec<Point> {
@@ -290,8 +290,7 @@ impl Plot {
         (curves, scale)
     }
 
-    /// The entries of the legend, above the plot where they hide nothing: line, label, where the sample begins. And the
-    /// number of rows.
+    /// The legend entries, above the plot where they hide nothing: line, label, start of the sample. And the number of rows.
     fn legend(&self) -> (Vec<(Line, &str, Point)>, usize) {
         let left = 12.0;
         let (mut x, mut row) = (left, 0);
@@ -310,13 +309,13 @@ impl Plot {
     }
 }
 
-/// Whether a value has a place on paper.
+/// Whether a value can be drawn.
 pub(super) fn drawable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e200
 }
 
-/// About `most` of the points where they are more: the smallest and the largest of each stretch, and the first and the last of all.
-/// What is no number counts as the largest.
+/// About `most` of the points where there are more: the smallest and the largest of each interval, and the first and the last of
+/// all. NaN counts as the largest.
 pub(super) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
     if points.len() <= most {
         return points;
@@ -333,11 +332,11 @@ pub(super) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
     kept.into_iter().map(|at| points[at]).collect()
 }
 
-/// A drawing as it grows. Writing to a `String` cannot fail, so results of `write!` are dropped.
+/// An unfinished drawing. Writing to a `String` cannot fail, so results of `write!` are dropped.
 struct Svg(String);
 
 impl Svg {
-    /// Text from `x` on, or as the attributes `more` say.
+    /// Text that starts at `x`, or is placed by the attributes `more`.
     fn text(&mut self, (x, y): Point, more: &str, text: &str) {
         let text = escape(text);
         let _ =
@@ -352,7 +351,7 @@ impl Svg {
         );
     }
 
-    /// A line through `points`, but for data of others, and circles at `dots`.
+    /// A line through `points`, except for data from other sources, and circles at `dots`.
     fn curve(&mut self, line: Line, points: &[Point], dots: &[Point]) {
         let (colour, width, dashes) = line.stroke();
         if !line.is_open() && points.len() > 1 {

@@ -1,4 +1,4 @@
-//! A plot as JSON, from which the page draws it once more: to be read at a point, zoomed and put on logarithmic axes.
+//! A plot as JSON, from which the page redraws it with values at the cursor, zoom and logarithmic axes.
 
 use serde::Serialize;
 
@@ -6,18 +6,18 @@ use super::plot::{Curve, Line, Plot, Point, drawable, thinned};
 use super::progress::visible;
 use super::scale::{Scale, extremes};
 
-/// More points than this of a curve make pages heavy.
+/// Maximum number of points per curve: more make pages heavy.
 const MOST_POINTS: usize = 4000;
-/// Times that the slider of a plot has at most.
+/// Maximum number of slider times of a plot.
 const MOST_FRAMES: usize = 40;
 
 #[derive(Serialize)]
 struct PlotData {
     title: String,
     labels: [String; 2],
-    /// Whether x and y are logarithmic at first.
+    /// Whether x and y are initially logarithmic.
     logarithmic: [bool; 2],
-    /// The abscissas; several curves may have the same.
+    /// Abscissas; several curves may share them.
     x: Vec<Vec<f64>>,
     curves: Vec<CurveData>,
     frames: Vec<Frame>,
@@ -31,13 +31,13 @@ struct CurveData {
     dashes: Vec<u32>,
     /// `line`, `dotted line`, `circles`, `few circles`, `level`.
     kind: &'static str,
-    /// Which of the abscissas.
+    /// Index of the abscissas.
     x: usize,
-    /// `None` is no number.
+    /// `None` is a non-finite value.
     y: Vec<Option<f64>>,
 }
 
-/// What is shown at one time of the slider, beside the curves that always are.
+/// Curves at one time of the slider, in addition to the permanent curves.
 #[derive(Serialize)]
 struct Frame {
     time: f64,
@@ -45,8 +45,8 @@ struct Frame {
 }
 
 impl Plot {
-    /// The curves as JSON that may stand in HTML. Points that are no numbers are there as `null`, and long curves are thinned:
-    /// the smallest and the largest value of each stretch stay.
+    /// The curves as JSON that may stand in HTML. Non-finite values are `null`, and long curves are thinned to the smallest and
+    /// the largest value of each interval.
     pub(crate) fn data(&self) -> String {
         let mut x = Vec::new();
         let mut curves: Vec<CurveData> =
@@ -103,18 +103,18 @@ fn curve_data(curve: &Curve, abscissas: &mut Vec<Vec<f64>>) -> CurveData {
     }
 }
 
-/// Nine digits: more than can be read off a page, and far less than all of them on disk.
+/// Nine digits: more than can be read off a page, and far fewer than on disk.
 fn short(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
-/// JSON in which no `<` can end the element of HTML that it stands in.
+/// JSON in which no `<` can end the surrounding HTML element.
 pub(super) fn json_in_html(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value);
     text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")).replace('<', "\\u003c")
 }
 
-/// At most `most` of them, spread evenly, the first and the last among them.
+/// At most `most` items, evenly spaced, including the first and the last.
 pub(super) fn evenly<T>(all: &[T], most: usize) -> Vec<&T> {
     let count = all.len().min(most);
     (0..count).map(|k| &all[k * (all.len() - 1) / (count - 1).max(1)]).collect()

@@ -1,4 +1,4 @@
-//! The end of a run on a line: `profile.csv` with an exact solution, and its figure.
+//! The final state along a line: `profile.csv` with an exact solution, and its figure.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::io::plot::{Curve, Line, Plot};
 use crate::io::series::Series;
 use crate::io::{malformed, optional};
 
-/// The file: a coordinate, what was computed, and what is exact.
+/// The file: a coordinate, the computed values, the exact values.
 pub(crate) const PROFILE: &str = "profile.csv";
 
 /// The figure of `profile.csv` in `run_dir`; `None` where there is none.

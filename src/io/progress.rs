@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on.
+//! Output on the terminal during a run.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use super::bar::Bar;
 
-/// Write a line to standard error, as [`visible`] shows it. That nobody can read it is no reason to end a run.
+/// Write a line to standard error, as [`visible`] shows it. A closed standard error does not end a run.
 pub fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", visible(text));
 }
 
-/// `text` with what would steer a terminal written out: `\u001b` for the character that begins an escape sequence. Line ends
-/// and tabs stay. JSON means the same afterwards.
+/// `text` with terminal control characters written out: `\u001b` for the start of an escape sequence. Line ends and tabs stay.
+/// JSON keeps its meaning.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -26,16 +26,16 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Control characters, and those that turn the direction of the text behind them or break its line.
+/// Control characters, and those that change the direction of the following text or break its line.
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Seconds between two plain lines, where the output is no terminal.
+/// Seconds between two plain lines, where the output is not a terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
-/// One line on a terminal that is drawn over, plain lines every few seconds elsewhere; on standard error.
+/// One line that is redrawn on a terminal, plain lines every few seconds elsewhere; on standard error.
 #[derive(Debug)]
 pub struct Progress {
     end_time: Option<f64>,
@@ -48,14 +48,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// For a run to `end_time`, to `max_steps`, or to whichever comes first.
+    /// For a run to `end_time`, to `max_steps`, or to the first of both.
     pub fn new(end_time: Option<f64>, max_steps: Option<u64>) -> Self {
         let (bar, start, line) = (Bar::open(), Instant::now(), String::new());
         Self { end_time, max_steps, start, first: None, bar, last_line: None, line }
     }
 
-    /// Show where the run is: `ns` are nanoseconds per point and Runge-Kutta stage. Energy and
-    /// `ns` are left out where they are not a number: not known yet, or not there.
+    /// Show the progress of the run; `ns` is nanoseconds per point and Runge-Kutta stage. Energy and `ns` are left out where they
+    /// are NaN: not known yet, or not defined.
     pub fn update(&mut self, step: u64, t: f64, dt: f64, kinetic_energy: f64, ns: f64) {
         let done = self.done(step, t);
         let first = *self.first.get_or_insert(done);
@@ -64,8 +64,8 @@ impl Progress {
         self.show(done, &format!("{:3.0} %  ", 100.0 * done));
     }
 
-    /// The same of a steady run, whose residual falls instead: by decades, of so many until it is over. They do not come at a
-    /// steady pace, so that no time left is told.
+    /// The same for a steady run, whose progress is the fall of the residual in decades, out of the required number. The rate of
+    /// the fall varies, so no remaining time is shown.
     pub fn update_steady(
         &mut self,
         step: u64,
@@ -78,7 +78,7 @@ impl Progress {
         self.show((fallen / of).clamp(0.0, 1.0), "");
     }
 
-    /// Show the line, on a terminal beside a bar, else behind `part`.
+    /// Show the line, beside a bar on a terminal, after `part` elsewhere.
     fn show(&mut self, done: f64, part: &str) {
         match &self.bar {
             Some(bar) => bar.show(done, &self.line),
@@ -90,7 +90,7 @@ impl Progress {
         }
     }
 
-    /// Show the last state for good, and a closing sentence.
+    /// Show the last state permanently, and a closing sentence.
     pub fn finish(&mut self, message: &str) {
         match &self.bar {
             Some(bar) => bar.leave(),
@@ -102,7 +102,7 @@ impl Progress {
         }
     }
 
-    /// The part of the run that is done, in 0..1.
+    /// The fraction of the run that is done, in 0..1.
     fn done(&self, step: u64, t: f64) -> f64 {
         let part = |now: f64, end: Option<f64>| end.filter(|&end| end > 0.0).map(|end| now / end);
         let time = part(t, self.end_time).unwrap_or(0.0);
@@ -111,12 +111,12 @@ impl Progress {
     }
 }
 
-/// From the time that the part done so far took; `None` while nothing is done.
+/// From the time taken so far; `None` while nothing is done.
 fn seconds_left(elapsed: f64, done: f64, to_do: f64) -> Option<f64> {
     (done > 0.0).then(|| elapsed * to_do / done)
 }
 
-/// The decimals are those that a run of this length shows.
+/// The time, with decimals suited to the length of the run.
 fn time(t: f64, end: Option<f64>) -> String {
     let plain = (1e-2..1e6).contains(&end.unwrap_or(1.0));
     match end {
@@ -130,7 +130,7 @@ fn decades(fallen: f64, of: f64) -> String {
     format!("residual {fallen:.1} / {of:.1} decades")
 }
 
-/// Fits beside the bar into 80 columns, but for the unit at its end. `reached` says how far it is.
+/// Fits into 80 columns beside the bar, except for the unit at its end. `reached` is the progress.
 fn line(
     step: u64,
     reached: &str,

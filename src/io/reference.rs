@@ -1,4 +1,4 @@
-//! A reference curve for a run, and how far the run lies from it.
+//! A reference curve for a run, and the run's distance from it.
 
 use std::path::Path;
 
@@ -11,44 +11,44 @@ use crate::io::series::Series;
 /// Kinetic energy and dissipation of a reference solution over time, in the scaling of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Where it comes from, in words.
+    /// Source, in words.
     pub source: String,
-    /// Increasing.
+    /// Ascending times.
     pub time: Vec<f64>,
-    /// Per volume.
+    /// Per unit volume.
     pub kinetic_energy: Vec<f64>,
-    /// Per volume and time.
+    /// Per unit volume and time.
     pub dissipation: Vec<f64>,
 }
 
 /// Largest distances between a run and its reference, over the times that both cover.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Where the reference comes from.
+    /// Source of the reference.
     pub source: String,
     /// Last time compared.
     pub until: f64,
-    /// Of the kinetic energy, as a fraction of the reference at the first time.
+    /// Distance of the kinetic energy, as a fraction of the reference at the first time.
     #[serde(deserialize_with = "null_is_infinite")]
     pub kinetic_energy_max_deviation: f64,
-    /// Of `dissipation` = ⟨τ : ∇u⟩, as a fraction of the reference's peak.
+    /// Distance of `dissipation` = ⟨τ : ∇u⟩, as a fraction of the reference's peak.
     #[serde(deserialize_with = "null_is_infinite")]
     pub dissipation_max_deviation: f64,
-    /// Of −dE/dt + ⟨(p − p₀) div u⟩, as a fraction of the reference's peak: what the kinetic energy loses, by viscosity and by
-    /// the scheme.
+    /// Distance of −dE/dt + ⟨(p − p₀) div u⟩, the loss of kinetic energy by viscosity and by the scheme, as a fraction of the
+    /// reference's peak.
     #[serde(deserialize_with = "null_is_infinite")]
     pub energy_loss_max_deviation: f64,
-    /// Rows compared.
+    /// Number of compared rows.
     #[serde(default)]
     pub rows: usize,
-    /// When the reference's dissipation is largest.
+    /// Time of the reference's peak dissipation.
     #[serde(default)]
     pub peak_time: f64,
-    /// How far the reference's dissipation leaves a straight line between two neighbouring rows that were compared, or
-    /// between one and the end of what could be: the largest, as a fraction of its peak. What a run does there is not seen.
+    /// Largest deviation of the reference's dissipation from straight lines between neighbouring compared rows, and between the
+    /// outer rows and the ends of the comparable times, as a fraction of its peak. What the run does in between is not compared.
     #[serde(default, deserialize_with = "null_is_infinite")]
     pub unseen: f64,
-    /// The two times between which that is.
+    /// The two times between which this deviation occurs.
     #[serde(default)]
     pub unseen_between: [f64; 2],
     /// Whether the run reached the end of the reference.
@@ -80,13 +80,13 @@ impl Reference {
         Err(malformed(path, what))
     }
 
-    /// When the dissipation is largest.
+    /// Time of the largest dissipation.
     pub fn peak_time(&self) -> f64 {
         let rows = self.time.iter().zip(&self.dissipation);
         rows.max_by(|a, b| a.1.total_cmp(b.1)).map_or(f64::INFINITY, |(time, _)| *time)
     }
 
-    /// Compare a series with the columns of a flow of a run that reached the time `reached`. `None` where a column is
+    /// Compare a series that has the columns of a flow, of a run that reached the time `reached`. `None` where a column is
     /// missing.
     pub fn compare(&self, series: &Series, reached: f64) -> Option<Comparison> {
         let (start, end) = (*self.time.first()?, *self.time.last()?);
@@ -121,8 +121,8 @@ impl Reference {
         })
     }
 
-    /// The largest distance of the dissipation from the straight lines that join its values at `times`, and the two times
-    /// between which that is.
+    /// The largest distance of the dissipation from the straight lines that join its values at `times`, and the two times between
+    /// which it occurs.
     fn unseen(&self, times: &[f64]) -> (f64, [f64; 2]) {
         let mut worst = (0.0, [0.0; 2]);
         for pair in times.windows(2).filter(|pair| pair[0] < pair[1]) {
@@ -139,8 +139,8 @@ impl Reference {
         worst
     }
 
-    /// A column at time `t`, by the cubic through the four nearest rows (Lagrange): its error falls with the fourth
-    /// power of their distance, so that a curve given at every 0.1 is not the limit of the comparison.
+    /// A column at time `t`, by cubic interpolation through the four nearest rows (Lagrange): the error falls with the fourth
+    /// power of their distance, so that a curve given at every 0.1 does not limit the comparison.
     fn at(&self, column: &[f64], t: f64) -> f64 {
         let next = self.time.partition_point(|&time| time < t);
         let start = next.saturating_sub(2).min(self.time.len() - 4);
@@ -151,8 +151,8 @@ impl Reference {
     }
 }
 
-/// −dE/dt + ⟨(p − p₀) div u⟩ + ⟨F·u⟩ at every row: what the kinetic energy loses other than to compression, of what a force puts in where
-/// there is one. `None` where another column is missing.
+/// −dE/dt + ⟨(p − p₀) div u⟩ + ⟨F·u⟩ at every row, with the last term where there is a force: the loss of kinetic energy other
+/// than to compression. `None` where another column is missing.
 pub(crate) fn energy_loss(series: &Series) -> Option<Vec<f64>> {
     let rate = series.column("ke_rate")?;
     let pressure = series.column("pressure_dilatation")?;
@@ -161,7 +161,7 @@ pub(crate) fn energy_loss(series: &Series) -> Option<Vec<f64>> {
     Some(rate.iter().enumerate().map(|(row, rate)| gained(row) - rate).collect())
 }
 
-/// Largest magnitude; a value that is no number is infinitely far.
+/// Largest magnitude; NaN counts as infinite.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |max, v| if v.is_nan() { f64::INFINITY } else { max.max(v.abs()) })
 }

@@ -1,4 +1,4 @@
-//! `report.html`: one page that shows a run, and that needs nothing but itself.
+//! `report.html`: one self-contained page that shows a run.
 
 use std::path::Path;
 
@@ -20,11 +20,10 @@ use crate::io::user_reference::{USER_REFERENCE, draw_over};
 use crate::io::verdict::{Verdict, floored};
 use crate::io::{make_directory, malformed, optional, read_json, read_text, write_text};
 
-/// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
-/// `summary.json`, and `reference.csv`, `user_reference.csv`, `profile.csv`, `slices/`, `statistics/` and
-/// `reference_spectrum.csv` where they are there.
+/// Draw `plots/*.svg` and `report.html` from the files in the run directory: `config.toml`, `series.csv`, `summary.json`, and,
+/// where they exist, `reference.csv`, `user_reference.csv`, `profile.csv`, `slices/`, `statistics/` and `reference_spectrum.csv`.
 ///
-/// `claim` is told the names of the files in the directory before they are made.
+/// `claim` receives the names of the files in the directory before they are made.
 ///
 /// # Errors
 /// Where a file that every run has is missing or damaged, or `claim` refuses.
@@ -44,8 +43,8 @@ pub fn write_report(
     write_text(&run_dir.join("report.html"), &page)
 }
 
-/// The same page of a run that goes on, which asks for a newer one by itself: from the files that are there already. `so_far` is
-/// what is known of the run; once it has left its `summary.json` that counts, and the page asks no more.
+/// The page of a run in progress, which polls for a newer one: from the files that exist so far. `so_far` is the summary until
+/// now; once the run has written its `summary.json`, that file is used, and the page stops polling.
 ///
 /// # Errors
 /// Where a file is missing or damaged.
@@ -54,7 +53,7 @@ pub(crate) fn live_page(run_dir: &Path, so_far: &Summary) -> Result<String> {
     Material::read(run_dir, (!ended).then(|| so_far.clone()))?.page(run_dir, &|_, _| Ok(()))
 }
 
-/// What the page of a run is made of.
+/// The data of a run's page.
 struct Material {
     config: String,
     series: Series,
@@ -66,7 +65,7 @@ struct Material {
 }
 
 impl Material {
-    /// What lies in the directory; `so_far` takes the place of the summary of a run that goes on.
+    /// Read the run directory; `so_far` replaces the summary of a run in progress.
     fn read(run_dir: &Path, so_far: Option<Summary>) -> Result<Self> {
         let config = needed(run_dir, "config.toml", read_text)?;
         own(run_dir, &run_dir.join("config.toml"))?;
@@ -94,7 +93,7 @@ impl Material {
         Ok(Self { config, series, summary, goes_on, slices, history, statistics })
     }
 
-    /// The page; `keep` is given every drawing of it.
+    /// The page; `keep` receives every drawing of it.
     fn page(self, run_dir: &Path, keep: &dyn Fn(&Figure, &str) -> Result<()>) -> Result<String> {
         let Self { config, series, summary, goes_on, slices, history, statistics } = self;
         let (history, statistics) = (page::draw(history, keep)?, page::draw(statistics, keep)?);
@@ -116,8 +115,8 @@ impl Material {
         let repeats = match summary.restarts.last() {
             None => "<code>kolmo run config.toml</code> repeats this run.".into(),
             Some(step) => format!(
-                "This is the configuration since the last restart (at step {step}), and so are the numerics above and where the \
-                 time went. <code>kolmo run config.toml</code> repeats the run where no restart changed it; <code>log.jsonl</code> says what each changed."
+                "This is the configuration since the last restart (at step {step}), like the numerics and the times \
+                 by phase above. <code>kolmo run config.toml</code> repeats the run unless a restart changed it; <code>log.jsonl</code> lists what each restart changed."
             ),
         };
         page.push(&format!(
@@ -135,7 +134,7 @@ impl Material {
     }
 }
 
-/// What a run shows on a line at its end, where it does.
+/// Figures of the values along a line at the end of a run, where it has such figures.
 pub(crate) fn figures_at_the_end(run_dir: &Path, end: f64) -> Result<Vec<Figure>> {
     let found = [profile::figure(run_dir, end)?, body::surface_figure(run_dir, end)?];
     Ok(found.into_iter().flatten().collect())
@@ -148,9 +147,9 @@ fn needed<T>(run_dir: &Path, name: &str, read: impl FnOnce(&Path) -> Result<T>) 
         return read(&path);
     }
     let what = match run_dir.is_dir() {
-        true => format!(
-            "{name} is missing, so this is no run, or one that stopped before its first output"
-        ),
+        true => {
+            format!("{name} is missing: this is not a run, or it stopped before its first output")
+        }
         false => "there is no such directory".into(),
     };
     Err(malformed(run_dir, what))
@@ -165,11 +164,11 @@ fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {
         Verdict::Measured | Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
     };
     let (name, rest) = match summary.finished {
-        _ if goes_on => ("The run goes on".into(), " This page follows it."),
+        _ if goes_on => ("The run is in progress".into(), " This page follows it."),
         true => (capital(&summary.verdict.to_string()), ""),
         false => (
             format!("Not finished: {}", summary.verdict),
-            " Everything below is what was computed until then.",
+            " Everything below covers the run up to that point.",
         ),
     };
     page.push(&format!(
@@ -179,7 +178,7 @@ fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {
     ));
 }
 
-/// The numbers that come first: name and value as HTML, remark.
+/// The headline numbers: name and value as HTML, remark.
 fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &RoundOff) {
     let mut tiles = Vec::new();
     let timed = !summary.is_steady();
@@ -219,7 +218,7 @@ fn at(time: f64) -> String {
     format!("at\u{a0}t\u{a0}=\u{a0}{time:.2}")
 }
 
-/// With a decimal where it is short.
+/// Wall time, with one decimal where it is short.
 fn wall_time(summary: &Summary) -> String {
     match summary.wall_seconds {
         seconds if seconds < 10.0 => format!("{seconds:.1} s"),
@@ -241,7 +240,7 @@ fn tables(page: &mut Page, summary: &Summary, series: &Series) {
         ("precision", summary.precision.clone()),
     ];
     page.push("<div class=\"tables\">\n<div>\n<h2>Numerics</h2>\n<table>");
-    // A scalar equation has no energy equation and no split forms to name.
+    // A scalar equation has no energy equation and no split form.
     for (name, value) in numerics.iter().filter(|(_, value)| !value.is_empty()) {
         row(page, name, &escape(value));
     }
@@ -250,7 +249,7 @@ fn tables(page: &mut Page, summary: &Summary, series: &Series) {
     }
     page.push("</table>\n</div>\n<div>\n<h2>Machine and speed</h2>\n<table>");
     let machine = &summary.machine;
-    let threads = if summary.ranks.is_some() { "threads a rank" } else { "threads" };
+    let threads = if summary.ranks.is_some() { "threads per rank" } else { "threads" };
     let over = summary.ranks.as_ref().map(|ranks| {
         let [x, y, z] = ranks.decomposition;
         (format!("{} ({x} × {y} × {z})", ranks.count), ranks.method.clone())
@@ -260,7 +259,7 @@ fn tables(page: &mut Page, summary: &Summary, series: &Series) {
         ("processor", Some(machine.cpu.clone())),
         (threads, Some(format!("{} of {}", machine.threads, machine.cores))),
         ("vector instructions", Some(machine.simd.clone())),
-        ("work cut by", machine.shape.clone()),
+        ("kernel variant", machine.shape.clone()),
         ("device", machine.device.clone()),
         ("backend", Some(summary.backend.clone())),
         ("ranks", ranks),
@@ -314,20 +313,20 @@ fn parameters(summary: &Summary) -> String {
     parts.join(", ")
 }
 
-/// A parameter to four decimals, or all that it has where those do not tell it.
+/// A parameter to four decimals, or to all its digits where four decimals are not enough.
 fn short(value: f64) -> f64 {
     let rounded = (value * 1e4).round() / 1e4;
     if (rounded - value).abs() < 1e-3 * value { rounded } else { value }
 }
 
-/// With a capital at its beginning and a full stop at its end; what begins with a symbol (kmax) keeps it.
+/// The text with an initial capital and a final full stop; a symbol at the beginning (kmax) stays as it is.
 fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
     let text = if text.starts_with("kmax") { text.to_string() } else { capital(text) };
     format!("{text}.")
 }
 
-/// With a capital at its beginning.
+/// The text with an initial capital.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

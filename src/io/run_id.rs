@@ -1,4 +1,4 @@
-//! The number of a run.
+//! The ID of a run.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::comm::{Communicator, host};
 
-/// What tells one run from all others: 32 hexadecimal digits. It is made where a run begins from its case or from the checkpoint
-/// of another run; restarts keep it.
+/// Unique ID of a run: 32 hexadecimal digits. It is created where a run starts from its case or from the checkpoint of another
+/// run; restarts keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(u128);
 
 impl RunId {
-    /// A new one: from the system's random numbers, the time, the process and the host.
+    /// A new ID, from the system's random numbers, the time, the process and the host.
     #[allow(clippy::new_without_default, reason = "no two are equal")]
     pub fn new() -> Self {
         let seen = (SystemTime::now(), std::process::id(), host());
-        // Each state has random keys of its own.
+        // Each state has its own random keys.
         let half = || u128::from(RandomState::new().hash_one(&seen));
         Self(half() << 64 | half())
     }
 
-    /// A new one, the same on all ranks. Collective.
+    /// A new ID, the same on all ranks. Collective.
     pub fn shared(comm: &dyn Communicator) -> Self {
         let own = Self::new();
         let first = comm.broadcast(0, own.bytes().to_vec());
@@ -50,9 +50,7 @@ impl FromStr for RunId {
         let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let digits = (text.len() == 32 && text.bytes().all(is_digit)).then_some(text);
         let number = digits.and_then(|digits| u128::from_str_radix(digits, 16).ok());
-        number
-            .map(Self)
-            .ok_or_else(|| format!("{text:?} is no run's number: 32 hexadecimal digits"))
+        number.map(Self).ok_or_else(|| format!("{text:?} is not a run ID of 32 hexadecimal digits"))
     }
 }
 

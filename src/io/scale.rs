@@ -1,9 +1,9 @@
-//! The numbers at the axes of a plot.
+//! Ticks of plot axes.
 
-/// More numbers than these along x touch each other.
+/// Maximum number of ticks along x: more would touch each other.
 pub(crate) const MOST_X_TICKS: usize = 8;
 
-/// From values to the numbers at an axis.
+/// Scaling from values to tick labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {
     /// y / 10ᵏ.
@@ -13,8 +13,8 @@ pub(crate) enum Scale {
 }
 
 impl Scale {
-    /// Powers of a thousand keep the numbers at the ticks short. Beside a logarithmic x a logarithmic y stays one however
-    /// little the values span: slopes are read off the two.
+    /// Powers of a thousand keep the tick labels short. With a logarithmic x, a logarithmic y stays logarithmic however narrow
+    /// its range: slopes are read off the two axes.
     pub(crate) fn of(
         values: impl Iterator<Item = f64> + Clone,
         logarithmic: bool,
@@ -33,7 +33,7 @@ impl Scale {
         Self::Power(3 * thousands)
     }
 
-    /// `None` for what a logarithm does not have.
+    /// `None` for a value without a logarithm.
     pub(crate) fn apply(self, y: f64) -> Option<f64> {
         match self {
             Self::Power(k) => Some(y / 10_f64.powi(k)),
@@ -41,7 +41,7 @@ impl Scale {
         }
     }
 
-    /// Room above and below the values; from zero where they come near it; whole decades.
+    /// The range with a margin above and below; extended to zero where values come near it; whole decades on a logarithmic axis.
     pub(crate) fn padded(self, (min, max): (f64, f64)) -> (f64, f64) {
         if self == Self::Logarithm {
             return (min.floor(), max.ceil().max(min.floor() + 1.0));
@@ -76,7 +76,7 @@ impl Scale {
     }
 }
 
-/// A number at a tick: as many decimals as tell the ticks of an axis of this span apart, without trailing zeros.
+/// A tick label: as many decimals as distinguish the ticks of an axis of this span, without trailing zeros.
 pub(crate) fn tick(value: f64, span: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
@@ -90,7 +90,7 @@ pub(crate) fn tick(value: f64, span: f64) -> String {
     if text == "-0" { "0".to_string() } else { text.replace('-', "−") }
 }
 
-/// 10 to the power of `exponent`, a tick of a logarithmic axis: 20, 0.05, 10⁻⁶.
+/// 10 to the power of `exponent` as the label of a logarithmic axis: 20, 0.05, 10⁻⁶.
 pub(crate) fn decimal(exponent: f64) -> String {
     if (-2.5..4.5).contains(&exponent) {
         return tick((10_f64.powf(exponent) * 1e4).round() / 1e4, 10_f64.powf(exponent));
@@ -109,8 +109,8 @@ fn superscript(number: i32) -> String {
     number.to_string().chars().map(digit).collect()
 }
 
-/// log₁₀ of the numbers at a logarithmic axis from `x.0` to `x.1`: 1, 2 and 5 times powers of ten, or these alone where the
-/// others would be too many.
+/// log₁₀ of the ticks of a logarithmic axis from `x.0` to `x.1`: 1, 2 and 5 times powers of ten, or powers of ten alone where
+/// that would be too many.
 pub(crate) fn logarithmic_ticks(x: (f64, f64)) -> Vec<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "decimal exponents of an f64")]
     let decades = x.0.floor() as i32..=x.1.ceil() as i32;
@@ -123,7 +123,7 @@ pub(crate) fn logarithmic_ticks(x: (f64, f64)) -> Vec<f64> {
     if fine.len() <= MOST_X_TICKS { fine } else { ticks(&[1.0]) }
 }
 
-/// The multiples of 1, 2 or 5 times a power of ten from `from` to `to`: the most of them that are not more than `most`.
+/// The multiples of 1, 2 or 5 times a power of ten from `from` to `to`: as many as possible, at most `most`.
 pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
     if to <= from {
         return vec![from];
@@ -132,7 +132,7 @@ pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
     let decade = (to - from).log10().floor() as i32;
     let steps = (decade - 2..=decade + 1).flat_map(|k| [1.0, 2.0, 5.0].map(|m| (m, k)));
     for (mantissa, k) in steps {
-        // Divided by a whole number where the step is a fraction: 0.3 is 3 / 10.
+        // A fractional step divides by an integer: 0.3 is 3 / 10.
         let value = |n: f64| match k {
             0.. => n * mantissa * 10_f64.powi(k),
             _ => n * mantissa / 10_f64.powi(-k),
@@ -150,13 +150,13 @@ pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
     vec![from]
 }
 
-/// [smallest, largest]; [∞, −∞] where there is nothing.
+/// [smallest, largest]; [∞, −∞] without values.
 pub(crate) fn extremes(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let start = [f64::INFINITY, f64::NEG_INFINITY];
     values.fold(start, |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// (smallest, largest); (0, 1) where there is nothing.
+/// (smallest, largest); (0, 1) without values.
 pub(crate) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let [min, max] = extremes(values);
     if min <= max { (min, max) } else { (0.0, 1.0) }

@@ -1,4 +1,4 @@
-//! `series.csv`: the history of a run, one row per time, readable by anything that reads CSV.
+//! `series.csv`: the history of a run, one row per time, readable by any CSV reader.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -10,14 +10,14 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::io::{malformed, open, read_text, unshare};
 use crate::{Error, Result};
 
-/// Columns of words in the tables of statistics; all others have numbers.
+/// Text columns in the tables of statistics; all others are numeric.
 const WORDS: [&str; 2] = ["axis", "quantity"];
 
-/// What a table holds up to some row: by this a restart knows that no row was lost or changed since.
+/// State of a table up to some row, by which a restart detects lost or changed rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableMark {
-    /// Its length.
+    /// Length.
     pub bytes: u64,
     /// XXH3 (128 bits) of these bytes, in hexadecimal digits.
     pub xxh3: String,
@@ -25,7 +25,7 @@ pub struct TableMark {
 
 impl TableMark {
     /// # Errors
-    /// Where the table at `path` does not begin with what was marked.
+    /// Where the table at `path` does not begin with the marked bytes.
     pub fn check(&self, path: &Path) -> Result<()> {
         let what = match open::read(path, open::MOST_TEXT) {
             Err(why) if why.kind() == ErrorKind::NotFound => "the file is gone".to_string(),
@@ -46,7 +46,7 @@ impl TableMark {
         Err(malformed(
             path,
             format!(
-                "{what}, and the checkpoint goes on behind its rows\n       restore the file, or go on from an older \
+                "{what}, but the checkpoint continues after its rows\n       restore the file, or continue from an older \
                  checkpoint with `--from STEP`; a run with case.name = \"from-checkpoint\" needs no tables"
             ),
         ))
@@ -58,15 +58,15 @@ pub(super) fn xxh3(bytes: &[u8]) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
 }
 
-/// Writes a series row by row. A run that is killed leaves whole rows, and at most a part of one behind them.
+/// Writes a series row by row. A killed run leaves whole rows, and at most one partial row after them.
 pub struct SeriesWriter {
     path: PathBuf,
     file: File,
     columns: usize,
-    /// Bytes of the rows that are written, and their hash.
+    /// Bytes of the written rows, and their hash.
     length: u64,
     hash: Xxh3,
-    /// Rows that are not, or not yet: the disk was full.
+    /// Rows that are not written yet, for example because the disk was full.
     pending: String,
 }
 
@@ -82,11 +82,11 @@ impl SeriesWriter {
         Ok(writer)
     }
 
-    /// Go on with a series that is there, or begin one: rows of steps after `last`, all where there is none, and a last line
-    /// without its line end are cut off.
+    /// Continue an existing series, or start one: rows of steps after `last` (all where it is `None`) and an unfinished last line
+    /// are cut off.
     ///
     /// # Errors
-    /// Where it has other columns; nothing is changed then.
+    /// Where it has other columns; nothing is changed in this case.
     pub fn resume(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<Self> {
         if !path.exists() {
             return Self::create(path, columns);
@@ -100,17 +100,17 @@ impl SeriesWriter {
         Ok(writer)
     }
 
-    /// A file that is written behind its end always: a half row that is taken back leaves no hole.
+    /// A file that is always written at its end: a partial row that is taken back leaves no hole.
     fn append_to(path: &Path, columns: usize) -> Result<Self> {
         let file = File::options().append(true).open(path).map_err(Error::io(path))?;
         let (path, pending) = (path.to_path_buf(), String::new());
         Ok(Self { path, file, columns, length: 0, hash: Xxh3::new(), pending })
     }
 
-    /// Whether there is a series at `path` that can be gone on with behind its row of the step `last`.
+    /// Check that the series at `path` can be continued after its row of the step `last`.
     ///
     /// # Errors
-    /// Where it has other columns, no such row, or a row before it that is damaged.
+    /// Where it has other columns, lacks that row, or has a damaged row before it.
     pub fn check(path: &Path, columns: &[impl AsRef<str>], last: u64) -> Result<()> {
         let found = match path.exists() {
             false => "there is no such file".into(),
@@ -123,29 +123,29 @@ impl SeriesWriter {
         Err(malformed(
             path,
             format!(
-                "the checkpoint counts on a row of step {last}, and {found}\n       `--from STEP` goes on from \
+                "the checkpoint needs the row of step {last}, but {found}\n       `--from STEP` continues from \
                  an older checkpoint; a run with case.name = \"from-checkpoint\" needs no series"
             ),
         ))
     }
 
-    /// Whether [`SeriesWriter::resume`] would go on with what is at `path`, wherever it is cut.
+    /// Check that [`SeriesWriter::resume`] could continue the series at `path`, wherever it is cut.
     pub fn check_rows(path: &Path, columns: &[impl AsRef<str>]) -> Result<()> {
         if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
     }
 
-    /// Append a row: `values` are those of the columns after `step`, each written with the fewest digits that read
-    /// back to the same number.
+    /// Append a row: `values` are those of the columns after `step`, each written with the fewest digits that read back to the
+    /// same number.
     ///
     /// # Errors
-    /// What the system says. The row is kept, and written before the next one.
+    /// An error of the system. The row is kept, and written before the next one.
     pub fn append(&mut self, step: u64, values: &[f64]) -> Result<()> {
         self.add(step, values, None);
         self.flush()
     }
 
     /// Add a row that [`SeriesWriter::flush`] writes. One of its columns may be text: `label` is (the position in `values` before
-    /// which it stands, the text, without a comma).
+    /// which it is inserted, the text, without a comma).
     pub fn add(&mut self, step: u64, values: &[f64], label: Option<(usize, &str)>) {
         let mut cells: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
         if let Some((at, text)) = label {
@@ -155,7 +155,7 @@ impl SeriesWriter {
         self.pending += &format!("{step},{}\n", cells.join(","));
     }
 
-    /// Have all rows on disk, and mark them.
+    /// Flush all rows to disk, and mark them.
     pub fn sync(&mut self) -> Result<TableMark> {
         self.flush()?;
         self.file.sync_all().map_err(Error::io(&self.path))?;
@@ -167,10 +167,10 @@ impl SeriesWriter {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Write the rows that are not: one write for whole rows; where it fails half-way (a full disk), the half is taken back.
+    /// Write the pending rows, in one write of whole rows; if it fails half-way (a full disk), the partial rows are taken back.
     ///
     /// # Errors
-    /// What the system says. The rows are kept, and written with the next ones.
+    /// An error of the system. The rows are kept, and written with the next ones.
     pub fn flush(&mut self) -> Result<()> {
         if let Err(error) = self.file.write_all(self.pending.as_bytes()) {
             let _ = self.file.set_len(self.length);
@@ -183,7 +183,7 @@ impl SeriesWriter {
     }
 }
 
-/// Remove the rows of steps after `last` from the table at `path`, all where that is none, whatever its columns are.
+/// Remove the rows of steps after `last` (all where it is `None`) from the table at `path`, whatever its columns.
 pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     let text = read_text(path)?;
     let header = text.lines().next().unwrap_or_default();
@@ -194,24 +194,25 @@ pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     file.set_len(length).map_err(Error::io(path))
 }
 
-/// How the header `found` differs from the one that was `wanted`.
+/// The difference between the header `found` and the header `wanted`.
 fn other_columns(found: &str, wanted: &str) -> String {
     let beyond = |of: &str, other: &str| -> Vec<String> {
         let is_known = |name: &str| other.split(',').any(|known| known == name);
         of.split(',').filter(|name| !is_known(name)).map(str::to_string).collect()
     };
-    let parts = [("it lacks", beyond(wanted, found)), ("nothing goes into", beyond(found, wanted))];
+    let parts =
+        [("it lacks", beyond(wanted, found)), ("nothing is written to", beyond(found, wanted))];
     let named = parts.iter().filter(|(_, names)| !names.is_empty());
     let told: Vec<String> =
         named.map(|(what, names)| format!("{what} the columns {}", names.join(", "))).collect();
     let told =
-        if told.is_empty() { "its columns stand in another order".into() } else { told.join("; ") };
+        if told.is_empty() { "its columns are in another order".into() } else { told.join("; ") };
     format!(
-        "{told}\n       a run keeps its columns; to go on otherwise begin one with `case.name = \"from-checkpoint\"`"
+        "{told}\n       a run keeps its columns; for other columns start a new run with `case.name = \"from-checkpoint\"`"
     )
 }
 
-/// (the step of the last row, the bytes) of what is not after the step `last` in the series at `path`.
+/// (the step of the last row, the bytes) of the part of the series at `path` up to the step `last`.
 fn kept(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<(Option<u64>, u64)> {
     let text = read_text(path)?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
@@ -237,7 +238,7 @@ fn kept(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<(
     Ok((newest, length))
 }
 
-/// The names of columns as the first line of a table has them.
+/// The header line of a table with these columns.
 fn header(columns: &[impl AsRef<str>]) -> String {
     columns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(",")
 }
@@ -246,7 +247,7 @@ fn header(columns: &[impl AsRef<str>]) -> String {
 #[derive(Clone, Debug)]
 pub struct Series {
     path: PathBuf,
-    /// What the file says before the names of its columns, without `#`.
+    /// Comment lines before the header, without `#`.
     comments: Vec<String>,
     names: Vec<String>,
     columns: Vec<Column>,
@@ -259,13 +260,12 @@ enum Column {
 }
 
 impl Series {
-    /// Read a CSV file with a header line; lines that start with `#` are comments. A last line without its line end is a row
-    /// that was never finished, and is left out.
+    /// Read a CSV file with a header line; lines that start with `#` are comments. An unfinished last line is left out.
     pub fn read(path: &Path) -> Result<Self> {
         Self::parse(path, &read_text(path)?)
     }
 
-    /// The same of the `text` of the file at `path`.
+    /// Read the `text` of the file at `path` in the same way.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let is_row = |(_, line): &(usize, &str)| !line.starts_with('#') && !line.is_empty();
@@ -280,7 +280,7 @@ impl Series {
             |(at, name): &(usize, &String)| !name.is_empty() && names[..*at].contains(name);
         let twice = names.iter().enumerate().find(is_twice);
         if let Some((_, name)) = twice {
-            let what = format!("line {}: column `{name}` stands twice", first + 1);
+            let what = format!("line {}: column `{name}` appears twice", first + 1);
             return Err(malformed(path, what));
         }
         let column = |name: &String| match WORDS.contains(&name.as_str()) {
@@ -329,7 +329,7 @@ impl Series {
         }
     }
 
-    /// The values of a column, where there is one of this name.
+    /// The values of a column; `None` where there is no such column.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
         match self.named(name)? {
             Column::Numbers(values) => Some(values),
@@ -337,17 +337,17 @@ impl Series {
         }
     }
 
-    /// Whether it tells the error against an exact solution.
+    /// Whether it contains the error against an exact solution.
     pub(crate) fn has_error(&self) -> bool {
         self.column("error_max").is_some()
     }
 
-    /// The values of a column that has to be there.
+    /// The values of a required column.
     pub fn required(&self, name: &str) -> Result<&[f64]> {
         self.column(name).ok_or_else(|| self.missing(name))
     }
 
-    /// The times of the rows, which increase.
+    /// The ascending times of the rows.
     pub fn times(&self) -> Result<&[f64]> {
         let time = self.required("time")?;
         if !time.iter().all(|t| t.is_finite()) || !time.is_sorted() {
@@ -356,7 +356,7 @@ impl Series {
         Ok(time)
     }
 
-    /// A column of words, `axis` or `quantity`, that has to be there.
+    /// A required text column, `axis` or `quantity`.
     pub(super) fn words(&self, name: &str) -> Result<&[String]> {
         match self.named(name) {
             Some(Column::Words(words)) => Ok(words),

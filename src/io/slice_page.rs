@@ -1,5 +1,5 @@
-//! The slices of a report: each plane on one scale of colours for all its times, with axes. A script makes a film of them, with a
-//! slider for its time; without it, and on paper, a few of them stand side by side.
+//! The slices of a report: each plane with axes and one colour scale for all its times. A script shows them as a film with a time
+//! slider; without it, and on paper, a few of them stand side by side.
 
 use std::path::Path;
 
@@ -14,18 +14,18 @@ use super::slices::{Plane, SliceEntry, common_scale};
 use crate::Result;
 use crate::grid::Axis;
 
-/// So many times stand side by side at most.
+/// Maximum number of pictures side by side.
 const MOST_STILLS: usize = 6;
-/// Times of the slider at most; all of them stay in `slices/`.
+/// Maximum number of slider times; all pictures stay in `slices/`.
 const MOST_TIMES: usize = 60;
-/// Bytes that the pictures of a quantity may have together: a page is sent by mail.
+/// Maximum number of bytes of the pictures of a quantity: pages are sent by mail.
 const MOST_BYTES: u64 = 8 << 20;
-/// Colours by which the script tells values.
+/// Number of colours from which the script recovers values.
 const STEPS_OF_COLOUR: u32 = 510;
-/// More numbers than these along an axis of a picture touch each other: one of its width, and one of a third of that or less.
+/// Maximum number of ticks along an axis of a picture: of its width, and of a third of its width or less.
 const MOST_TICKS: [usize; 2] = [5, 2];
 
-/// What the report shows of `slices/` on a grid of `points`; nothing where that is empty.
+/// The slices of a report, on a grid of `points`; nothing where `slices/` is empty.
 pub(super) fn show(
     page: &mut Page,
     run_dir: &Path,
@@ -43,7 +43,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// Those of one quantity, in the order of their steps.
+/// The slices of one quantity, in the order of their steps.
 fn show_one(
     page: &mut Page,
     run_dir: &Path,
@@ -79,7 +79,7 @@ fn show_one(
         let Some(first) = of_plane().next() else { continue };
         let scale = common_scale(of_plane());
         let across = plane.axes()[2];
-        // Where there is one plane, its place says nothing.
+        // The position of an only plane means nothing.
         let at = first.at.filter(|_| points[across] > 1);
         let at = at.map_or(String::new(), |at| {
             format!(" at {} = {}", Axis::ALL[across].name(), tick(at, 1.0))
@@ -114,7 +114,7 @@ fn colours() -> String {
     (0..=STEPS_OF_COLOUR).map(hexadecimal).collect()
 }
 
-/// The colours with their values.
+/// The colour bar with its values.
 fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
     let power = Scale::of(scale.into_iter(), false, false);
     let label = match entry.unit.as_str() {
@@ -137,7 +137,7 @@ fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
     )
 }
 
-/// One picture between its axes.
+/// One picture with its axes.
 fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     let [right, up, _] = entry.plane.axes().map(|a| Axis::ALL[a].name());
     let [along_right, along_up] = match entry.edges {
@@ -164,7 +164,7 @@ fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     )
 }
 
-/// Round numbers, `most` at most, each so far from the `side` as its value lies between the ends.
+/// At most `most` round numbers, each at a distance from `side` proportional to its value.
 fn ticks([from, to]: [f64; 2], side: &str, most: usize) -> String {
     let span = to - from;
     if !(span.is_finite() && span > 0.0) {

@@ -10,22 +10,22 @@ use crate::io::palette::{COLOURS, palette, with_palette};
 use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
-/// The longer side of a picture has at least so many pixels.
+/// Minimum number of pixels along the longer side of a picture.
 const SMALLEST_SIDE: f64 = 384.0;
-/// A picture has at most so many pixels, or as many as points.
+/// Maximum number of pixels of a picture, unless it has more points.
 const MOST_PIXELS: f64 = 1048576.0;
-/// A plane that is longer than so many times its height is drawn higher than it is.
+/// A plane with a larger aspect ratio than this is drawn higher than it is.
 const LONGEST: f64 = 8.0;
 
-/// The quantity of the second picture of a plane, where it has two.
+/// Quantity of the second picture of a plane, where it has two.
 pub const MACH_NUMBER: &str = "Mach number";
 
-/// How a PNG file begins.
+/// Signature of a PNG file.
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
-/// Bytes of a picture at most.
+/// Maximum number of bytes of a picture.
 const LARGEST_PICTURE: u64 = 1 << 30;
 
-/// The plane of a slice, by the axes that lie in it.
+/// The plane of a slice, named by the axes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Plane {
@@ -43,7 +43,7 @@ impl Plane {
         ["xy", "xz", "yz"][self as usize]
     }
 
-    /// The axes to the right and up, and the one across: 0, 1, 2 for x, y, z.
+    /// The axes to the right, up, and normal to the plane: 0, 1, 2 for x, y, z.
     pub fn axes(self) -> [usize; 3] {
         [[0, 1, 2], [0, 2, 1], [1, 2, 0]][self as usize]
     }
@@ -52,41 +52,41 @@ impl Plane {
 /// A plane of values to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Slice<'a> {
-    /// Where it lies.
+    /// Orientation of the plane.
     pub plane: Plane,
-    /// The coordinate of the plane along the axis across it.
+    /// Coordinate of the plane along its normal.
     pub at: f64,
-    /// What is drawn, in words: `vorticity magnitude`.
+    /// Quantity in words: `vorticity magnitude`.
     pub quantity: &'a str,
-    /// What it is measured in, empty where it has no scale: `V₀/L`.
+    /// Unit, empty where the quantity has no scale: `V₀/L`.
     pub unit: &'a str,
-    /// Coordinates of the edges of the picture, from left to right and from below to above. Each point is the centre of its
-    /// pixels, so that they lie half a spacing outside the points.
+    /// Coordinates of the edges of the picture: left and right, bottom and top. Each point is the centre of its pixels, so the
+    /// edges lie half a spacing outside the points.
     pub edges: [[f64; 2]; 2],
-    /// Points to the right and up.
+    /// Number of points to the right and up.
     pub points: [usize; 2],
-    /// One value a point, the first direction of `points` fastest.
+    /// One value per point, the first direction of `points` fastest.
     pub values: &'a [f64],
-    /// The values between which colours are told apart, usually the smallest and the largest; beyond them the colour stays.
+    /// The values at the ends of the colour map, usually the smallest and the largest; values beyond them get the end colours.
     pub range: [f64; 2],
 }
 
-/// What `slices.json` tells of a picture.
+/// A picture's entry in `slices.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SliceEntry {
     /// Name of the file beside `slices.json`.
     pub file: String,
-    /// Where the slice lies.
+    /// Orientation of the plane.
     pub plane: Plane,
-    /// The coordinate of the plane along the axis across it.
+    /// Coordinate of the plane along its normal.
     #[serde(default)]
     pub at: Option<f64>,
-    /// What is drawn.
+    /// Quantity in words.
     pub quantity: String,
-    /// What it is measured in; empty where it has no scale.
+    /// Unit; empty where the quantity has no scale.
     #[serde(default)]
     pub unit: String,
-    /// Coordinates of the edges of the picture, from left to right and from below to above.
+    /// Coordinates of the edges of the picture: left and right, bottom and top.
     #[serde(default)]
     pub edges: Option<[[f64; 2]; 2]>,
     /// Non-dimensional time.
@@ -95,16 +95,16 @@ pub struct SliceEntry {
     pub step: u64,
     /// Value of the first entry of the palette.
     pub min: f64,
-    /// Value of the last entry but one; the last is of values that are no numbers.
+    /// Value of the last palette entry but one; the last is the colour of non-finite values.
     pub max: f64,
-    /// Values of the darkest and the brightest colour of the map. While a run goes on they are `min` and `max`; at its end
-    /// they are those of all times of the plane.
+    /// Values of the darkest and the brightest colour of the map. During a run they are `min` and `max`; at its end they become
+    /// those of all times of the plane.
     #[serde(default)]
     pub scale: Option<[f64; 2]>,
 }
 
 impl SliceEntry {
-    /// Bytes of its picture in the `slices/` of `run_dir`; `None` where that was removed, 0 where it cannot be looked at.
+    /// Bytes of its picture in the `slices/` of `run_dir`; `None` where the picture was removed, 0 where it cannot be inspected.
     pub(crate) fn bytes(&self, run_dir: &Path) -> Option<u64> {
         let path = run_dir.join("slices").join(file(self.step, self.plane, &self.quantity));
         match path.symlink_metadata() {
@@ -116,8 +116,8 @@ impl SliceEntry {
     /// The picture in the `slices/` of `run_dir`, as PNG.
     ///
     /// # Errors
-    /// Where the list names what no run writes, or the file is not one of the run's own: a list may come from anywhere, and a page
-    /// with what it names is passed on.
+    /// Where the list has a name that no run writes, or the file is not one of the run's own: a list may come from anywhere, and
+    /// a page that includes its files is passed on.
     pub(crate) fn picture(&self, run_dir: &Path) -> Result<Vec<u8>> {
         let list = run_dir.join("slices/slices.json");
         if self.file != file(self.step, self.plane, &self.quantity) {
@@ -133,20 +133,20 @@ impl SliceEntry {
         }
     }
 
-    /// The picture `png` in the colours of `scale`; as it is where it is none of ours.
+    /// The picture `png` in the colours of `scale`; unchanged where it is not one of Kolmo's pictures.
     pub(crate) fn coloured(&self, png: Vec<u8>, scale: [f64; 2]) -> Vec<u8> {
         with_palette(&png, &palette([self.min, self.max], scale)).unwrap_or(png)
     }
 }
 
-/// The values of all times of what is drawn in a plane: the scale that gives a colour one meaning in all its pictures.
+/// The extremes over all times of a plane: the common scale that gives a colour one meaning in all its pictures.
 pub(crate) fn common_scale<'a>(entries: impl Iterator<Item = &'a SliceEntry>) -> [f64; 2] {
     entries.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], entry| {
         [least.min(entry.min), most.max(entry.max)]
     })
 }
 
-/// Writes the `slices/` of a run.
+/// Writer of the `slices/` of a run.
 #[derive(Debug)]
 pub struct SliceWriter {
     directory: PathBuf,
@@ -160,18 +160,18 @@ impl SliceWriter {
         Ok(Self { directory: directory.to_path_buf(), entries: Vec::new() })
     }
 
-    /// Go on with the pictures in `directory`, of which those of steps after `last` are removed; all, where that is none.
+    /// Continue with the pictures in `directory`, and remove those of steps after `last`, or all where `last` is `None`.
     pub fn resume(directory: &Path, last: Option<u64>) -> Result<Self> {
         let mut writer = Self::create(directory)?;
-        // Pictures are drawn for people: where their list is lost the run goes on with a new one.
+        // Pictures are only looked at: where their list is lost, the run continues with a new one.
         let mut entries: Vec<SliceEntry> =
             read_json(&directory.join("slices.json")).unwrap_or_default();
-        // A list may have been changed: no file but a picture of ours is removed.
+        // A list may have been edited: remove no file except Kolmo's pictures.
         entries.retain(|entry| entry.file == file(entry.step, entry.plane, &entry.quantity));
         let is_kept = |entry: &SliceEntry| last.is_some_and(|last| entry.step <= last);
         let (kept, later): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_kept);
         writer.entries = kept;
-        // The list last: what a kill leaves is still listed, and removed by the next restart.
+        // Write the list last: files left by a kill are then still listed, and the next restart removes them.
         later.iter().try_for_each(|entry| remove_file(&directory.join(&entry.file)))?;
         if !later.is_empty() {
             writer.list()?;
@@ -179,7 +179,7 @@ impl SliceWriter {
         Ok(writer)
     }
 
-    /// The names in the run directory of what [`SliceWriter::write`] makes.
+    /// Names in the run directory of the files that [`SliceWriter::write`] writes.
     pub fn names(step: u64, plane: Plane, quantity: &str) -> [String; 2] {
         ["slices.json".into(), file(step, plane, quantity)].map(|name| format!("slices/{name}"))
     }
@@ -205,8 +205,8 @@ impl SliceWriter {
         self.list()
     }
 
-    /// Give all pictures of a plane the colours of one scale, that of all its times. Only palettes change. A picture that
-    /// somebody has removed or changed is left as it is.
+    /// Give all pictures of a plane one colour scale, that of all its times. Only palettes change. Pictures that were removed or
+    /// edited stay as they are.
     pub fn finish(&mut self) -> Result<()> {
         let mut changed = false;
         for at in 0..self.entries.len() {
@@ -232,13 +232,13 @@ impl SliceWriter {
     }
 }
 
-/// What the picture of a plane is called: after its quantity too, where a plane has another picture.
+/// File name of the picture of a plane; a second picture of the plane has its quantity in the name.
 fn file(step: u64, plane: Plane, quantity: &str) -> String {
     let of = if quantity == MACH_NUMBER { "_mach" } else { "" };
     format!("step_{step:08}_{}{of}.png", plane.name())
 }
 
-/// Columns and rows of the picture of a plane: to scale, and no fewer than points where that is not too many.
+/// Columns and rows of the picture of a plane: to scale, and at least as many as points where that is not too many.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
 fn sides(slice: &Slice) -> [usize; 2] {
     let points = slice.points.map(|n| n.max(1) as f64);
@@ -248,15 +248,15 @@ fn sides(slice: &Slice) -> [usize; 2] {
     let longest = lengths[0].max(lengths[1]);
     let lengths = lengths.map(|length| length.max(longest / LONGEST));
     let a_length = (points[0] / lengths[0]).max(points[1] / lengths[1]);
-    // By a whole factor: where spacings are equal all points have as many pixels.
+    // By an integer factor: where spacings are equal, all points get the same number of pixels.
     let enlarged = a_length * (SMALLEST_SIDE / (longest * a_length).round()).ceil();
     let most = MOST_PIXELS.max(points[0] * points[1]);
     let a_length = enlarged.min((most / (lengths[0] * lengths[1])).sqrt());
     lengths.map(|length| (length * a_length).round().max(1.0) as usize)
 }
 
-/// Draw one slice as a PNG with a palette, with bilinear interpolation, so that what is seen is the field and not its points. Values
-/// that are not finite come out grey.
+/// Draw one slice as a PNG with a palette and bilinear interpolation, so that the field is visible and not its points. Non-finite
+/// values are grey.
 pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
     let [width, height] = slice.points;
     assert_eq!(slice.values.len(), width * height, "a slice has a value for every point");
@@ -279,7 +279,8 @@ pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
     })
 }
 
-/// The value at the centre of a pixel, one of so many `sides`; constant beyond the outermost points, which lie half a spacing inside.
+/// The value at the centre of a pixel of a picture of `sides` pixels; constant beyond the outermost points, which lie half a
+/// spacing inside.
 fn sample(slice: &Slice, [column, row]: [usize; 2], sides: [usize; 2]) -> f64 {
     let [width, height] = slice.points;
     let (i, di) = split(column, sides[0], width);
@@ -292,7 +293,7 @@ fn sample(slice: &Slice, [column, row]: [usize; 2], sides: [usize; 2]) -> f64 {
         + dj * ((1.0 - di) * at(i, j + 1) + di * at(i + 1, j + 1))
 }
 
-/// Grid index of `n` at or before the centre of one of `pixels`, and the way to the next one in 0..1.
+/// Grid index of `n` at or before the centre of one of `pixels`, and the fraction in 0..1 towards the next index.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..n")]
 fn split(pixel: usize, pixels: usize, n: usize) -> (usize, f64) {
     let x = ((pixel as f64 + 0.5) * n as f64 / pixels as f64 - 0.5).clamp(0.0, (n - 1) as f64);

@@ -1,5 +1,5 @@
-//! `statistics/spectra.csv`: spectra of a run, a row for every shell of every time; and `reference_spectrum.csv`, what one
-//! of them should look like.
+//! `statistics/spectra.csv`: spectra of a run, one row per shell and time; and `reference_spectrum.csv`, a spectrum to compare
+//! them with.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use crate::Result;
 use crate::io::malformed;
 use crate::io::series::Series;
 
-/// The spectrum at one time. Shell k holds the wavenumbers that are nearest to k, a multiple of the smallest one of the box.
+/// The spectrum at one time. Shell k holds the wavenumbers nearest to k, a multiple of the smallest wavenumber of the box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
-    /// Non-dimensional.
+    /// Non-dimensional time.
     pub time: f64,
     /// Wavenumber of each shell in 1/L, ascending.
     pub k: Vec<f64>,
-    /// Of each shell: the kinetic energy, or the variance of the scalar. They add up to that of the box.
+    /// Kinetic energy or scalar variance of each shell; the shells sum to that of the box.
     pub energy: Vec<f64>,
 }
 
 impl Spectrum {
-    /// (k, E) of the shells that a logarithmic plot can show. Shells that symmetry keeps empty hold round-off, which
-    /// would have most of the plot to itself.
+    /// (k, E) of the shells that a logarithmic plot can show. Shells that are empty by symmetry hold round-off, which would fill
+    /// most of the plot.
     pub(crate) fn points(&self) -> Vec<(f64, f64)> {
         let floor = 1e-12 * self.energy.iter().copied().fold(0.0, f64::max);
         let shells = self.k.iter().copied().zip(self.energy.iter().copied());
@@ -31,9 +31,9 @@ impl Spectrum {
 /// The spectra of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectra {
-    /// Whether they are of an advected scalar and not of a flow.
+    /// Whether the spectra are of an advected scalar, not of a flow.
     pub of_scalar: bool,
-    /// In the order of the file, which is that of time.
+    /// In the order of the file, by time.
     pub times: Vec<Spectrum>,
 }
 
@@ -57,23 +57,23 @@ impl Spectra {
         Ok(Self { of_scalar, times })
     }
 
-    /// Wavenumber of the first shell, of the largest waves of the box; not a number where there is none.
+    /// Wavenumber of the first shell, that of the longest waves in the box; NaN without shells.
     pub(crate) fn smallest(&self) -> f64 {
         let shells = self.times.iter().flat_map(|spectrum| &spectrum.k).copied();
         shells.filter(|k| *k > 0.0).fold(f64::NAN, f64::min)
     }
 
-    /// The one whose time is nearest to `time`; `None` where there is none at all.
+    /// The spectrum whose time is nearest to `time`; `None` without spectra.
     pub fn nearest(&self, time: f64) -> Option<&Spectrum> {
         let distance = |spectrum: &Spectrum| (spectrum.time - time).abs();
         self.times.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
     }
 }
 
-/// A spectrum to hold a run against.
+/// A reference spectrum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceSpectrum {
-    /// Where it comes from, in words.
+    /// Source, in words.
     pub source: String,
     /// The spectrum, at its time.
     pub spectrum: Spectrum,

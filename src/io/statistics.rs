@@ -1,4 +1,5 @@
-//! Figures of what lies in `statistics/`: spectra, structure functions, densities of probability, scales of turbulence, profiles.
+//! Figures of the tables in `statistics/`: spectra, structure functions, probability density functions, scales of turbulence,
+//! profiles.
 
 use std::path::Path;
 
@@ -9,10 +10,10 @@ use crate::io::series::Series;
 use crate::io::spectra::{ReferenceSpectrum, Spectra, Spectrum};
 use crate::io::{optional, wall_profiles};
 
-/// What makes figures of a table.
+/// A function that makes the figures of a table.
 type Drawing = fn(&Series) -> Result<Vec<Figure>>;
 
-/// The tables in `statistics/` but that of spectra, and what makes figures of each.
+/// The tables in `statistics/` except the spectra, with the function that makes the figures of each.
 const TABLES: [(&str, Drawing); 4] = [
     ("structure.csv", structure_figure),
     ("gradients.csv", gradient_figure),
@@ -20,7 +21,7 @@ const TABLES: [(&str, Drawing); 4] = [
     ("profiles.csv", wall_profiles::figures),
 ];
 
-/// The figures that the files in `run_dir` allow; none where there are none.
+/// The figures that the files in `run_dir` allow; empty without files.
 pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     let reference = optional(&run_dir.join("reference_spectrum.csv"), ReferenceSpectrum::read)?;
     let directory = run_dir.join("statistics");
@@ -34,7 +35,7 @@ pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Curves of spectra on logarithmic axes, with the slope of the inertial range; `smallest`: the wavenumber of the first shell.
+/// Spectra on logarithmic axes, with the slope of the inertial range; `smallest`: the wavenumber of the first shell.
 pub(crate) fn spectrum_plot(
     title: &str,
     of_scalar: bool,
@@ -42,7 +43,7 @@ pub(crate) fn spectrum_plot(
     mut curves: Vec<Curve>,
 ) -> Plot {
     let (last, level) = (largest(&curves, |point| point.0), largest(&curves, |point| point.1));
-    // From the second shell over a decade, from above all curves down.
+    // A decade from the second shell on, above all curves.
     let shells = (2..=20).map(f64::from);
     let slope = shells.map(|s| (s * smallest, 2.0 * level * (s / 2.0).powf(-5.0 / 3.0)));
     let points: Vec<Point> = slope.filter(|&(k, energy)| energy > 0.0 && k <= last).collect();
@@ -57,7 +58,7 @@ fn largest(curves: &[Curve], of: fn(&Point) -> f64) -> f64 {
     curves.iter().flat_map(|curve| &curve.points).map(of).fold(0.0, f64::max)
 }
 
-/// The run at its first time, in the middle and at its last time, and at that of the reference, where there is one.
+/// Spectra of the run at its first, middle and last time, and at the time of the reference, where there is one.
 fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> Option<Figure> {
     let last = spectra.times.len().saturating_sub(1);
     let mut rows = vec![last, last / 2, 0];
@@ -75,7 +76,7 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
     }
     let what = if spectra.of_scalar { "variance" } else { "kinetic energy" };
     let mut caption = format!(
-        "What each shell of wavenumbers has of the {what}; all shells together have all of it. k is in 1/L, \
+        "Contribution of each wavenumber shell to the {what}; the shells sum to the total. k is in 1/L, \
          a multiple of 2π over the longest side of the box."
     );
     if let Some(ReferenceSpectrum { source, spectrum }) = reference {
@@ -96,12 +97,12 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
     Some(Figure { name: "spectra".into(), plot, caption })
 }
 
-/// One more curve, at a time that a slider chooses.
+/// An additional curve at a time that a slider selects.
 pub(super) fn frame(time: f64, points: Vec<Point>) -> (f64, Vec<Curve>) {
     (time, vec![Curve { label: format!("t = {time:.2}"), line: Line::Ink, points }])
 }
 
-/// Second-order longitudinal structure functions of the last time, along each axis.
+/// Second-order longitudinal structure functions at the last time, along each axis.
 fn structure_figure(table: &Series) -> Result<Vec<Figure>> {
     let (time, r) = (table.required("time")?, table.required("r")?);
     let (axis, values) = (table.words("axis")?, table.required("longitudinal_2")?);
@@ -123,13 +124,13 @@ fn structure_figure(table: &Series) -> Result<Vec<Figure>> {
         name: "structure".into(),
         plot: Plot::logarithmic("Structure functions", "distance r", "⟨(δu)²⟩", curves),
         caption: format!(
-            "Mean square of the difference of the velocity along an axis between points r apart on it, at t = {last:.2}. \
-             In the inertial range it goes as r<sup>2/3</sup> (Kolmogorov 1941), in the dissipative range as r²."
+            "Mean square of the longitudinal velocity difference between points a distance r apart along an axis, at t = {last:.2}. \
+             In the inertial range it scales as r<sup>2/3</sup> (Kolmogorov 1941), in the dissipative range as r²."
         ),
     }])
 }
 
-/// Densities of probability of the last time, one curve a quantity.
+/// Probability density functions at the last time, one curve per quantity.
 fn gradient_figure(table: &Series) -> Result<Vec<Figure>> {
     let (time, quantity) = (table.required("time")?, table.words("quantity")?);
     let (value, density) = (table.required("value")?, table.required("density")?);
@@ -150,12 +151,12 @@ fn gradient_figure(table: &Series) -> Result<Vec<Figure>> {
     let mut plot = Plot::over_time("Velocity gradients", "probability density", curves);
     (plot.x_label, plot.logarithmic) = ("gradient / its root mean square", true);
     let caption = format!(
-        "Densities of probability over all points of ∂uᵢ/∂xᵢ (longitudinal) and ∂uᵢ/∂xⱼ (transverse), at t = {last:.2}."
+        "Probability density functions of ∂uᵢ/∂xᵢ (longitudinal) and ∂uᵢ/∂xⱼ (transverse) over all points, at t = {last:.2}."
     );
     Ok(vec![Figure { name: "gradients".into(), plot, caption }])
 }
 
-/// Reynolds number, lengths and shape of the gradients over time.
+/// Reynolds number, length scales and gradient skewness over time.
 fn turbulence_figures(table: &Series) -> Result<Vec<Figure>> {
     let time = table.required("time")?;
     let figure = |name: &'static str, title, y_label, columns: &[(&str, &str)], caption: &str| {
@@ -173,7 +174,7 @@ fn turbulence_figures(table: &Series) -> Result<Vec<Figure>> {
             "Reynolds number",
             "Re_λ",
             &[("reynolds_taylor", "Re_λ")],
-            "Re<sub>λ</sub> = u'λ/ν with the root mean square u' of a component of the velocity and the Taylor scale λ.",
+            "Re<sub>λ</sub> = u'λ/ν with the root mean square u' of a velocity component and the Taylor scale λ.",
         ),
         figure(
             "scales",
@@ -187,13 +188,13 @@ fn turbulence_figures(table: &Series) -> Result<Vec<Figure>> {
             "Skewness of the velocity gradient",
             "skewness of ∂u/∂x",
             &[("skewness", "this run")],
-            "⟨g³⟩/⟨g²⟩<sup>3/2</sup> of the longitudinal gradients g. It is 0 for random phases; turbulence at low Reynolds \
-             numbers has −0.4 to −0.5 (Kerr 1985).",
+            "⟨g³⟩/⟨g²⟩<sup>3/2</sup> of the longitudinal gradients g. It is 0 for random phases and −0.4 to −0.5 in turbulence \
+             at low Reynolds numbers (Kerr 1985).",
         ),
     ]
     .into_iter()
     .collect();
-    // Without viscosity some have nothing finite to draw.
+    // Without viscosity some columns have no finite values.
     let is_finite = |curve: &Curve| curve.points.iter().any(|(_, value)| value.is_finite());
     let figures = figures?.into_iter().filter(|figure| figure.plot.curves.iter().any(is_finite));
     Ok(figures.collect())

@@ -14,7 +14,7 @@ use crate::io::series::Series;
 use crate::io::verdict::Verdict;
 use crate::io::{read_json, write_json};
 
-/// The whole of `summary.json`.
+/// The contents of `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of Kolmo.
@@ -30,28 +30,28 @@ pub struct Summary {
     /// Whether walls or open faces bound the flow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub walls: bool,
-    /// Whether planes of symmetry do.
+    /// Whether symmetry planes bound the flow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub symmetry: bool,
     /// Points along x, y, z.
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
-    /// Largest distance between neighbouring points; from versions that gave it of other grids alone, `None` where spacings are equal.
+    /// Largest distance between neighbouring points; `None` in files of earlier versions where spacings are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_spacing: Option<f64>,
-    /// The gas; `None` without viscosity, where the equations have none, and from earlier versions.
+    /// The gas; `None` without viscosity, where the equations have none, and in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gas: Option<Gas>,
-    /// What discretised the equations.
+    /// Discretisation of the equations.
     pub scheme: SchemeSummary,
     /// `cpu`.
     pub backend: String,
     /// `f64` or `f32`.
     pub precision: String,
-    /// What it ran on.
+    /// Machine of the run.
     pub machine: Machine,
-    /// How it was spread over ranks; `None` for one.
+    /// Distribution over ranks; `None` for one rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RanksSummary>,
     /// Steps taken.
@@ -60,30 +60,31 @@ pub struct Summary {
     pub end_time: f64,
     /// Whether the run reached the end it was given.
     pub finished: bool,
-    /// Why it stopped, as a sentence.
+    /// Reason for the stop, as a sentence.
     pub stop_reason: String,
-    /// Steps that it went on from after it had been stopped or broken off, in order.
+    /// Steps from which the run was restarted after it had been stopped or interrupted, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restarts: Vec<u64>,
-    /// Earlier parts of it, where a restart changed the grid or the flow, in order.
+    /// Earlier parts of the run, where a restart changed the grid or the flow, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Part>,
-    /// Seconds from the first step to the last, outputs included; without what was lost before a restart.
+    /// Seconds from the first step to the last, including outputs, excluding work lost before a restart.
     pub wall_seconds: f64,
-    /// Nanoseconds per point and right-hand side, of which a Runge-Kutta stage has one, since the last restart, outputs not included; `None` where no step was taken.
+    /// Nanoseconds per point and right-hand side (one per Runge-Kutta stage) since the last restart, excluding outputs; `None`
+    /// where no step was taken.
     pub ns_per_point_stage: Option<f64>,
-    /// Seconds by phase since the last restart: of the slowest rank in each.
+    /// Seconds by phase since the last restart, each of the slowest rank.
     pub phases: BTreeMap<String, f64>,
-    /// Where kmax η was smallest; `None` without viscosity or dissipation, in a plane or on a line, and beside walls or open faces.
+    /// The smallest kmax η; `None` without viscosity or dissipation, in a plane or on a line, and beside walls or open faces.
     pub resolution: Option<Resolution>,
-    /// Of a flow through a channel.
+    /// Wall-unit spacings of a channel flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_units: Option<WallUnits>,
-    /// Distance from the reference, where the case has one.
+    /// Difference from the reference, where the case has one.
     pub reference: Option<Comparison>,
-    /// What follows from all of this.
+    /// Verdict on the run.
     pub verdict: Verdict,
-    /// Why, in a sentence without a capital and a full stop; empty in summaries of before there was one.
+    /// Reason for the verdict, a sentence without a capital and a full stop; empty in files of earlier versions.
     #[serde(default)]
     pub verdict_reason: String,
 }
@@ -105,40 +106,40 @@ pub struct SchemeSummary {
     pub integrator: String,
 }
 
-/// How a run was spread over ranks.
+/// Distribution of a run over ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RanksSummary {
     /// Number of ranks.
     pub count: usize,
     /// Ranks along x, y, z.
     pub decomposition: [usize; 3],
-    /// How lines over several ranks were solved.
+    /// Solver of lines that are split across ranks.
     pub method: String,
-    /// Seconds by phase, the mean of all ranks.
+    /// Seconds by phase, averaged over all ranks.
     pub phases_mean: BTreeMap<String, f64>,
 }
 
 /// A machine, as far as speed depends on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Model of the processor; its architecture where the system does not tell.
+    /// Processor model; its architecture where the system does not report the model.
     pub cpu: String,
     /// Hardware threads that this process may use.
     pub cores: usize,
     /// Threads that the run used.
     pub threads: usize,
-    /// Vector instructions that the host has: `avx512`, `avx2`, `neon` ...
+    /// Vector instructions of the host: `avx512`, `avx2`, `neon` ...
     pub simd: String,
-    /// The GPU that the fields lived on, where they did.
+    /// The GPU that held the fields, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// How work was cut, where that was a choice.
+    /// Kernel variant, where there was a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
 }
 
 impl Machine {
-    /// The machine that this runs on.
+    /// The machine of this process.
     pub fn here(threads: usize, simd: &str, device: Option<String>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self { cpu: cpu_model(), cores, threads, simd: simd.to_string(), device, shape: None }
@@ -158,12 +159,12 @@ fn cpu_model() -> String {
 pub struct Resolution {
     /// Smallest kmax η.
     pub kmax_eta_min: f64,
-    /// When that was.
+    /// Time of this minimum.
     pub time: f64,
 }
 
-/// Spacings of a channel at the end of a run in wall units, δ/Re_τ with half the distance δ of the walls: by these a channel's
-/// resolution is judged (Kim, Moin and Moser 1987; Moin and Mahesh 1998).
+/// Grid spacings of a channel at the end of a run in wall units, δ/Re_τ with half the distance δ of the walls: the measure of a
+/// channel's resolution (Kim, Moin and Moser 1987; Moin and Mahesh 1998).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WallUnits {
     /// Re_τ.
@@ -191,7 +192,7 @@ impl fmt::Display for WallUnits {
 }
 
 /// kmax η = (π/h) (ν³/ε)^¼ with the Kolmogorov length η (Kolmogorov 1941), ν = μ/(Re ρ) and ε = `dissipation`/ρ. `spacing` is the
-/// largest of the grid. Infinite where nothing is dissipated.
+/// largest of the grid. Infinite without dissipation.
 pub fn kmax_eta(
     dissipation: f64,
     [density, viscosity]: [f64; 2],
@@ -202,7 +203,7 @@ pub fn kmax_eta(
     PI / spacing * (nu.powi(3) * density / dissipation).powf(0.25)
 }
 
-/// A part of a run, over which its grid and its flow stay as they are.
+/// A part of a run with constant grid and flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -223,14 +224,14 @@ pub struct Part {
     pub gas: Option<Gas>,
     /// Reynolds number; `None` without viscosity, and where the equations have none.
     pub reynolds: Option<f64>,
-    /// Whether the case, the gas or the box was another one.
+    /// Whether the case, the gas or the box differed.
     pub other_flow: bool,
 }
 
 impl Part {
     /// The largest distance between neighbouring points.
     fn spacing(&self) -> f64 {
-        // What earlier versions did not tell.
+        // Earlier versions did not store it.
         let equal =
             (0..3).filter(|a| self.points[*a] > 1).map(|a| self.length[a] / self.points[a] as f64);
         self.largest_spacing.unwrap_or_else(|| equal.fold(0.0, f64::max))
@@ -244,9 +245,9 @@ impl Part {
     }
 }
 
-/// kmax η of every row of a series of a run of `parts`: not a number where a part has no viscosity or one point along an axis (η is
-/// a length of turbulence, which needs three), or walls or open faces (near which η and spacings are others than on average), or a row
-/// nothing that is dissipated. `None` where the series has no dissipation.
+/// kmax η of every row of a series of a run of `parts`; NaN where a part has no viscosity or has one point along an axis (η is a
+/// scale of three-dimensional turbulence), where it has walls or open faces (near which η and the spacings differ from their
+/// averages), and where a row has no dissipation. `None` where the series has no dissipation column.
 pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
     let names = ["step", "dissipation", "mass", "total_energy", "kinetic_energy"];
     let [step, dissipation, mass, total, kinetic] = names.map(|name| series.column(name));
@@ -275,12 +276,12 @@ pub fn resolution(series: &Series, parts: &[Part]) -> Option<Resolution> {
 }
 
 impl Summary {
-    /// Whether it went to a steady flow: times of steps that grow by orders of magnitude mean nothing.
+    /// Whether the run marched to a steady flow, in steps that grow by orders of magnitude: time means nothing there.
     pub fn is_steady(&self) -> bool {
         self.scheme.integrator == "steady"
     }
 
-    /// The parts of the run, the last one as it is now.
+    /// The parts of the run, including the current one.
     pub fn parts(&self) -> Vec<Part> {
         let Self { points, length, walls, largest_spacing, gas, reynolds, .. } = *self;
         let (until, other_flow) = (u64::MAX, false);
@@ -297,7 +298,7 @@ impl Summary {
         }
     }
 
-    /// What the last row of the series says of a run that goes on.
+    /// The last row of the series of a run in progress.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of steps")]
     pub(crate) fn up_to(self, series: &Series) -> Self {
         let last = |name: &str| series.column(name).and_then(|values| values.last().copied());

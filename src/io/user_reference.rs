@@ -1,4 +1,4 @@
-//! A curve of the user's own, drawn over those of the run. It is no evidence of a verdict.
+//! A curve supplied by the user, drawn over those of the run. It does not affect the verdict.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::io::{malformed, read_text};
 
 /// Its copy in the run directory.
 pub(crate) const USER_REFERENCE: &str = "user_reference.csv";
-/// Columns that are drawn, as series have them, and the figures that they are drawn in.
+/// Columns to draw, named as in the series, and the figures that they belong to.
 const DRAWN: [(&str, &str); 5] = [
     ("kinetic_energy", "kinetic_energy"),
     ("dissipation", "dissipation"),
@@ -22,10 +22,10 @@ const DRAWN: [(&str, &str); 5] = [
 /// The text of the table at `path`: comments, a line of names, and rows of numbers, in the scaling of the run.
 ///
 /// # Errors
-/// Where it cannot be read, has no ascending column `time`, or no column that is drawn.
+/// Where it cannot be read, has no ascending column `time`, or no column to draw.
 pub(crate) fn user_reference(path: &Path) -> Result<String> {
     let text = read_text(path)?;
-    // Spreadsheets begin a table with a mark of its encoding.
+    // Spreadsheets start a table with a byte order mark.
     let mut text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
     if !text.ends_with('\n') {
         text.push('\n');

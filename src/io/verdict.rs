@@ -1,5 +1,5 @@
-//! Whether a run can be trusted: a status and one sentence. Both are decided here and nowhere else; the last line of a run,
-//! `summary.json`, `report.html` and `kolmo compare` repeat them.
+//! Whether a run can be trusted: a status and one sentence. Both are decided only here; the last line of a run, `summary.json`,
+//! `report.html` and `kolmo compare` repeat them.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::io::summary::{Resolution, WallUnits};
 /// Moin and Mahesh 1998 review which scales have to be resolved). A compact scheme needs at least as much.
 pub const RESOLVED_KMAX_ETA: f64 = 1.5;
 
-/// Largest deviation of the dissipation that passes, as a fraction of the reference's peak. A choice: about what the
-/// eye can tell apart in a plot. The compared rows must show as much of the reference: see [`Comparison::unseen`].
+/// Largest deviation of the dissipation that passes, as a fraction of the reference's peak. A choice: about the smallest
+/// difference that is visible in a plot. The compared rows must resolve the reference as well: see [`Comparison::unseen`].
 pub const DISSIPATION_TOLERANCE: f64 = 0.02;
 
 /// Largest deviation of the kinetic energy that passes, as a fraction of its first value. A choice, as above.
@@ -22,22 +22,22 @@ pub const KINETIC_ENERGY_TOLERANCE: f64 = 0.01;
 /// Whether the result can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// The run is finished and resolved, and lies on the reference from its start past its peak.
+    /// The run is finished and resolved, and matches the reference from its start past its peak.
     #[serde(rename = "passed")]
     Passed,
-    /// The run is resolved and yet lies off the reference.
+    /// The run is resolved, but deviates from the reference.
     #[serde(rename = "deviates")]
     Deviates,
-    /// The exact solution is known, and the error against it measured: how small it has to be, the user says.
+    /// The exact solution is known, and the error is measured; the acceptable error is up to the user.
     #[serde(rename = "measured")]
     Measured,
-    /// There is nothing to compare with; the resolution does not speak against the run.
+    /// There is no reference; the resolution is not too low.
     #[serde(rename = "no reference")]
     NoReference,
     /// kmax η fell below [`RESOLVED_KMAX_ETA`].
     #[serde(rename = "under-resolved")]
     UnderResolved,
-    /// Nothing speaks against the run, but it does not show enough to pass.
+    /// No evidence against the run, but not enough evidence to pass.
     #[serde(rename = "no verdict")]
     NoVerdict,
 }
@@ -49,30 +49,30 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What is known of a run.
+/// The evidence on a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
-    /// Why the run ended before its end, as a sentence; `None` for one that reached it.
+    /// Why the run stopped early, as a sentence; `None` for one that reached its end.
     pub unfinished: Option<&'a str>,
-    /// Why nothing can be said of what the run was before a restart changed it.
+    /// Why the part of the run before a restart cannot be judged.
     pub unjudged: Option<&'a str>,
     /// The smallest kmax η; `None` as in [`Summary`](crate::io::Summary).
     pub resolution: Option<Resolution>,
-    /// Spacings of a channel, which are told and not judged.
+    /// Spacings of a channel, which are reported and not judged.
     pub wall_units: Option<WallUnits>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<&'a Comparison>,
-    /// The last `error_max` of the series, where the exact solution is known, and the quantity that it is of.
+    /// The last `error_max` of the series, where the exact solution is known, and its quantity.
     pub error: Option<(f64, &'static str)>,
-    /// Whether curves of the user's own are drawn over those of the run.
+    /// Whether curves of the user are drawn over those of the run.
     pub own_curves: bool,
 }
 
 /// The status and the reason for it, without a capital and a full stop.
 ///
-/// What speaks against a run counts first, finished or not: kmax η below [`RESOLVED_KMAX_ETA`], then a distance from the
-/// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
-/// reference's peak in rows that are dense enough, and its kmax η is known. Where the error is known it counts in place of kmax η.
+/// Evidence against a run counts first, finished or not: kmax η below [`RESOLVED_KMAX_ETA`], then a distance from the reference
+/// above its tolerance. A run without such evidence passes where it reached its end, was compared past the reference's peak in
+/// rows that are dense enough, and its kmax η is known. Where the error is known, it replaces kmax η.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
     let Evidence { unfinished, unjudged, resolution, wall_units, reference, error, own_curves } =
         *evidence;
@@ -112,13 +112,13 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
             ),
         ),
         (None, None, None) => {
-            let own = if own_curves { " but your own curves, which are not judged" } else { "" };
+            let own = if own_curves { " except your own curves, which are not judged" } else { "" };
             (Verdict::NoReference, format!("nothing to compare with{own}{known}"))
         }
     }
 }
 
-/// What is missing for a verdict of a run that is finished; `None` where nothing is.
+/// What a finished run lacks for a verdict; `None` where it is complete.
 fn gap(resolution: Option<Resolution>, reference: &Comparison) -> Option<String> {
     let Comparison { rows, until, peak_time, unseen, unseen_between, .. } = *reference;
     if until < peak_time {
@@ -142,7 +142,7 @@ fn gap(resolution: Option<Resolution>, reference: &Comparison) -> Option<String>
 }
 
 impl Comparison {
-    /// Whether all distances lie within their tolerances.
+    /// Whether all distances are within their tolerances.
     fn is_close(&self) -> bool {
         self.dissipation_max_deviation <= DISSIPATION_TOLERANCE
             && self.energy_loss_max_deviation <= DISSIPATION_TOLERANCE
@@ -150,7 +150,7 @@ impl Comparison {
     }
 }
 
-/// The distances from the reference; those that are too large with what is allowed.
+/// The distances from the reference, and the tolerances of those that are too large.
 fn distances(reference: &Comparison) -> String {
     let (side, word) = if reference.is_close() { ("on", "within") } else { ("off", "by") };
     let distance = |distance: f64, tolerance: f64| {
@@ -173,12 +173,12 @@ fn distances(reference: &Comparison) -> String {
 /// Rounded up to two decimals.
 fn percent(fraction: f64) -> String {
     if !fraction.is_finite() {
-        return "what is no number".into();
+        return "NaN".into();
     }
     format!("{} %", trimmed((1e4 * fraction).ceil() / 100.0))
 }
 
-/// Rounded down to two decimals, so that what lies below a bound is seen to.
+/// Rounded down to two decimals, so that a value below a bound is shown below it.
 pub(crate) fn floored(value: f64) -> f64 {
     (100.0 * value).floor() / 100.0
 }

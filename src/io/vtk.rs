@@ -1,10 +1,10 @@
-//! Fields as VTK XML image data, on stretched grids as rectilinear grids, on curvilinear ones as structured grids, which ParaView, VisIt
-//! and PyVista open.
+//! Fields as VTK XML files, which ParaView, VisIt and PyVista open: image data, rectilinear grids for stretched grids, structured
+//! grids for curvilinear ones.
 //!
-//! One file for a time, or several pieces (see [`super::pieces`]), which a `.pvti` puts together; [`super::fields`] writes
-//! those of a run.
+//! One file per time, or several pieces (see [`super::pieces`]) that a `.pvti` joins; [`super::fields`] writes the files of a
+//! run.
 //!
-//! Coordinates and values have all digits that they were computed with: values as their bytes in Base64, behind their length.
+//! Coordinates and values keep all digits of the computation: values are the bytes in Base64, after their length.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -20,28 +20,28 @@ use crate::real::Values;
 /// The coordinates of the points of a curvilinear grid.
 const POINTS: &str = "type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"";
 
-/// What files call [`ImageGrid::repeats`]: field data of three numbers, 0 or 1.
+/// Name of [`ImageGrid::repeats`] in the files: field data of three numbers, 0 or 1.
 const REPEATS: &str = "last_plane_repeats_first";
 
-/// A grid of points that are written.
+/// The grid of the written points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImageGrid {
     /// Points along x, y, z; 1 where the problem does not vary.
     pub points: [usize; 3],
     /// Coordinates of point (0, 0, 0).
     pub origin: [f64; 3],
-    /// Distance between points along x, y, z; anything positive where there is one point.
+    /// Distance between points along x, y, z; any positive number along an axis of one point.
     pub spacing: [f64; 3],
-    /// Along which of x, y, z the last points are the first ones again, one period behind them.
+    /// Along which of x, y, z the last points repeat the first ones, one period behind them.
     pub repeats: [bool; 3],
-    /// All coordinates along x, y, z, where not all distances are equal.
+    /// All coordinates along x, y, z, unless all spacings are equal.
     pub coordinates: Option<[Vec<f64>; 3]>,
-    /// On curvilinear grids x and y at the points of a plane, i fastest; coordinates along z then are those above.
+    /// On curvilinear grids, x and y at the points of a plane, i fastest; the coordinates along z are then those above.
     pub plane: Option<[Vec<f64>; 2]>,
 }
 
 impl ImageGrid {
-    /// What VTK calls it.
+    /// VTK's name of the grid type.
     fn kind(&self) -> &'static str {
         match (&self.plane, &self.coordinates) {
             (Some(_), _) => "StructuredGrid",
@@ -61,11 +61,11 @@ impl ImageGrid {
 /// A field on the points of a grid, i (along x) fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldData {
-    /// Name as the reader shows it.
+    /// Field name in the reader.
     pub name: String,
     /// 1, or 3 with the components of a point next to each other.
     pub components: usize,
-    /// `components` values a point.
+    /// `components` values per point.
     pub values: Values<'static>,
 }
 
@@ -81,7 +81,7 @@ impl FieldData {
     }
 }
 
-/// One `.vti`, `.vtr` or `.vts` file of the points of a part of a grid, which fields are added to one after another.
+/// One `.vti`, `.vtr` or `.vts` file of the points of a part of a grid, to which fields are added one by one.
 pub(super) struct PartFile<'a> {
     file: Whole,
     grid: &'a ImageGrid,
@@ -98,7 +98,7 @@ impl<'a> PartFile<'a> {
         Ok(Self { file, grid, part })
     }
 
-    /// The file with one field more.
+    /// The file with another field.
     pub(super) fn with(mut self, field: &FieldData) -> Result<Self> {
         let fits = field.values.len() == self.part.len() * field.components;
         assert!(fits, "field `{}` does not fit its grid", field.name);
@@ -106,7 +106,7 @@ impl<'a> PartFile<'a> {
         Ok(self)
     }
 
-    /// Write the places of the points, and have the file take its place.
+    /// Write the coordinates of the points, and rename the file to its final name.
     pub(super) fn finish(self) -> Result<()> {
         let Self { mut file, grid, part } = self;
         file.add(|to| {
@@ -199,8 +199,7 @@ fn extent(part: &Block) -> std::io::Result<String> {
     Ok(ends.join(" "))
 }
 
-/// Write the `.pvti`, `.pvtr` or `.pvts` that puts together pieces: where each lies, and which points it has; with the attributes of
-/// the arrays in them.
+/// Write the `.pvti`, `.pvtr` or `.pvts` that joins pieces: the file and the points of each, and the attributes of their arrays.
 pub(super) fn write_parallel(
     to: &mut impl Write,
     grid: &ImageGrid,

@@ -6,19 +6,19 @@ use crate::io::plot::{Curve, Line, Plot, Point};
 use crate::io::series::Series;
 use crate::io::statistics::frame;
 
-/// u⁺ = ln y⁺ / κ + B of turbulent flow along a smooth wall.
+/// κ and B of the log law u⁺ = ln y⁺ / κ + B of turbulent flow along a smooth wall.
 const LOG_LAW: [f64; 2] = [0.41, 5.2];
 /// Where the two laws are drawn, in y⁺.
 const VISCOUS: [f64; 2] = [0.5, 12.0];
 const LOGARITHMIC: f64 = 5.0;
 
-/// The mean velocity in wall units and the stresses, as averaged at the last time of the table, and at the others by a slider.
+/// Mean velocity in wall units and stresses, averaged up to the last time of the table; a slider shows the other times.
 pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
     let time = table.required("time")?;
     let Some(&last) = time.last() else { return Ok(Vec::new()) };
     let mut times = time.to_vec();
     times.dedup();
-    // The rows of a time stand together.
+    // The rows of one time are consecutive.
     let column = |name: &str, at: f64| -> Result<Vec<f64>> {
         let column = table.required(name)?;
         let rows = time.iter().zip(column).filter(|(time, _)| **time == at);
@@ -26,7 +26,7 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
     };
     let weight = column("weight", last)?.first().copied().unwrap_or(0.0);
     let span = match weight > 0.0 {
-        true => format!("averaged over the last {} of time, at t = {last:.2}", number(weight)),
+        true => format!("averaged over the last {} time units, at t = {last:.2}", number(weight)),
         false => format!("at t = {last:.2}"),
     };
     let columns = |at: f64| -> Result<Vec<Vec<f64>>> {
@@ -43,8 +43,8 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
         name: "wall_units".into(),
         plot,
         caption: format!(
-            "Mean velocity along the lower wall in wall units, {span}; Re<sub>τ</sub> = {}. Next to the wall u⁺ = y⁺; further away \
-             turbulence has the law of the wall, ln y⁺ / {} + {}. The transform of van Driest (1951) takes out what the density changes.",
+            "Mean velocity along the lower wall in wall units, {span}; Re<sub>τ</sub> = {}. Near the wall u⁺ = y⁺; further away \
+             turbulent flow follows the log law, ln y⁺ / {} + {}. The transformation of van Driest (1951) removes the effect of the mean density.",
             number(friction),
             LOG_LAW[0],
             LOG_LAW[1],
@@ -62,12 +62,12 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
     .map(stress)
     .into_iter()
     .collect::<Result<Vec<_>>>()?;
-    // Where a uniform force balances the shear of both walls.
+    // The total stress where a uniform force balances the shear of both walls.
     let ends: Vec<Point> =
         curves[0].points.iter().copied().take(1).chain(curves[0].points.last().copied()).collect();
-    curves.push(Curve { label: "line between the walls".into(), line: Line::Level, points: ends });
+    curves.push(Curve { label: "straight line".into(), line: Line::Level, points: ends });
     let mut plot = Plot::over_time("Shear stress", "stress along the flow", curves);
-    plot.x_label = "coordinate across";
+    plot.x_label = "wall-normal coordinate";
     let total = |&at: &f64| -> Result<(f64, Vec<Curve>)> {
         let points = column("coordinate", at)?.into_iter().zip(column("total_stress", at)?);
         Ok(frame(at, points.collect()))
@@ -77,14 +77,14 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
         name: "stresses".into(),
         plot,
         caption: format!(
-            "Viscous stress, turbulent stress −⟨ρu''v''⟩ and their sum, {span}. Where a statistically steady flow is driven by a uniform \
-             force the sum is a straight line between the walls. The slider adds the sum at other times."
+            "Viscous stress, turbulent stress −⟨ρu''v''⟩ and their sum, {span}. In statistically steady flow driven by a uniform \
+             force, the sum is a straight line between the walls. The slider adds the sum at other times."
         ),
     };
     Ok(velocity.into_iter().chain([stresses]).collect())
 }
 
-/// One of the columns over y⁺ in the half next to the lower wall.
+/// One column over y⁺ in the half next to the lower wall.
 fn half(columns: &[Vec<f64>], of: usize) -> Vec<Point> {
     let [y_plus, .., y] = columns else { return Vec::new() };
     let (Some(low), Some(high)) = (y.first(), y.last()) else { return Vec::new() };
@@ -94,7 +94,7 @@ fn half(columns: &[Vec<f64>], of: usize) -> Vec<Point> {
     points.filter(|(y, u)| *y > 0.0 && u.is_finite()).collect()
 }
 
-/// The half next to the lower wall; nothing where no shear is.
+/// The half next to the lower wall; `None` without wall shear.
 fn velocity(columns: &[Vec<f64>]) -> Option<Plot> {
     let curve = |label: &str, line, points| Curve { label: label.into(), line, points };
     let mut curves = vec![

@@ -1,14 +1,14 @@
-//! Zstandard, which is C, and which a page in a browser does without.
+//! Zstandard, a C library, which browser builds do without.
 
 use std::io;
 
-/// The bytes that `packed` stands for.
+/// The bytes that were compressed to `packed`.
 #[cfg(not(target_family = "wasm"))]
 pub(super) fn decoder<'a>(packed: &'a [u8]) -> io::Result<impl io::Read + use<'a>> {
     zstd::stream::Decoder::new(packed)
 }
 
-/// `bytes` packed, at one of the levels of Zstandard.
+/// `bytes` compressed at a level of Zstandard.
 #[cfg(not(target_family = "wasm"))]
 pub(super) fn compress(bytes: &[u8], level: i32) -> io::Result<Vec<u8>> {
     zstd::bulk::compress(bytes, level)

@@ -3,23 +3,23 @@
 /// Largest half-bandwidth: pentadiagonal.
 pub const MAX_HALF_BAND: usize = 2;
 
-/// A square banded matrix with half-bandwidth p ≤ 2; where it is cyclic, row m couples to column (m + d) mod n.
+/// A square banded matrix with half-bandwidth p ≤ 2; if it is cyclic, row m couples to column (m + d) mod n.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandedMatrix {
     /// Half-bandwidth p.
     half_band: usize,
-    /// True where the band wraps round.
+    /// True where the band wraps around.
     cyclic: bool,
     /// `rows[m][2 + d]` is the entry at row m, column m + d.
     rows: Vec<[f64; 2 * MAX_HALF_BAND + 1]>,
 }
 
 impl BandedMatrix {
-    /// The n x n matrix with 1 on the diagonal, `alpha` beside it and `beta` one further out. In a matrix that is not
-    /// cyclic, entries that would fall outside are left out.
+    /// The n x n matrix with 1 on the diagonal, `alpha` on the first off-diagonals and `beta` on the second. In a
+    /// non-cyclic matrix, entries outside are dropped.
     ///
     /// # Panics
-    /// Where n < 2 p + 1: the caller checks [`Scheme::min_points`](crate::scheme::Scheme::min_points) first.
+    /// If n < 2 p + 1: the caller checks [`Scheme::min_points`](crate::scheme::Scheme::min_points) first.
     pub fn toeplitz(n: usize, alpha: f64, beta: f64, cyclic: bool) -> Self {
         let half_band = if beta != 0.0 { 2 } else { usize::from(alpha != 0.0) };
         assert!(n > 2 * half_band, "{n} points are too few for a half-bandwidth of {half_band}");
@@ -36,7 +36,7 @@ impl BandedMatrix {
         matrix
     }
 
-    /// The n x n matrix that is not cyclic, with 1 on the diagonal and elsewhere `entry(m, d)` at row m, column m + d.
+    /// The n x n non-cyclic matrix with 1 on the diagonal and `entry(m, d)` at row m, column m + d elsewhere.
     pub(crate) fn open(n: usize, entry: impl Fn(usize, isize) -> f64) -> Self {
         let mut matrix = Self::toeplitz(n, 0.0, 0.0, false);
         for m in 0..n {
@@ -48,7 +48,7 @@ impl BandedMatrix {
         matrix
     }
 
-    /// Replace row m of a matrix that is not cyclic: 1 on the diagonal and the given (offset, value) entries.
+    /// Replaces row m of a non-cyclic matrix: 1 on the diagonal and the given (offset, value) entries.
     pub fn set_row(&mut self, m: usize, entries: &[(isize, f64)]) {
         self.rows[m] = [0.0; 5];
         self.rows[m][slot(0)] = 1.0;
@@ -63,7 +63,7 @@ impl BandedMatrix {
         self.rows.len()
     }
 
-    /// True for a matrix without rows, which cannot be made.
+    /// True for a matrix without rows, which cannot be constructed.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -73,7 +73,7 @@ impl BandedMatrix {
         self.half_band
     }
 
-    /// True where the band wraps round.
+    /// True where the band wraps around.
     pub fn is_cyclic(&self) -> bool {
         self.cyclic
     }
@@ -83,7 +83,7 @@ impl BandedMatrix {
         self.rows[m][slot(d)]
     }
 
-    /// Aᵀ, of a matrix that is not cyclic.
+    /// Aᵀ of a non-cyclic matrix.
     pub(crate) fn transposed(&self) -> Self {
         Self::open(self.len(), |m, d| self.entry(m.wrapping_add_signed(d), -d))
     }

@@ -1,25 +1,25 @@
-//! Cyclic matrices for solvers of open ones.
+//! Reduction of cyclic matrices to open (non-cyclic) ones.
 
 use super::banded::wrapped;
 use super::{BandedMatrix, Factors, solve};
 
-/// A matrix with its last p unknowns bordered off where it is cyclic, p the half-bandwidth:
+/// A matrix whose last p unknowns are bordered off if it is cyclic, p the half-bandwidth:
 /// ```text
 /// A = | T  U |   T y = b         n − p rows, open: any solver of banded systems will do
 ///     | V  D |   S x' = b' − V y,  S = D − V T⁻¹ U,  x' the last p unknowns
 ///                x = y − Z x',     Z = T⁻¹ U
 /// ```
-/// V reads the first p and the last p values of y only, and Z decays from both ends like T⁻¹, so that few rows are
+/// V reads the first p and the last p values of y only, and Z decays from both ends like T⁻¹, so only few rows are
 /// corrected.
 #[derive(Clone, Debug)]
 pub struct Border {
-    /// T, or the whole matrix where it is open.
+    /// T, or the whole matrix if it is open.
     pub core: BandedMatrix,
-    /// Number of border unknowns: p, or 0 where the matrix is open.
+    /// Number of border unknowns: p, or 0 if the matrix is open.
     pub width: usize,
-    /// x' = Σ `unknowns[r][..]` (first p of y, last p of y, b'), 3 p numbers a row.
+    /// x' = Σ `unknowns[r][..]` (first p of y, last p of y, b'), 3 p numbers per row.
     pub unknowns: Vec<Vec<f64>>,
-    /// Z, p numbers a row.
+    /// Z, p numbers per row.
     pub correction: Vec<Vec<f64>>,
     /// Z is above round-off in the first `head` and the last `tail` rows.
     pub head: usize,
@@ -28,7 +28,7 @@ pub struct Border {
 }
 
 impl Border {
-    /// Split `matrix`; entries of Z that are smaller than `tolerance` are left out.
+    /// Splits `matrix`; entries of Z smaller than `tolerance` are omitted.
     ///
     /// # Panics
     /// As [`Factors::new`].
@@ -56,7 +56,7 @@ impl Border {
             })
             .collect();
 
-        // V as what it reads of the first p and the last p values, and S.
+        // V as its weights of the first p and the last p values, and S.
         let mut v = vec![vec![0.0; 2 * p]; width];
         let mut s = [[0.0; 2], [0.0, 1.0]];
         for r in 0..width {

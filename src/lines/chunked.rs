@@ -1,28 +1,30 @@
-//! Lines cut into chunks that are eliminated side by side, and the small system between them.
+//! Lines split into chunks that are eliminated side by side, and the small system that couples them.
 
 use std::collections::BTreeMap;
 
 use super::border::{inverted, open_part};
 use super::{BandedMatrix, Factors, solve};
 
-/// A p x p block, in the corner of a 2 x 2 one whose rest is that of the identity (diagonal blocks) or zero.
+/// A p x p block, in the corner of a 2 x 2 one whose remaining entries are those of the identity (diagonal blocks) or
+/// zero.
 type Block = [[f64; 2]; 2];
 
 const ZERO: Block = [[0.0; 2]; 2];
 const IDENTITY: Block = [[1.0, 0.0], [0.0, 1.0]];
 
-/// What the threads of a line do, in numbers: the matrix, tri- or pentadiagonal, cyclic or open, as K chunks of nearly
-/// equal length, each of p *separators* x̃ and then an *interior* (after Song et al. 2022, eq. 7 to 22; p is the
+/// Coefficients for the threads of a line: the matrix, tri- or pentadiagonal, cyclic or open, as K chunks of nearly
+/// equal length, each of p *separators* x̃ followed by an *interior* (after Song et al. 2022, eq. 7 to 22; p is the
 /// half-bandwidth):
 /// ```text
 /// interior    D x = b − L x̃[k] − R x̃[k+1]          D open and banded: LU
 /// separators  l x̃[k−1] + d x̃[k] + u x̃[k+1] = b̃[k] − g D⁻¹b of chunk k−1 − e D⁻¹b of chunk k
 /// ```
-/// With S for the matrix of the separators and g for their right-hand side, `x̃[k] = Σ S⁻¹[k, k+m] g[k+m]`: no chunk waits for what
-/// another has worked out. The blocks of S⁻¹ decay as fast as the inverse of the matrix over a whole chunk (Demko, Moss & Smith
-/// 1984), so few are not below round-off: those from `back` chunks before to `ahead` behind. A cyclic line is the line repeated for
-/// ever. Chunk j gives o to its own separators and −h to those of the next, and S⁻¹ is semiseparable (Vandebril et al. 2005): seen from
-/// chunks k ≤ j that is `S⁻¹[k, j] (o − τ h)`, and from k > j it is `S⁻¹[k, j+1] (σ o − h)`, with τ and σ of chunk j alone.
+/// With S for the matrix of the separators and g for their right-hand side, `x̃[k] = Σ S⁻¹[k, k+m] g[k+m]`: no chunk
+/// waits for the solution of another. The blocks of S⁻¹ decay as fast as the inverse of the matrix over a whole chunk
+/// (Demko, Moss & Smith 1984), so only few are above round-off: those from `back` chunks before to `ahead` chunks
+/// after. A cyclic line is treated as the line repeated infinitely often. Chunk j contributes o to its own separators
+/// and −h to those of the next, and S⁻¹ is semiseparable (Vandebril et al. 2005): for chunks k ≤ j the contribution of
+/// chunk j is `S⁻¹[k, j] (o − τ h)`, and for k > j it is `S⁻¹[k, j+1] (σ o − h)`, with τ and σ of chunk j alone.
 #[derive(Clone, Debug)]
 pub struct Chunks {
     /// p.
@@ -31,13 +33,13 @@ pub struct Chunks {
     pub length: usize,
     /// The first `long` chunks have `length` points, the others one less.
     pub long: usize,
-    /// Every different chunk once.
+    /// The distinct chunks.
     pub classes: Vec<Chunk>,
     /// The class of every chunk.
     pub class: Vec<usize>,
     /// How many chunks the rows of S⁻¹ reach back.
     pub back: usize,
-    /// The same towards the end of the line.
+    /// How many chunks they reach ahead.
     pub ahead: usize,
     /// The blocks `S⁻¹[k, k+m]` of every chunk, m from −`back` to `ahead`.
     pub weights: Vec<Vec<Block>>,
@@ -45,7 +47,8 @@ pub struct Chunks {
     pub seen: Vec<[Block; 2]>,
 }
 
-/// The elimination of one chunk; tables have a row a point of the longest chunk, zero where there is no point.
+/// The elimination of one chunk; tables have one row per point of the longest chunk, zero where the chunk has no such
+/// point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
     /// Points of this chunk.
@@ -54,28 +57,29 @@ pub struct Chunk {
     pub lower: Vec<[f64; 3]>,
     /// [u₁, u₂] of the interior.
     pub upper: Vec<[f64; 2]>,
-    /// D⁻¹ L, p numbers a row.
+    /// D⁻¹ L, p numbers per row.
     pub left: Vec<[f64; 2]>,
-    /// D⁻¹ R, p numbers a row.
+    /// D⁻¹ R, p numbers per row.
     pub right: Vec<[f64; 2]>,
-    /// e: what separator row i reads of interior points p, p + 1.
+    /// e: weights of interior points p, p + 1 in separator row i.
     pub own: Block,
-    /// g: what row i of the next chunk's separators reads of points `length` − p − 1, `length` − p, ...
+    /// g: weights of points `length` − p − 1, `length` − p, ... in row i of the next chunk's separators.
     pub next: [[f64; 3]; 2],
 }
 
 impl Chunks {
-    /// Cut `matrix` into chunks of at most `length` points, or of 2 p where that is more; blocks of S⁻¹ with no entry above
-    /// `tolerance` of the largest of their row are left out.
+    /// Splits `matrix` into chunks of at most `length` points, or of 2 p if that is more; blocks of S⁻¹ with no entry
+    /// above `tolerance` times the largest of their row are omitted.
     ///
     /// # Panics
-    /// As [`Factors::new`], and where `matrix` is that of an explicit scheme: without off-diagonals nothing couples chunks.
+    /// As [`Factors::new`], and if `matrix` is that of an explicit scheme: without off-diagonals the chunks are not
+    /// coupled.
     pub fn new(matrix: &BandedMatrix, length: usize, tolerance: f64) -> Self {
         let most = matrix.len() / (2 * matrix.half_band());
         Self::cut(matrix, matrix.len().div_ceil(length).min(most).max(1), tolerance)
     }
 
-    /// Cut `matrix` into `count` chunks of 2 p points or more.
+    /// Splits `matrix` into `count` chunks of 2 p points or more.
     ///
     /// # Panics
     /// As [`Factors::new`].
@@ -148,7 +152,7 @@ impl Chunks {
 }
 
 impl Chunk {
-    /// The chunk at `first`, of `points` points; `ends` where nothing follows.
+    /// The chunk that starts at `first`, of `points` points; `ends` if no chunk follows.
     fn new(matrix: &BandedMatrix, first: usize, points: usize, length: usize, ends: bool) -> Self {
         let p = matrix.half_band();
         let inner = points - p;
@@ -187,8 +191,8 @@ impl Chunk {
                 chunk.own[i][q] = entry(i, p + q);
             }
         }
-        // The separators that follow are rows `points` + i of the same numbering; all inner rows of a cyclic matrix have
-        // the same entries, so those that wrap round are read at their own place.
+        // The separators that follow are rows `points` + i of the same numbering; all inner rows of a cyclic matrix
+        // have the same entries, so rows beyond the end are read at their wrapped index.
         if !ends {
             for i in 0..p {
                 let row = (first + points + i) % matrix.len();
@@ -205,7 +209,7 @@ impl Chunk {
     }
 }
 
-/// The rows `stride` before and after row k, where there are such.
+/// The rows `stride` before and after row k, where they exist.
 fn neighbours(k: usize, stride: usize, count: usize, cyclic: bool) -> [Option<usize>; 2] {
     let shift = stride % count;
     if cyclic {
@@ -214,11 +218,11 @@ fn neighbours(k: usize, stride: usize, count: usize, cyclic: bool) -> [Option<us
     [k.checked_sub(stride), Some(k + stride).filter(|&at| at < count)]
 }
 
-/// Chunks that a cyclic line is repeated to at most, whose inverse does not decay before.
+/// Maximum number of chunks to which a cyclic line is repeated if its inverse does not decay earlier.
 const MOST: usize = 4096;
 
-/// How far the rows of the inverse of block rows [l, d, u] reach back and ahead, and their blocks; those of a cyclic line are of the line
-/// repeated until what comes round its end is below round-off.
+/// Computes how far the rows of the inverse of block rows [l, d, u] reach back and ahead, and their blocks. A cyclic
+/// line is repeated until the coupling through its end is below round-off.
 fn inverse(rows: Vec<[Block; 3]>, cyclic: bool, tolerance: f64) -> (usize, usize, Vec<Vec<Block>>) {
     let count = rows.len();
     let mut repeated = rows;
@@ -233,15 +237,16 @@ fn inverse(rows: Vec<[Block; 3]>, cyclic: bool, tolerance: f64) -> (usize, usize
     }
 }
 
-/// A row of S⁻¹: blocks by their distance from the diagonal, those far below round-off left out.
+/// A row of S⁻¹: blocks by their distance from the diagonal, without those far below round-off.
 type Row = BTreeMap<isize, Block>;
 
-/// The rows of the inverse of block rows [l, d, u] by parallel cyclic reduction, strides 1, 2, 4, ... (Hockney & Jesshope 1981): every row
-/// becomes a sum of right-hand sides divided by what is left of its diagonal. A cyclic line wraps modulo K: that is the reduction of
-/// the line repeated for ever, so any K will do; blocks that come back to their own row are added to the diagonal, which ends it. It
-/// ends too where the blocks beside the diagonal are below `tolerance` of it: they fall twice as fast from stride to stride.
+/// Computes the rows of the inverse of block rows [l, d, u] by parallel cyclic reduction, strides 1, 2, 4, ... (Hockney
+/// & Jesshope 1981): every row becomes a sum of right-hand sides divided by its reduced diagonal. A cyclic line wraps
+/// modulo K, which is the reduction of the infinitely repeated line, so K is arbitrary; blocks that wrap around to
+/// their own row are added to the diagonal, which ends the reduction. It also ends where the off-diagonal blocks are
+/// below `tolerance` times the diagonal: they decay twice as fast from stride to stride.
 fn inverse_rows(mut rows: Vec<[Block; 3]>, cyclic: bool, tolerance: f64) -> Vec<Row> {
-    // Where all rows are the same, one says it all.
+    // Where all rows are equal, one represents all.
     let count = rows.len();
     let alike = cyclic && rows.windows(2).all(|pair| pair[0] == pair[1]);
     let told = if alike { 1 } else { count };
@@ -297,7 +302,7 @@ fn inverse_rows(mut rows: Vec<[Block; 3]>, cyclic: bool, tolerance: f64) -> Vec<
     inverses.into_iter().cycle().take(count).collect()
 }
 
-/// A distance between chunks, the shorter way round where they are on a circle.
+/// A distance between chunks, the shorter one around the circle if the line is cyclic.
 fn wrapped(m: isize, count: usize, cyclic: bool) -> isize {
     let count = count.cast_signed();
     if !cyclic {
@@ -307,7 +312,7 @@ fn wrapped(m: isize, count: usize, cyclic: bool) -> isize {
     (m + back).rem_euclid(count) - back
 }
 
-/// How far rows reach back and ahead, and their blocks within.
+/// How far rows reach back and ahead, and their blocks in that range.
 fn truncated(rows: &[Row], tolerance: f64) -> (usize, usize, Vec<Vec<Block>>) {
     let (mut back, mut ahead) = (0, 0);
     for row in rows {
@@ -321,7 +326,7 @@ fn truncated(rows: &[Row], tolerance: f64) -> (usize, usize, Vec<Vec<Block>>) {
     (back.unsigned_abs(), ahead.unsigned_abs(), rows.iter().map(within).collect())
 }
 
-/// The largest entry of a block by size.
+/// The largest absolute entry of a block.
 fn largest(block: &Block) -> f64 {
     block.as_flattened().iter().fold(0.0, |most, a| a.abs().max(most))
 }

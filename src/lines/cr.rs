@@ -1,25 +1,25 @@
-//! Cyclic reduction with the coefficients worked out beforehand.
+//! Cyclic reduction with precomputed coefficients.
 
 use super::BandedMatrix;
 use crate::real::Real;
 
 /// Cyclic reduction of one open tridiagonal matrix (Srinath 2015, eq. 1.7 to 1.13), for any number of rows: a neighbour
-/// beyond the last row counts as an equation of its own, x = 0.
+/// beyond the last row counts as a separate equation, x = 0.
 ///
-/// Level l has the rows (r + 1) 2ˡ − 1, r = 0, 1, ... Its odd r stay, with
+/// Level l has the rows (r + 1) 2ˡ − 1, r = 0, 1, ... Its rows with odd r are kept, with
 /// ```text
 /// d'[r] = d[r] − k1 d[r−1] − k2 d[r+1],   k1 = a[r] / b[r−1],  k2 = c[r] / b[r+1]
 /// ```
-/// and make the next level; its even r follow on the way back,
+/// and form the next level; its rows with even r follow in the back substitution,
 /// ```text
 /// x[r] = d[r] / b[r] − (a[r] / b[r]) x[r−1] − (c[r] / b[r]) x[r+1]
 /// ```
 /// The last level has one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CyclicReduction<T = f64> {
-    /// From the finest to the coarsest that has two rows or more.
+    /// From the finest level to the coarsest with two rows or more.
     pub levels: Vec<Level<T>>,
-    /// 1 / b of the row that is left.
+    /// 1 / b of the remaining row.
     pub last: T,
 }
 
@@ -35,10 +35,10 @@ pub struct Level<T = f64> {
 }
 
 impl CyclicReduction {
-    /// Work out the coefficients of an open tridiagonal matrix.
+    /// Computes the coefficients of an open tridiagonal matrix.
     ///
     /// # Panics
-    /// Where the matrix is cyclic or has more than three diagonals.
+    /// If the matrix is cyclic or has more than three diagonals.
     pub fn new(matrix: &BandedMatrix) -> Self {
         assert!(!matrix.is_cyclic() && matrix.half_band() <= 1, "not an open tridiagonal matrix");
         let row = |m| [matrix.entry(m, -1), matrix.entry(m, 0), matrix.entry(m, 1)];
@@ -62,7 +62,7 @@ impl CyclicReduction {
         Self { levels, last: 1.0 / rows[0][1] }
     }
 
-    /// With numbers of the format `T`.
+    /// Converts all numbers to the format `T`.
     pub(super) fn rounded<T: Real>(&self) -> CyclicReduction<T> {
         let level = |Level { rows, forward, backward }: &Level| Level {
             rows: *rows,

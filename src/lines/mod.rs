@@ -1,7 +1,8 @@
-//! Banded line systems A x = b on paper and on the host: factor once, solve many.
+//! Banded line systems A x = b, in theory and on the host: factor once, solve many.
 //!
 //! A is tridiagonal or pentadiagonal (or the identity, for explicit schemes), cyclic or not, of any size down to
-//! 2 p + 1 with p the half-bandwidth. The right-hand sides of many lines are solved side by side, one line a SIMD lane.
+//! 2 p + 1 with p the half-bandwidth. The right-hand sides of many lines are solved side by side, one line per SIMD
+//! lane.
 
 mod banded;
 mod border;

@@ -1,16 +1,16 @@
-//! Cyclic reduction of near-Toeplitz matrices: a handful of constants a level.
+//! Cyclic reduction of near-Toeplitz matrices: a handful of constants per level.
 
 use super::cr::rounded;
 use super::reduction::{less, times};
 use super::{CyclicReduction, Level};
 use crate::real::Real;
 
-/// Special rows at either end that the tables have room for.
+/// Maximum number of special rows per end that fit in the tables.
 const MOST: usize = 8;
 
-/// The coefficients of [`CyclicReduction`] where all rows of a level but a few at either end have the same (Srinath
-/// 2015, chapter 2). The thesis has one special row an end and 2ᵏ rows; closures have up to eight rows, and any number
-/// of rows keeps at most that many.
+/// The coefficients of [`CyclicReduction`] where all rows of a level except a few at either end have the same ones
+/// (Srinath 2015, chapter 2). The thesis has one special row per end and 2ᵏ rows; here closures have up to eight rows,
+/// and for any number of rows there are at most that many special ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearToeplitz<T = f64> {
     /// Special rows at either end.
@@ -21,12 +21,12 @@ pub struct NearToeplitz<T = f64> {
     pub forward: Vec<Vec<[T; 2]>>,
     /// [1 / b, a / b, c / b] of every level and class of even rows.
     pub backward: Vec<Vec<[T; 3]>>,
-    /// 1 / b of the row that is left.
+    /// 1 / b of the remaining row.
     pub last: T,
 }
 
 impl NearToeplitz {
-    /// The classes of `reduction`, or `None` where more than eight rows at an end are special.
+    /// The classes of `reduction`, or `None` if more than eight rows at an end are special.
     pub fn new(reduction: &CyclicReduction) -> Option<Self> {
         let all = |ends: usize| -> Option<Self> {
             let mut classes = Self {
@@ -46,7 +46,7 @@ impl NearToeplitz {
         (1..=MOST).find_map(all)
     }
 
-    /// With numbers of the format `T`.
+    /// Converts all numbers to the format `T`.
     pub(super) fn rounded<T: Real>(&self) -> NearToeplitz<T> {
         NearToeplitz {
             ends: self.ends,
@@ -58,7 +58,8 @@ impl NearToeplitz {
     }
 }
 
-/// The class of row `r` of a level of `rows` rows: 0 .. `ends` from the left, the inner rows, then on to the last row.
+/// The class of row `r` of a level of `rows` rows: 0 .. `ends` from the left, then the inner rows, then the last rows
+/// in order.
 #[inline(always)]
 fn class(r: usize, rows: usize, ends: usize) -> usize {
     if r < ends {
@@ -71,7 +72,7 @@ fn class(r: usize, rows: usize, ends: usize) -> usize {
 }
 
 impl<T: Real> NearToeplitz<T> {
-    /// Srinath 2015, eq. 2.2 to 2.6, in place: row r of level l lies at (r + 1) 2ˡ − 1.
+    /// Srinath 2015, eq. 2.2 to 2.6, in place: row r of level l is stored at (r + 1) 2ˡ − 1.
     #[inline(always)]
     pub(super) fn solve<const W: usize>(&self, d: &mut [[T; W]]) {
         for (level, &rows) in self.rows.iter().enumerate() {
@@ -105,8 +106,8 @@ impl<T: Real> NearToeplitz<T> {
     }
 }
 
-/// The coefficients of rows `first`, `first` + 2, ... by class, or `None` where rows of one class differ. Equal rows are
-/// equal bit for bit: they come from the same numbers by the same operations.
+/// The coefficients of rows `first`, `first` + 2, ... by class, or `None` if rows of one class differ. Equal rows are
+/// bitwise equal: they result from the same numbers by the same operations.
 fn by_class<const W: usize>(
     rows: &[[f64; W]],
     first: usize,

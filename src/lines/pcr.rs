@@ -1,4 +1,4 @@
-//! Parallel cyclic reduction of banded matrices with the coefficients worked out beforehand.
+//! Parallel cyclic reduction of banded matrices with precomputed coefficients.
 
 use super::BandedMatrix;
 
@@ -10,9 +10,9 @@ type Row = [f64; 5];
 /// ```text
 /// d'[i] = d[i] − Σⱼ kⱼ[i] d[i + j s],   j = ±1 and, where pentadiagonal, ±2
 /// ```
-/// with the k that clear the entries at odd multiples of s; what is left couples rows 2 s apart. Where the couplings
-/// have fallen below round-off, or leave the matrix, d is divided by the diagonal. A coupling that has fallen so far counts as none at
-/// once: quotients of such are noise of any size.
+/// with the k that eliminate the entries at odd multiples of s; the remaining entries couple rows 2 s apart. Where the
+/// couplings have fallen below round-off, or reach outside the matrix, d is divided by the diagonal. A coupling below
+/// round-off is set to zero at once: quotients of such numbers are noise of any size.
 #[derive(Clone, Debug)]
 pub struct BandedPcr {
     /// Half-bandwidth p.
@@ -24,10 +24,10 @@ pub struct BandedPcr {
 }
 
 impl BandedPcr {
-    /// Work out the coefficients; couplings below `tolerance` times the diagonal count as none.
+    /// Computes the coefficients; couplings below `tolerance` times the diagonal count as zero.
     ///
     /// # Panics
-    /// Where the matrix is cyclic.
+    /// If the matrix is cyclic.
     pub fn new(matrix: &BandedMatrix, tolerance: f64) -> Self {
         assert!(!matrix.is_cyclic(), "the reduction is for open matrices");
         let (n, p) = (matrix.len(), matrix.half_band());
@@ -60,13 +60,13 @@ fn without_noise(mut row: Row, tolerance: f64) -> Row {
     row
 }
 
-/// Row i + j s, where there is one.
+/// Row i + j s, where it exists.
 fn neighbour(rows: &[Row], i: usize, j: isize, stride: usize) -> Option<&Row> {
     i.checked_add_signed(j * stride.cast_signed()).and_then(|at| rows.get(at))
 }
 
-/// k₋₂, k₋₁, k₁, k₂ of row i: the solution of eq. 5 and 6. Row i ± 2 s serves to clear the entry at ± 3 s, so it is not
-/// used where there is no such column.
+/// k₋₂, k₋₁, k₁, k₂ of row i: the solution of eq. 5 and 6. Row i ± 2 s serves to eliminate the entry at ± 3 s, so it is
+/// not used where this column does not exist.
 fn cleared(rows: &[Row], i: usize, stride: usize, p: usize) -> [f64; 4] {
     const OFFSETS: [isize; 4] = [-2, -1, 1, 2];
     const COLUMNS: [isize; 4] = [-3, -1, 1, 3];
@@ -88,8 +88,8 @@ fn cleared(rows: &[Row], i: usize, stride: usize, p: usize) -> [f64; 4] {
     eliminated(a)
 }
 
-/// The solution of a system of four equations with its right-hand side in the last column, by Gauss with row pivoting.
-/// A row that does not couple to odd columns leaves a column without pivot, and an unknown that nothing needs: 0.
+/// Solves a system of four equations with its right-hand side in the last column, by Gaussian elimination with row
+/// pivoting. A row without couplings to odd columns leaves a column without pivot; its unknown is not needed and is 0.
 fn eliminated(mut a: [[f64; 5]; 4]) -> [f64; 4] {
     for pivot in 0..4 {
         let size = |row: usize| a[row][pivot].abs();
@@ -115,7 +115,7 @@ fn eliminated(mut a: [[f64; 5]; 4]) -> [f64; 4] {
     x
 }
 
-/// Row i less its neighbours, on the even multiples of the stride (eq. 3).
+/// Row i minus multiples of its neighbours, at the even multiples of the stride (eq. 3).
 fn combined(rows: &[Row], i: usize, stride: usize, k: &[f64; 4]) -> Row {
     let mut result = [0.0; 5];
     for (slot, column) in [-4_isize, -2, 0, 2, 4].into_iter().enumerate() {

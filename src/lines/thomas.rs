@@ -39,18 +39,18 @@ pub struct Factors<T = f64> {
 }
 
 impl Factors {
-    /// Factor `matrix`. The matrices of compact schemes need no pivoting: they are diagonally dominant but for closure
-    /// rows, and the pivots of the default closures stay away from zero.
+    /// Factors `matrix`. The matrices of compact schemes need no pivoting: they are diagonally dominant except for
+    /// closure rows, and the pivots of the default closures are bounded away from zero.
     ///
     /// # Panics
-    /// Where the pivot of a row before the border is zero, which a few closures lead to: `c5-pade4`, `second-c4`,
+    /// If the pivot of a row before the border is zero, which happens for a few closures: `c5-pade4`, `second-c4`,
     /// `second-c4-pade4` and `second-c4-pade4-compact6`. Pivots of the border are not checked.
     pub fn new(matrix: &BandedMatrix) -> Self {
         Self::checked(matrix)
             .unwrap_or_else(|row| panic!("row {row} has no pivot: this closure needs pivoting"))
     }
 
-    /// As [`Factors::new`], but where a pivot is zero, its row.
+    /// Like [`Factors::new`], but returns the row of a zero pivot as the error.
     pub(crate) fn checked(matrix: &BandedMatrix) -> Result<Self, usize> {
         let n = matrix.len();
         let p = matrix.half_band();
@@ -146,7 +146,7 @@ impl Factors {
         Ok(factors)
     }
 
-    /// With numbers of the format `T`; couplings to the border that it cannot notice are left out.
+    /// Converts all numbers to the format `T`; couplings to the border below its round-off are omitted.
     pub fn rounded<T: Real>(&self) -> Factors<T> {
         let (head, tail) = self.border_range(T::PRECISION);
         let pairs = |v: &[[f64; 2]]| v.iter().map(|a| a.map(T::of)).collect();
@@ -164,7 +164,7 @@ impl Factors {
         }
     }
 
-    /// The core rows 0..head and tail..core whose coupling to the border is above round-off of `precision`.
+    /// The core rows 0..head and tail..core whose coupling to the border is above the round-off of `precision`.
     pub(crate) fn border_range(&self, precision: Precision) -> (usize, usize) {
         let (core, border) = (self.core, self.n - self.core);
         if border == 0 {
@@ -183,7 +183,7 @@ impl<T> Factors<T> {
         self.n
     }
 
-    /// True for a system without rows, which cannot be made.
+    /// True for a system without rows, which cannot be constructed.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
@@ -194,10 +194,10 @@ impl<T> Factors<T> {
     }
 }
 
-/// Solve A x = b in place for one line: `x` holds b and receives x.
+/// Solves A x = b in place for one line: `x` holds b and receives x.
 ///
 /// # Panics
-/// Where `x` has another length than the system.
+/// If the length of `x` differs from that of the system.
 pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
     struct OneLine<'a, T>(&'a Factors<T>, &'a mut [T]);
     impl<T: Real> pulp::WithSimd for OneLine<'_, T> {
@@ -216,7 +216,7 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
     pulp::Arch::new().dispatch(OneLine(factors, x));
 }
 
-/// c x + y, rounded once where there is such an instruction.
+/// c x + y, rounded once where the machine has such an instruction.
 #[inline(always)]
 fn added<S: Simd, T: Real>(simd: S, c: T, x: T, y: T) -> T {
     let [c, x, y] = [c, x, y].map(|number| T::splat(simd, number));
@@ -225,12 +225,12 @@ fn added<S: Simd, T: Real>(simd: S, c: T, x: T, y: T) -> T {
     sum[0]
 }
 
-/// The same where the half-bandwidth of the factors is `P`.
+/// Like [`solve`] for factors with half-bandwidth `P`.
 #[inline(always)]
 fn solve_line<S: Simd, T: Real, const P: usize>(simd: S, factors: &Factors<T>, x: &mut [T]) {
     let (core, head, tail) = (factors.core, factors.head, factors.tail);
     let coupled = |m: usize| m < head || m >= tail;
-    // Down the line: the last d's, and what the border rows have gathered.
+    // Forward elimination: the last d's, and the sums of the border rows.
     let (mut before, mut border) = ([T::ZERO; P], [T::ZERO; P]);
     for m in 0..core {
         let [inverse, l1, l2] = factors.lower[m];
@@ -266,7 +266,7 @@ fn solve_line<S: Simd, T: Real, const P: usize>(simd: S, factors: &Factors<T>, x
         x[core..].copy_from_slice(&last);
     }
 
-    // Up the line: the next x's.
+    // Back substitution: the next x's.
     let mut after = [T::ZERO; P];
     for m in (0..core).rev() {
         let [u1, u2] = factors.upper[m];

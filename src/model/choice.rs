@@ -1,4 +1,4 @@
-//! The decomposition whose step is predicted to be the shortest.
+//! The decomposition with the shortest predicted step.
 
 use super::predict::step_seconds;
 use super::work::Planner;
@@ -7,18 +7,18 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 
-/// A shorter step counts as faster below this fraction of the other.
+/// A step counts as faster if it is shorter than this fraction of the other.
 const FASTER: f64 = 0.999;
 
-/// Most decompositions that are compared, those with the least surface first: all of them on up to 64 ranks. The others have
-/// blocks far from cubes, and lines cut so often that planning them takes long.
+/// Maximum number of decompositions that are compared, those with the smallest surface first: all of them on up to 64 ranks. The
+/// others have elongated blocks, and lines cut so often that planning them takes long.
 const MOST_COMPARED: usize = 64;
 
-/// The decomposition of the grid of `config` over `ranks` ranks whose step is predicted to be the shortest, with that
-/// prediction in seconds. Among equals it is the one with the least surface.
+/// The decomposition of the grid of `config` over `ranks` ranks with the shortest predicted step, and that prediction in seconds.
+/// Among equal ones it is the one with the smallest surface.
 ///
 /// # Errors
-/// Where there is none: how many ranks there can be, or why the requested method cannot.
+/// If there is none: the possible numbers of ranks, or why the requested method is impossible.
 pub fn fastest(config: &Config, ranks: usize, rates: &Rates) -> Result<(Decomposition, f64)> {
     let (points, method) = (config.grid.points, config.compute.distributed);
     search(&mut Planner::new(config, points, method), ranks, rates)
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use crate::config::parse;
 
-    /// Catches a plan for every rank of a line, or for every cut: that took longer than the square of the ranks.
+    /// Catches a plan per rank of a line, or per cut, whose cost is more than the square of the number of ranks.
     #[test]
     fn many_ranks_take_no_more_plans_than_few() {
         for (points, rates) in [

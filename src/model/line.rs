@@ -1,8 +1,8 @@
-//! The ranks on one line, each running its tasks and waiting for messages of others.
+//! Simulates the ranks on one line: each runs its tasks and waits for messages of others.
 //!
-//! A message costs as LogGP says (Alexandrov, Ionescu, Schauser and Scheiman 1995): o on the rank for every message sent or
-//! received, L on its way, and its bytes over the bandwidth, which all messages that leave a rank share, and all that come
-//! to it; a rank that sends only, or receives only, has a bandwidth of its own.
+//! The cost of a message follows LogGP (Alexandrov, Ionescu, Schauser and Scheiman 1995): o on the rank for every message sent or
+//! received, L for its way, and its bytes over the bandwidth, which is shared by all messages that leave a rank, and by all that
+//! arrive; a rank that only sends, or only receives, has a separate bandwidth.
 
 use std::array::from_fn;
 use std::collections::{HashMap, VecDeque};
@@ -14,28 +14,28 @@ use crate::backend::ranks::{Phase, PhaseTimes};
 use crate::engine::distributed::Method;
 use crate::grid::Axis;
 
-/// What ranks take. [`Phase::Communicate`] is only waiting, and only known of `most`.
+/// Times of the ranks. [`Phase::Communicate`] contains only waiting, and is only known for `most`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seconds {
     /// From beginning to end.
     pub(super) all: f64,
-    /// Of the rank that ends last.
+    /// Phases of the rank that ends last.
     pub(super) last: PhaseTimes,
-    /// Of the rank that takes longest in each phase.
+    /// The longest time of any rank, for each phase.
     pub(super) most: PhaseTimes,
-    /// Its [`Phase::Communicate`] along x, y, z.
+    /// [`Phase::Communicate`] of `most` along x, y, z.
     pub(super) along: [f64; 3],
 }
 
 impl Seconds {
-    /// Of ranks that all take the same.
+    /// Times of ranks that all take the same.
     pub(super) fn alike(mut spent: PhaseTimes, waited: f64) -> Self {
         let (all, last) = (total(spent) + waited, spent);
         spent.0[Phase::Communicate as usize] = waited;
         Self { all, last, most: spent, along: [0.0; 3] }
     }
 
-    /// The same along an axis.
+    /// The same with the waiting time attributed to an axis.
     pub(super) fn along(mut self, axis: Axis) -> Self {
         self.along[axis.index()] = self.most.of(Phase::Communicate);
         self
@@ -54,7 +54,7 @@ impl Seconds {
         Self { all: factor * self.all, last: times(self.last), most: times(self.most), along }
     }
 
-    /// What the rank that ends last waited.
+    /// Waiting time of the rank that ends last.
     pub(super) fn waited(&self) -> f64 {
         (self.all - total(self.last)).max(0.0)
     }
@@ -64,7 +64,7 @@ fn total(times: PhaseTimes) -> f64 {
     times.0.iter().sum()
 }
 
-/// What is the same for all ranks on a line.
+/// Data common to all ranks on a line.
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
     pub(super) rates: &'a Rates,
@@ -74,36 +74,36 @@ pub(super) struct Problem<'a> {
     /// The tasks of the rank at each position: `plans[plan_of[position]]`.
     pub(super) plans: &'a [Vec<Task>],
     pub(super) plan_of: &'a [usize],
-    /// Points of a rank's block across the axis: values of a plane.
+    /// Points of a rank's block normal to the axis: values of a plane.
     pub(super) across: f64,
-    /// Bytes of a value.
+    /// Bytes per value.
     pub(super) value: f64,
 }
 
-/// The ranks on a line at work.
+/// The state of the ranks on a line.
 pub(super) struct Line<'a> {
     problem: Problem<'a>,
     start: f64,
     ranks: Vec<Rank>,
-    /// Messages on their way by sender and receiver: (when they come to the receiver's link, seconds on it).
+    /// Messages under way by sender and receiver: (arrival at the receiver's link, seconds on the link).
     underway: HashMap<(usize, usize), VecDeque<(f64, f64)>>,
 }
 
 #[derive(Clone, Debug)]
 struct Rank {
     clock: f64,
-    /// When its link is free again, outwards and inwards.
+    /// Times when its outgoing and incoming links are free again.
     out: f64,
     inwards: f64,
-    /// The next task; for an exchange, whose messages are posted then.
+    /// The next task; if it is an exchange, its messages are already posted.
     task: usize,
-    /// When what it posted had left.
+    /// Time when all posted messages had left.
     left: f64,
     spent: PhaseTimes,
 }
 
 impl<'a> Line<'a> {
-    /// All ranks at `start`, their links free from `link` on.
+    /// All ranks at `start`, with links free from `link` on.
     pub(super) fn new(problem: Problem<'a>, [start, link]: [f64; 2]) -> Self {
         let spent = PhaseTimes::default();
         let rank = Rank { clock: start, out: link, inwards: link, task: 0, left: 0.0, spent };
@@ -111,7 +111,7 @@ impl<'a> Line<'a> {
         Self { problem, start, ranks, underway: HashMap::new() }
     }
 
-    /// Up to the first messages, which are posted. Returns when the last rank has done so, and when the last link is free.
+    /// Run up to the first messages, which are posted. Returns when the last rank has done so, and when the last link is free.
     pub(super) fn begin(&mut self) -> [f64; 2] {
         for at in 0..self.ranks.len() {
             self.advance(at, &mut VecDeque::new());
@@ -120,7 +120,7 @@ impl<'a> Line<'a> {
         [self.last_clock(), links.fold(0.0, f64::max)]
     }
 
-    /// To the end, where no rank goes on before `start`.
+    /// Run to the end, where no rank continues before `start`.
     pub(super) fn finish(&mut self, start: f64) -> Seconds {
         for rank in &mut self.ranks {
             rank.clock = rank.clock.max(start);
@@ -163,7 +163,8 @@ impl<'a> Line<'a> {
         operands as f64 * each + corrected as f64 * across * rates.correct
     }
 
-    /// Run tasks up to the next messages to wait for, which are posted, or to the end. Their receivers become `able` to go on.
+    /// Run tasks until the next messages, which are posted, or to the end. The receivers are added to `able`: they may be able to
+    /// continue.
     fn advance(&mut self, at: usize, able: &mut VecDeque<usize>) {
         let rates = self.problem.rates;
         while let Some(task) = self.tasks(at).get(self.ranks[at].task) {
@@ -195,7 +196,7 @@ impl<'a> Line<'a> {
         peer.position(at, self.problem.lengths.len())
     }
 
-    /// Of a rank that sends and receives so many messages at once, in the first round of a stage or later.
+    /// Bandwidth of a rank with this many sends and receives at once, in the first round of a stage or a later one.
     fn bandwidth(&self, is_first: bool, sends: usize, receives: usize) -> f64 {
         let rates = self.problem.rates;
         match (is_first, sends > 0 && receives > 0) {
@@ -223,7 +224,7 @@ impl<'a> Line<'a> {
             let rank = &mut self.ranks[at];
             let start = rank.out.max(rank.clock);
             rank.out = start + seconds;
-            // What the busiest link on the way takes longer than this rank's does not hold up its other messages.
+            // The extra time on the busiest link of the path does not delay the other messages of this rank.
             let crowd = if all_at_once { paths.shifted(at, peer) } else { 1.0 };
             let way = rates.latency + paths.delay(at, peer) + (crowd - 1.0) * all / bandwidth;
             self.underway.entry((at, peer)).or_default().push_back((start + way, seconds));
@@ -231,7 +232,7 @@ impl<'a> Line<'a> {
         self.ranks[at].left = self.ranks[at].out;
     }
 
-    /// Wait for what was posted; false where a message is not sent yet, and at the end.
+    /// Wait for the posted messages; false if a message is not sent yet, and at the end.
     fn receive(&mut self, at: usize) -> bool {
         let Some(Task::Exchange { is_first, send, receive }) =
             self.tasks(at).get(self.ranks[at].task)
@@ -249,7 +250,7 @@ impl<'a> Line<'a> {
         let bytes = |list: &[(Peer, usize)]| list.iter().map(|(_, n)| self.bytes(*n)).sum::<f64>();
         let (out, inwards) = (bytes(send), bytes(receive));
         let bandwidth = self.bandwidth(*is_first, send.len(), receive.len());
-        // The rank itself moves what no hardware moves meanwhile.
+        // The rank itself moves the bytes that the hardware does not move during computation.
         let moved = (1.0 - self.problem.rates.progress) * out.max(inwards) / bandwidth;
         let moved = moved + self.staged(inwards);
         let rank = &mut self.ranks[at];

@@ -1,7 +1,7 @@
 //! `kolmo model`: predicted time of a step on any number of ranks.
 //!
-//! The work is counted from the plans that ranks run ([`Work`]), so that messages and bytes are those of a run. Its time follows
-//! from a dozen [`Rates`] and a [`Network`]. `docs/model.md` has the formulas, and what they leave out.
+//! The work is counted from the plans that ranks run ([`Work`]), so messages and bytes are those of a run. Its time follows from
+//! a dozen [`Rates`] and a [`Network`]. `docs/model.md` has the formulas and their limits.
 
 mod choice;
 mod line;

@@ -1,4 +1,4 @@
-//! What `kolmo model` takes on the command line.
+//! Command-line options of `kolmo model`.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::grid::{Axis, Decomposition};
 use crate::io::page::check_drawing;
 use crate::options::{Several, points, several};
 
-/// Most ranks: more than any machine has.
+/// Maximum number of ranks: more than any machine has.
 const MOST_RANKS: usize = 1 << 24;
 
-/// What is predicted.
+/// The requested predictions.
 #[derive(Args, Debug)]
 pub struct ModelOptions {
     /// An input file, or the name of a case for its built-in input: its equations, schemes and integrator.
@@ -24,40 +24,42 @@ pub struct ModelOptions {
     /// Change a key of the input: `--set scheme.convection=feiereisen`.
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
-    /// Points of every rank, however many there are: N for N x N x N, or NXxNYxNZ.
+    /// Points per rank, for weak scaling: N for N x N x N, or NXxNYxNZ.
     #[arg(long, value_name = "POINTS", value_parser = points, default_value = "256", conflicts_with = "points")]
     pub(super) points_per_rank: [usize; 3],
     /// Points of the whole grid, for strong scaling.
     #[arg(long, value_name = "POINTS", value_parser = points, conflicts_with = "weak")]
     points: Option<[usize; 3]>,
-    /// As many points a rank on any number of ranks. This is the default.
+    /// Weak scaling: the same number of points per rank for any number of ranks. This is the default.
     #[arg(long, conflicts_with = "strong")]
     weak: bool,
-    /// The same grid on any number of ranks: `--points`, else what eight ranks have with `--points-per-rank`.
+    /// Strong scaling: the same grid for any number of ranks: `--points`, otherwise the grid of eight ranks with
+    /// `--points-per-rank`.
     #[arg(long)]
     strong: bool,
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',', action = ArgAction::Set, value_parser = ranks, default_value = "1,8,64,512,4096,32768,131072")]
     ranks: Vec<usize>,
-    /// How the grid is cut: as near to cubes as can be, along one axis alone (x, y or z), or as PXxPYxPZ, whatever `--ranks`.
+    /// How the grid is cut: as close to cubes as possible, along one axis only (x, y or z), or as PXxPYxPZ, which overrides
+    /// `--ranks`.
     #[arg(long, value_name = "CUT", default_value = "cubic", value_parser = cut)]
     cut: Cut,
-    /// Ranks that efficiencies are relative to. The default is the smallest run that exchanges along all three axes.
+    /// Number of ranks that efficiencies are relative to. The default is the smallest run that exchanges along all three axes.
     #[arg(long, value_name = "N", value_parser = ranks, default_value = "8")]
     pub(super) base: usize,
-    /// Not a step, but first derivatives of one field by `scheme.derivative`: along x, y or z, or along all, one after another.
+    /// Instead of a step, predict first derivatives of one field by `scheme.derivative`: along x, y or z, or all in turn.
     #[arg(long, value_name = "AXIS", value_parser = axes)]
     pub(super) derivative: Option<Several<Axis>>,
-    /// How lines that are spread over ranks are solved: all, auto, or a name such as neighbour.
+    /// Method for lines that are split across ranks: all, auto, or a name such as neighbour.
     #[arg(long, default_value = "all", value_parser = methods)]
     pub(super) method: Several<Option<Method>>,
-    /// torus, fat-tree, dragonfly, flat (every rank beside every other), or all of the first three.
+    /// torus, fat-tree, dragonfly, flat (all ranks adjacent), or all of the first three.
     #[arg(long, default_value = "all", value_parser = networks)]
     network: Several<Network>,
-    /// How much slower the upper links of a fat tree, or those between groups of a dragonfly, are than those below.
+    /// Ratio by which the upper links of a fat tree, or those between groups of a dragonfly, are slower than the lower ones.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = taper)]
     taper: f64,
-    /// A file with the rates of a machine, as `kolmo bench comm --json` prints it; without it a cluster of H200 is assumed.
+    /// A file with the rates of a machine, as printed by `kolmo bench comm --json`; the default is an assumed cluster of H200.
     #[arg(long, value_name = "FILE")]
     rates: Option<PathBuf>,
     /// Change one rate: `--rate bandwidth=25e9`.
@@ -69,7 +71,7 @@ pub struct ModelOptions {
     /// Draw the efficiencies.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Replace what has the name of that picture already, whatever it is.
+    /// Replace an existing file with the name of that picture, whatever it contains.
     #[arg(long, requires = "plot")]
     overwrite: bool,
 }
@@ -91,7 +93,7 @@ impl ModelOptions {
         }
     }
 
-    /// How a grid of `points` is cut over so many ranks.
+    /// The cut of a grid of `points` over this many ranks.
     pub(super) fn decomposition(&self, ranks: usize, points: [usize; 3]) -> Decomposition {
         match self.cut {
             Cut::Exactly(cut) if cut.size() == ranks => cut,
@@ -100,7 +102,7 @@ impl ModelOptions {
         }
     }
 
-    /// The rates with the changes asked for.
+    /// The rates with the requested changes.
     pub(super) fn rates(&self) -> Result<Rates> {
         let mut rates = match &self.rates {
             Some(path) => Rates::load(path)?,
@@ -128,7 +130,7 @@ impl ModelOptions {
         Ok(rates)
     }
 
-    /// Refuse a picture that would replace a file that is not Kolmo's, or whose name does not end with `.svg`.
+    /// Refuse a picture that would replace a file not written by Kolmo, or whose name does not end with `.svg`.
     pub(super) fn check_plot(&self) -> Result<()> {
         match &self.plot {
             Some(path) => check_drawing(path, "model", self.overwrite),
@@ -136,7 +138,7 @@ impl ModelOptions {
         }
     }
 
-    /// The networks with the taper asked for.
+    /// The networks with the requested taper.
     pub(super) fn networks(&self) -> Vec<Network> {
         let tapered = |network: &Network| match network {
             Network::FatTree(_) => Network::FatTree(self.taper),
@@ -146,7 +148,7 @@ impl ModelOptions {
         self.network.0.iter().map(tapered).collect()
     }
 
-    /// Points of the whole grid where that is the same on any number of ranks.
+    /// Points of the whole grid if it is the same for any number of ranks.
     pub(super) fn whole(&self) -> Option<[usize; 3]> {
         let doubled = self.points_per_rank.map(|n| if n > 1 { 2 * n } else { 1 });
         self.points.or(self.strong.then_some(doubled))

@@ -9,7 +9,7 @@ use super::work::Lists;
 use super::{Rates, Sweeping, Work};
 use crate::backend::ranks::{Phase, PhaseTimes};
 
-/// A step on the rank that ends last, in seconds unless said otherwise.
+/// Predicted step of the rank that ends last, in seconds unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Prediction {
     /// The whole step.
@@ -18,41 +18,41 @@ pub struct Prediction {
     pub local: f64,
     /// Packing: `Phase::Pack`.
     pub pack: f64,
-    /// Posting messages and waiting for them, with nothing else to do meanwhile.
+    /// Posting messages and waiting for them, without overlap with other work.
     pub communicate: f64,
-    /// Its parts along x, y and z, each on the rank that waits longest there.
+    /// Its part along x, on the rank that waits longest there; see also `communicate_y` and `communicate_z`.
     pub communicate_x: f64,
     /// See `communicate_x`.
     pub communicate_y: f64,
     /// See `communicate_x`.
     pub communicate_z: f64,
-    /// What is left of that behind the sweeps of other axes: `Phase::Communicate`.
+    /// The part of `communicate` that is not hidden behind the sweeps of other axes: `Phase::Communicate`.
     pub exposed: f64,
     /// Matrices between messages: `Phase::Reduced`.
     pub reduced: f64,
-    /// All phases, each on the rank that takes longest in it, with nothing else to do while messages are under way.
+    /// All phases, each on the rank that takes longest in it, without work that overlaps with messages.
     #[serde(skip)]
     pub slowest: PhaseTimes,
-    /// Work point by point outside of sweeps.
+    /// Pointwise work outside of sweeps.
     pub pointwise: f64,
     /// Reductions over all ranks.
     pub reductions: f64,
     /// Bytes that the busiest rank sends.
     pub bytes: f64,
-    /// Its messages.
+    /// Number of its messages.
     pub messages: f64,
-    /// Planes, each a value a line, that it sends in one right-hand side.
+    /// Planes, each one value per line, that it sends in one right-hand side.
     pub planes: usize,
 }
 
 impl Prediction {
-    /// What of the messages is along x, y and z.
+    /// The parts of the messages along x, y and z.
     pub(crate) fn communicate_along(&self) -> [f64; 3] {
         [self.communicate_x, self.communicate_y, self.communicate_z]
     }
 }
 
-/// A step of `work` on ranks that are as fast as `rates`, and connected by `network`.
+/// Predict a step of `work` on ranks with these `rates`, connected by `network`.
 pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     let model = |hides| Model { work, rates, network, hides };
     let (hidden, bare) = (model(true).sweeps(), model(false).sweeps());
@@ -73,7 +73,7 @@ pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
         reductions,
         ..Prediction::default()
     };
-    // The first block is among the largest; another rank may send more where the first or last has neighbours on one side.
+    // The first block is one of the largest; another rank may send more if the first or last one has neighbours on only one side.
     let middle = work.decomposition.rank(work.decomposition.ranks.map(|ranks| ranks / 2));
     for rank in [0, work.decomposition.size() - 1, middle] {
         let ((sent, planes), (filter, _)) = (work.sent(rank), work.sent_by_filter(rank));
@@ -87,7 +87,7 @@ pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     prediction
 }
 
-/// The [`Prediction::step_seconds`] alone.
+/// Only the [`Prediction::step_seconds`].
 pub(super) fn step_seconds(work: &Work, rates: &Rates, network: Network) -> f64 {
     let model = Model { work, rates, network, hides: true };
     let [pointwise, reductions] = model.beside_sweeps();
@@ -99,12 +99,12 @@ struct Model<'a> {
     work: &'a Work,
     rates: &'a Rates,
     network: Network,
-    /// Whether anything is done between the first messages and the wait for them.
+    /// Whether there is work between posting the first messages and waiting for them.
     hides: bool,
 }
 
 impl Model<'_> {
-    /// Of all sweeps of a step.
+    /// Times of all sweeps of a step.
     fn sweeps(&self) -> Seconds {
         let all = |lists: &Lists| {
             lists.iter().map(|list| self.list(list)).fold(Seconds::default(), Seconds::plus)
@@ -113,17 +113,17 @@ impl Model<'_> {
         stages.plus(all(&self.work.filter).times(self.work.filterings))
     }
 
-    /// Seconds of a step outside of sweeps: point by point, and in reductions.
+    /// Seconds of a step outside of sweeps: pointwise work, and reductions.
     fn beside_sweeps(&self) -> [f64; 2] {
         let Work { decomposition, words, value, reductions, .. } = *self.work;
         let pointwise = (words * value * self.block_len()) as f64 / self.rates.copy;
-        // A tree of messages up and down: log₂ P of them.
+        // A reduction is a tree of messages: log₂ P levels.
         let steps = (decomposition.size() as f64).log2();
         [pointwise, reductions as f64 * self.rates.reduction * steps]
     }
 
-    /// A list of sweeps, in the order of `Ranks::run_all`: along every axis the first messages are posted, then come the
-    /// sweeps. All ranks go on to the next axis when the last one has ended.
+    /// A list of sweeps, in the order of `Ranks::run_all`: the first messages along every axis are posted before the sweeps. All
+    /// ranks continue to the next axis when the last one has finished.
     fn list(&self, list: &[Arc<Sweeping>]) -> Seconds {
         let mut total = Seconds::default();
         let mut link = 0.0;
@@ -161,7 +161,7 @@ impl Model<'_> {
         total
     }
 
-    /// The ranks on a line, at a time and their links free from another, where it is cut into blocks.
+    /// The ranks on a line that is cut into blocks, from a starting time and the time when links are free.
     fn line<'a>(&'a self, sweeping: &'a Sweeping, start_and_link: [f64; 2]) -> Option<Line<'a>> {
         let Lines::Blocks { method, plans, plan_of } = &sweeping.lines else { return None };
         let points = self.work.decomposition.block(0, self.work.points).points;
@@ -200,10 +200,10 @@ impl Model<'_> {
         let field = (self.block_len() * self.work.value) as f64;
         let (mut pack, mut waited) = (0.0, 0.0);
         for fields in transfers.iter().map(|fields| *fields as f64) {
-            // Dealt out and collected: each read and written once.
+            // Dealing out and collecting: each field is read and written once.
             pack += 2.0 * fields * (2.0 * field / deal + launch);
             let leaving = fields * field * (parts - 1.0) / parts;
-            // The staged copy is of all shares, the rank's own too.
+            // The staged copy contains all shares, including the rank's own.
             let staged = staging.map_or(0.0, |rate| 2.0 * fields * field / rate);
             let one = 2.0 * (parts - 1.0) * overhead
                 + latency

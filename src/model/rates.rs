@@ -1,4 +1,4 @@
-//! What a machine does in a second.
+//! The rates of a machine.
 
 use std::path::Path;
 
@@ -7,54 +7,55 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, refused};
 use crate::io::open;
 
-/// How fast the parts of a step are on one rank while all ranks of its host work. Every time of the model is counted work
-/// over one of these. `kolmo bench comm --json` measures them and writes them as its object `rates`.
+/// Speeds of the parts of a step on one rank while all ranks of its host work. Every time of the model is counted work divided by
+/// one of these. `kolmo bench comm --json` measures them and writes them as its object `rates`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rates {
-    /// Where the numbers come from, in words: a machine, and whether they were measured or assumed.
+    /// Source of the numbers: a machine, and whether they were measured or assumed.
     pub source: String,
-    /// Seconds from one rank to the next for a message of a few bytes, one way, less twice `overhead`: half the time there
-    /// and back of a ping-pong, on an idle machine. L of LogGP (Alexandrov et al. 1995).
+    /// Latency of a message of a few bytes from one rank to the next, in seconds, less twice `overhead`: half of the ping-pong
+    /// time, on an idle machine. L of LogGP (Alexandrov et al. 1995).
     pub latency: f64,
-    /// Seconds for which a rank is busy with one message however short, sent or received: what a round with many short
-    /// messages takes longer for each one more. o of LogGP.
+    /// Seconds for which a rank is busy with one message of any length, sent or received: the additional time per message of a
+    /// round with many short messages. o of LogGP.
     pub overhead: f64,
-    /// Bytes a second that leave a rank, and at the same time enter it, in long messages to two neighbours, all ranks
-    /// exchanging at once. 1/G of LogGP.
+    /// Bytes per second out of a rank, and at the same time into it, in long messages with two neighbours, while all ranks
+    /// exchange. 1/G of LogGP.
     pub bandwidth: f64,
-    /// The same in rounds right behind another one: more where cores copy messages, which finds them in the caches then.
+    /// The same in rounds directly after another one: higher if cores copy messages, which are then cached.
     pub again: f64,
-    /// Bytes a second of long messages, in such rounds, that leave a rank to which none comes meanwhile: more where cores
-    /// copy what is sent and what comes, the same where links carry both ways at once.
+    /// Bytes per second of long messages in such rounds out of a rank that receives none at the same time: higher if cores copy
+    /// both sent and received messages, equal to `again` if links carry both directions at once.
     pub one_way: f64,
-    /// Bytes a second that leave a rank in an all-to-all of its block.
+    /// Bytes per second out of a rank in an all-to-all of its block.
     pub all_to_all: f64,
-    /// Bytes a second between the memory of a device and that of its host, where messages go through the latter; nothing
-    /// where they do not.
+    /// Bytes per second between the memory of a device and that of its host, if messages go through host memory; otherwise
+    /// absent.
     #[serde(default)]
     pub staging: Option<f64>,
-    /// Bytes a second, read plus written, of fields copied to others: formulas point by point run at this rate.
+    /// Bytes per second, read plus written, of fields copied to others: pointwise formulas run at this rate.
     pub copy: f64,
-    /// Seconds a point and operand of a sweep over whole lines: the time of all sweeps of a right-hand side, gradients
-    /// included, on one rank (fields read and written, operands formed, lines solved, terms added), over its points and its
-    /// operators.
+    /// Seconds per point and operand of a sweep over whole lines: the time of all sweeps of a right-hand side, including
+    /// gradients, on one rank (fields read and written, operands formed, lines solved, terms added), divided by its points and
+    /// its operators.
     pub sweep: f64,
-    /// Seconds a point and plane of interface values added to a result at the ends of a block: the time of a sweep with ends, less
-    /// that of the same sweep on lines as long that have none, over the lengths of all columns of all operands and lines.
+    /// Seconds per point and plane of interface values added to a result at the ends of a block: the time of a sweep with ends,
+    /// minus that of the same sweep on lines of equal length without ends, divided by the total length of all columns of all
+    /// operands and lines.
     pub correct: f64,
-    /// Bytes a second of the points at the ends of operands, each counted once: 2 x reach x lines x operands values.
+    /// Bytes per second of the points at the ends of operands, each counted once: 2 x reach x lines x operands values.
     pub pack: f64,
-    /// Bytes a second of the planes that the matrices between messages read and make, each once between two rounds.
+    /// Bytes per second of the planes that the matrices between messages read and write, each once between two rounds.
     pub combine: f64,
-    /// Bytes a second, read plus written, of lines dealt out and collected (`transpose` only).
+    /// Bytes per second, read plus written, of lines dealt out and collected (`transpose` only).
     pub deal: f64,
-    /// Seconds that a sum of planes takes on next to nothing, and a sweep, or a pack, over its operands.
+    /// Seconds of a sum of planes on minimal data, and of a sweep, or a pack, per operand.
     pub launch: f64,
-    /// Seconds of a reduction over all ranks for every doubling of their number: its time over log₂ P.
+    /// Seconds of a reduction over all ranks per doubling of their number: its time divided by log₂ P.
     pub reduction: f64,
-    /// The part of a message's bytes that moves while the rank computes: 1 where hardware carries them, 0 where they move
-    /// only while the rank waits, as between the ranks of one host.
+    /// The fraction of a message's bytes that moves while the rank computes: 1 if hardware moves them, 0 if they move only while
+    /// the rank waits, as between the ranks of one host.
     #[serde(default = "one")]
     pub progress: f64,
 }
@@ -64,11 +65,11 @@ fn one() -> f64 {
 }
 
 impl Rates {
-    /// One H200 a rank, eight a node, a link of 400 Gb/s each. Only the copy was measured; all else is assumed from what such
-    /// parts are sold as, sweeps operation by operation at the rate of a copy.
+    /// One H200 per rank, eight per node, a link of 400 Gb/s each. Only the copy was measured; all other rates are assumed from
+    /// product specifications, with sweeps operation by operation at the rate of a copy.
     pub fn h200() -> Self {
         Self {
-            source: "H200, 400 Gb/s a GPU; assumed, but for the rate of a copy".into(),
+            source: "H200, 400 Gb/s per GPU; assumed, except for the rate of a copy".into(),
             latency: 4e-6,
             overhead: 1e-6,
             bandwidth: 50e9,
@@ -77,9 +78,9 @@ impl Rates {
             all_to_all: 50e9,
             staging: None,
             copy: 4.3e12,
-            // 312 words a point for the 63 operands of a right-hand side (`docs/performance.md`).
+            // 312 words per point for the 63 operands of a right-hand side (`docs/performance.md`).
             sweep: 312.0 / 63.0 * 8.0 / 4.3e12,
-            // A result is read and written once more where columns reach, both of an end (`compact6`) at once.
+            // A result is read and written once more where columns reach, for both columns of an end (`compact6`) at once.
             correct: 8.0 / 4.3e12,
             pack: 2e12,
             combine: 2e12,
@@ -90,7 +91,7 @@ impl Rates {
         }
     }
 
-    /// One core a rank on a host of its own: assumed, from what a server of 2024 does.
+    /// One core per rank on a single host: assumed values for a server of 2024.
     pub fn core() -> Self {
         Self {
             source: "a core of a server; assumed".into(),
@@ -113,10 +114,10 @@ impl Rates {
         }
     }
 
-    /// From a file that holds the rates, or what `kolmo bench comm --json` printed.
+    /// Read from a file that holds the rates, or the output of `kolmo bench comm --json`.
     ///
     /// # Errors
-    /// Where the file cannot be read, lacks a rate, or has one that is not positive.
+    /// If the file cannot be read, lacks a rate, or has a rate that is not positive.
     pub fn load(path: &Path) -> Result<Self> {
         let text = open::text(path, open::MOST_JSON).map_err(|why| {
             Error::Config(vec![format!("error: cannot read rates from {}: {why}", path.display())])
@@ -128,10 +129,10 @@ impl Rates {
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?;
         if value.get("machine").is_some() && value.get("rates").is_none() {
-            return Err(wrong("one rank alone can say nothing of messages".into()));
+            return Err(wrong("a single rank cannot measure messages".into()));
         }
         if !value.is_object() {
-            return Err(wrong("it is no object".into()));
+            return Err(wrong("it is not an object".into()));
         }
         let value = value.get("rates").cloned().unwrap_or(value);
         let rates: Self = serde_json::from_value(value).map_err(|why| wrong(why.to_string()))?;
@@ -160,7 +161,7 @@ impl Rates {
         ]
     }
 
-    /// The error is a sentence: what something is divided by must be positive, a time may be 0.
+    /// The error is a sentence: divisors must be positive, times may be 0.
     pub fn check(&self) -> std::result::Result<(), String> {
         let mut rates = self.clone();
         let mut staging = self.staging.unwrap_or(1.0);

@@ -1,4 +1,4 @@
-//! Predictions side by side: numbers of ranks, methods, networks.
+//! Comparison of predictions: numbers of ranks, methods, networks.
 
 use serde::Serialize;
 
@@ -9,29 +9,29 @@ use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Decomposition, MOST_POINTS};
 
-/// Most points of a line whose derivative is predicted: it is factored.
+/// Maximum number of points of a line whose derivative is predicted: the line is factored.
 const LONGEST: usize = 1 << 20;
 
-/// All that one command predicts.
+/// All predictions of one command.
 #[derive(Debug, Serialize)]
 pub struct Study {
     /// The input whose steps are predicted.
     pub case: &'static str,
-    /// What is predicted, in words.
+    /// Description of the predicted work.
     pub of: String,
-    /// Its family of first derivatives.
+    /// The family of first derivatives.
     pub scheme: &'static str,
-    /// Of its fields: f64 or f32.
+    /// Precision of the fields: f64 or f32.
     pub precision: &'static str,
-    /// Ranks that efficiencies are relative to.
+    /// Number of ranks that efficiencies are relative to.
     pub base: usize,
-    /// True where each rank has as many points however many ranks there are.
+    /// True if the number of points per rank is the same for any number of ranks.
     pub weak: bool,
-    /// Of the machine.
+    /// Rates of the machine.
     pub rates: Rates,
-    /// One for every network, method and number of ranks.
+    /// One row for every network, method and number of ranks.
     pub rows: Vec<Row>,
-    /// For every network and method of a strong scaling: points a rank where the efficiency falls through 80 %.
+    /// For every network and method of a strong scaling: points per rank where the efficiency falls below 80 %.
     pub points_at_80_percent: Vec<Eighty>,
 }
 
@@ -40,45 +40,45 @@ pub struct Study {
 pub struct Row {
     /// torus, fat-tree, dragonfly or flat.
     pub network: &'static str,
-    /// How lines are solved: `auto` where a run chooses.
+    /// Method for the lines: `auto` if a run chooses.
     pub method: &'static str,
-    /// Their number.
+    /// Number of ranks.
     pub ranks: usize,
     /// px, py, pz.
     pub decomposition: [usize; 3],
-    /// Of the whole grid.
+    /// Points of the whole grid.
     pub points: [usize; 3],
-    /// Of the largest block.
+    /// Points of the largest block.
     pub points_of_a_rank: usize,
     /// Seconds, bytes, messages.
     pub prediction: Option<Prediction>,
     /// Relative to [`Study::base`] ranks by the same method on the same network.
     pub efficiency: Option<f64>,
-    /// Why the method cannot.
+    /// Why the method is not possible.
     pub refusal: Option<String>,
 }
 
-/// Where strong scaling ends.
+/// The limit of strong scaling.
 #[derive(Debug, Serialize)]
 pub struct Eighty {
     /// As in [`Row`].
     pub network: &'static str,
     /// As in [`Row`].
     pub method: &'static str,
-    /// Between two of the numbers of ranks, on a straight line in their logarithms; none where it stays above.
+    /// Interpolated linearly in the logarithms of two numbers of ranks; none if the efficiency stays above.
     pub points_of_a_rank: Option<f64>,
 }
 
-/// Predict what `options` ask for of the equations of `config`.
+/// Compute the predictions requested by `options` for the equations of `config`.
 ///
 /// # Errors
-/// Where rates are no rates, or cannot be read.
+/// If rates are invalid or cannot be read.
 pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
     options.check_plot()?;
     if config.time.implicit.is_some() && options.derivative.is_none() {
         return Err(Error::refused(
-            "how many products an implicit step takes is not known before",
-            "take out `time.implicit`, or time such steps by `kolmo bench step`",
+            "the number of products of an implicit step is not known in advance",
+            "remove `time.implicit`, or time such steps with `kolmo bench step`",
         ));
     }
     let rates = options.rates()?;
@@ -124,7 +124,7 @@ pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
     })
 }
 
-/// The work of one number of ranks.
+/// The work for one number of ranks.
 struct Counted {
     decomposition: Decomposition,
     points: [usize; 3],
@@ -163,7 +163,7 @@ impl Counted {
         self.work.as_ref().ok().map(|work| predict(work, rates, network))
     }
 
-    /// The row of the prediction `own`, with its efficiency relative to that on so many ranks.
+    /// The row of the prediction `own`, with its efficiency relative to the prediction `base` on `ranks_of_base` ranks.
     fn row(
         &self,
         [network, method]: [&'static str; 2],
@@ -190,7 +190,7 @@ impl Counted {
     }
 }
 
-/// Ranks along the axes with more than one point, as many along each as can be; the most along z.
+/// Ranks along the axes with more than one point, distributed as evenly as possible; the most along z.
 pub(crate) fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
     let divisors = |n: usize| (1..=n).filter(move |p| n.is_multiple_of(*p));
     let fits = |ranks: [usize; 3]| (0..3).all(|a| ranks[a] == 1 || points[a] > 1);
@@ -201,7 +201,7 @@ pub(crate) fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
     Decomposition { ranks: best.unwrap_or([1, 1, ranks]) }
 }
 
-/// Points a rank where the efficiency of neighbouring `rows` falls through `limit`.
+/// Points per rank where the efficiency of adjacent `rows` falls below `limit`.
 fn falls_through(limit: f64, rows: &[Row]) -> Option<f64> {
     let known = rows.iter().filter_map(|row| Some((row.points_of_a_rank as f64, row.efficiency?)));
     let known: Vec<(f64, f64)> = known.collect();

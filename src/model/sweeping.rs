@@ -12,9 +12,9 @@ use crate::grid::{Axis, Block, Decomposition};
 #[derive(Clone, Debug)]
 pub(crate) struct Sweeping {
     pub(crate) axis: Axis,
-    /// Points of every block along it.
+    /// Points of every block along the axis.
     pub(crate) lengths: Vec<usize>,
-    /// Operators that are applied.
+    /// Number of operators that are applied.
     pub(crate) operands: usize,
     pub(crate) lines: Lines,
 }
@@ -22,35 +22,35 @@ pub(crate) struct Sweeping {
 /// How the lines of a sweep are solved.
 #[derive(Clone, Debug)]
 pub(crate) enum Lines {
-    /// Each rank has them from end to end.
+    /// Each rank has whole lines.
     Whole,
-    /// They are blocks of longer ones.
+    /// Lines are split across ranks.
     Blocks {
         method: Method,
-        /// What ranks do, in order. Ranks that do alike share one list.
+        /// The tasks of ranks, in order. Ranks with the same tasks share one list.
         plans: Vec<Vec<Task>>,
         /// The list of the rank at each position along the axis.
         plan_of: Vec<usize>,
     },
-    /// They are made whole.
+    /// Lines are transposed to whole lines.
     Transposed {
-        /// For every transfer there and back, the operands that travel together.
+        /// For every transfer there and back, the operands that are sent together.
         transfers: Vec<usize>,
-        /// Fields read and written point by point: where products are made, and results go where they belong.
+        /// Fields read and written pointwise, to form products and to store results.
         words: usize,
     },
 }
 
-/// What a rank on a line in blocks does next, counted for one line.
+/// The next task of a rank on a split line, counted per line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Form `operands` operands by the operators before them, and pack `points` points of their ends.
+    /// Form `operands` operands, for which the operators `before` are applied, and pack `points` points of their ends.
     Pack { before: Applied, operands: usize, points: usize },
-    /// Sums of planes, which read and write so many in memory.
+    /// Sums of planes, which read and write this many planes in memory.
     Combine(usize),
     /// One round of messages: (rank, planes).
     Exchange {
-        /// True for the first round behind a [`Task::Pack`].
+        /// True for the first round after a [`Task::Pack`].
         is_first: bool,
         send: Vec<(Peer, usize)>,
         receive: Vec<(Peer, usize)>,
@@ -63,16 +63,16 @@ pub(crate) enum Task {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) operands: usize,
-    /// Points of results that interface values are added to, once for every plane of these.
+    /// Points of results to which interface values are added, counted once per plane of these values.
     pub(crate) corrected: usize,
 }
 
 /// Another rank on the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// So many positions behind this one, and from the last to the first.
+    /// This many positions further along the line, which is periodic.
     Behind(usize),
-    /// The one at this position, for whoever speaks to it.
+    /// The rank at this position.
     At(usize),
 }
 
@@ -87,7 +87,7 @@ impl Peer {
 }
 
 impl Sweeping {
-    /// The error is a sentence: why the requested method cannot.
+    /// The error is a sentence: why the requested method is not possible.
     pub(crate) fn new(
         (axis, sweep): (Axis, &Sweep),
         decomposition: Decomposition,
@@ -119,7 +119,7 @@ impl Sweeping {
         Ok(Self { axis, lengths, operands, lines })
     }
 
-    /// What the rank at `position` with `block` sends, in values of which each has `value` bytes, and in planes.
+    /// The messages of the rank at `position` with `block`, for values of `value` bytes each, and the number of planes.
     #[allow(clippy::cast_possible_truncation, reason = "bytes of one rank")]
     pub(super) fn sent(&self, position: usize, block: Block, value: usize) -> (Sent, usize) {
         let a = self.axis.index();
@@ -169,7 +169,7 @@ impl Lines {
 /// The tasks of the ranks at `positions` of a line.
 ///
 /// # Errors
-/// A sentence where the method cannot.
+/// A sentence if the method is not possible.
 fn plans(
     sweep: &Sweep,
     axis: Axis,
@@ -199,7 +199,7 @@ struct Operand {
     op: Op,
     /// Points that are packed.
     packed: usize,
-    /// Points of the result that interface values are added to, once for every plane of these.
+    /// Points of the result to which interface values are added, counted once per plane of these values.
     corrected: usize,
     plan: Plan,
 }
@@ -212,7 +212,7 @@ fn packed_and_corrected(ends: &BlockCoupling) -> (usize, usize) {
     (to_left.max(head) + to_right.max(tail), columns.map(Vec::len).sum())
 }
 
-/// What the rank at `position` of `ranks` does.
+/// The tasks of the rank at `position` of `ranks`.
 fn tasks(
     sweep: &Sweep,
     blocks: &[Operand],
@@ -234,7 +234,7 @@ fn tasks(
             tasks.push(match step {
                 Joined::Combine(sums) => Task::Combine(sums.iter().map(|list| touched(list)).sum()),
                 Joined::Exchange(round) => {
-                    // After the first round with the neighbours all speak to one rank.
+                    // After the first round with the neighbours, all ranks communicate with one rank.
                     let peer = |peer: usize| match method == Method::Gather && !is_first {
                         true => Peer::At(peer),
                         false => Peer::Behind((peer + ranks - position) % ranks),
@@ -254,7 +254,7 @@ fn tasks(
     tasks
 }
 
-/// Planes that sums, taken one after another, read from memory or write there.
+/// Planes that consecutive sums read from memory or write to memory.
 fn touched(sums: &[Sum]) -> usize {
     let (mut made, mut read) = (BTreeSet::new(), BTreeSet::new());
     for (to, terms) in sums {

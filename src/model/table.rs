@@ -1,4 +1,4 @@
-//! A study as a table, as JSON and as a drawing.
+//! A study as a table, as JSON and as a figure.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Display for Study {
         }
         for Eighty { network, method, points_of_a_rank } in &self.points_at_80_percent {
             let found = points_of_a_rank.map_or("not reached".into(), |points| {
-                format!("{:.2e} points a rank ({:.0}³)", points, points.cbrt())
+                format!("{:.2e} points per rank ({:.0}³)", points, points.cbrt())
             });
             writeln!(to, "\n80 % efficiency on {network} by {method}: {found}")?;
         }
@@ -68,10 +68,10 @@ impl Study {
         json(self)
     }
 
-    /// Efficiencies over numbers of ranks, one drawing of the network that comes first.
+    /// Draw efficiencies over the number of ranks, for the first network.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn draw(&self, path: &Path) -> Result<()> {
         let network = self.rows.first().map_or("", |row| row.network);
         let mut curves: Vec<Curve> = Vec::new();

@@ -1,4 +1,4 @@
-//! The work of the ranks of a run in a step, counted.
+//! The work of the ranks per step, counted.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,33 +13,33 @@ use crate::grid::{Axis, Decomposition, Domain, End, Grid};
 use crate::physics::StepParts;
 use crate::scheme::{Form, SchemeFamily};
 
-/// Lists of sweeps in the order in which they run. While the messages of one sweep of a list are under way, others compute.
+/// Lists of sweeps in the order of execution. While the messages of one sweep of a list are under way, other sweeps compute.
 pub(crate) type Lists = Vec<Vec<Arc<Sweeping>>>;
 
-/// A step on a grid that is spread over ranks. There is none, but a sentence that says why, where the method cannot solve the lines or
+/// A step on a grid that is split across ranks. The constructors return a sentence if the method cannot solve the lines or if
 /// blocks would have no points.
 #[derive(Clone, Debug)]
 pub struct Work {
     pub(crate) decomposition: Decomposition,
     /// Points of the whole grid.
     pub(crate) points: [usize; 3],
-    /// Bytes of a value.
+    /// Bytes per value.
     pub(crate) value: usize,
-    /// Right-hand sides a step.
+    /// Right-hand sides per step.
     pub stages: usize,
     pub(crate) right_hand_side: Lists,
     /// The sweeps that filter the state once.
     pub(crate) filter: Lists,
-    /// Filterings a step: less than 1 where not every step is filtered.
+    /// Filterings per step: less than 1 if not every step is filtered.
     pub(crate) filterings: f64,
-    /// Fields that a step reads and writes point by point, outside of sweeps.
+    /// Fields that a step reads and writes pointwise, outside of sweeps.
     pub(crate) words: usize,
-    /// Reductions over all ranks in a step: its size, and whether to stop.
+    /// Reductions over all ranks per step: the step size, and whether to stop.
     pub(crate) reductions: usize,
 }
 
 impl Work {
-    /// That of `config` on `points` points, whatever its own are, by `method` where it is given.
+    /// The work of `config` on `points` points instead of its own, by `method` if it is given.
     pub fn new(
         config: &Config,
         points: [usize; 3],
@@ -49,7 +49,7 @@ impl Work {
         Planner::new(config, points, method).work(decomposition)
     }
 
-    /// That of one sweep alone, by `method`.
+    /// The work of a single sweep, by `method`.
     pub(crate) fn of_sweep(
         sweep: (Axis, &Sweep),
         decomposition: Decomposition,
@@ -61,8 +61,8 @@ impl Work {
         Ok(Self::of_lists((decomposition, points, precision), vec![vec![Arc::new(sweeping)]]))
     }
 
-    /// That of first derivatives of one field along `axes`, one after another, by `method` or, without one, as a run chooses; an
-    /// axis is periodic where it has no `ends`.
+    /// The work of first derivatives of one field along `axes`, one after another, by `method`, or as a run would choose; an axis
+    /// without `ends` is periodic.
     pub(crate) fn of_derivatives(
         axes: &[Axis],
         (family, ends, precision): (&SchemeFamily, [Option<[End; 2]>; 3], Precision),
@@ -75,7 +75,7 @@ impl Work {
         s.store(0, s.d1(s.read(0)));
         let sweep = s.build();
         let list = |&axis: &Axis| {
-            // Operators along the other axes are not used: lines of a few points do.
+            // Operators along the other axes are not used: short lines suffice.
             let lines = std::array::from_fn(|a| if a == axis.index() { points[a] } else { FEW });
             let grid = Grid::new(lines, &Domain::cube(1.0), ends);
             let operators = LineOperators::new(family, None, &grid, precision);
@@ -87,7 +87,7 @@ impl Work {
         Ok(Self::of_lists((decomposition, points, precision), lists))
     }
 
-    /// Sweeps alone.
+    /// The work of sweeps only.
     fn of_lists(
         (decomposition, points, precision): (Decomposition, [usize; 3], Precision),
         right_hand_side: Lists,
@@ -105,12 +105,12 @@ impl Work {
         }
     }
 
-    /// Messages and bytes that `rank` sends in one right-hand side, and planes, each a value a line.
+    /// Messages and bytes that `rank` sends in one right-hand side, and planes, each one value per line.
     pub fn sent(&self, rank: usize) -> (Sent, usize) {
         self.sent_in(&self.right_hand_side, rank)
     }
 
-    /// Those of filtering once.
+    /// The same for filtering once.
     pub fn sent_by_filter(&self, rank: usize) -> (Sent, usize) {
         self.sent_in(&self.filter, rank)
     }
@@ -130,7 +130,7 @@ impl Work {
     }
 }
 
-/// Points along an axis that every scheme takes.
+/// Number of points along an axis that is sufficient for every scheme.
 const FEW: usize = 32;
 
 fn check_blocks(points: [usize; 3], decomposition: Decomposition) -> Result<(), String> {
@@ -142,22 +142,22 @@ fn check_blocks(points: [usize; 3], decomposition: Decomposition) -> Result<(), 
     })
 }
 
-/// Counts the work of many decompositions. Those with as many ranks along an axis share what is planned along it.
+/// Counts the work of many decompositions. Decompositions with the same number of ranks along an axis share the plans along it.
 pub(super) struct Planner<'a> {
     config: &'a Config,
     pub(super) points: [usize; 3],
     method: Option<Method>,
     grid: Grid,
-    /// By the axes along which lines are whole.
+    /// Keyed by the axes along which lines are whole.
     parts: HashMap<[bool; 3], Rc<StepParts>>,
     known: HashMap<Key, Result<Arc<Sweeping>, String>>,
 }
 
-/// The axes along which lines are whole; the sweep: whether it filters, its list, its place there; ranks along its axis.
+/// The axes along which lines are whole; the sweep: whether it filters, its list, its position there; ranks along its axis.
 type Key = ([bool; 3], (bool, usize, usize), usize);
 
 impl<'a> Planner<'a> {
-    /// For `config` on `points` points, whatever its own are, by `method` where it is given.
+    /// A planner for `config` on `points` points instead of its own, with `method` if it is given.
     pub(super) fn new(config: &'a Config, points: [usize; 3], method: Option<Method>) -> Self {
         let grid = config.boundaries.grid(points, &config.grid.domain);
         Self { config, points, method, grid, parts: HashMap::new(), known: HashMap::new() }
@@ -185,7 +185,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// In the order in which they run: sweeps that need no messages come first where that does not matter.
+    /// In the order of execution: if the order is free, sweeps without messages come first.
     fn lists(
         &mut self,
         parts: &StepParts,
@@ -212,7 +212,7 @@ impl<'a> Planner<'a> {
         planned.collect()
     }
 
-    /// Plans made so far: one for all ranks on a line that do alike.
+    /// Number of plans made so far: one for all ranks on a line with the same tasks.
     #[cfg(test)]
     pub(super) fn planned(&self) -> usize {
         let plans = |sweeping: &Arc<Sweeping>| match &sweeping.lines {
@@ -223,8 +223,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Fields read and written in a step by the stages' updates, where these are not part of a sweep, and by the check of the
-/// state.
+/// Fields read and written per step by the updates of the stages, unless they are part of a sweep, and by the check of the state.
 fn words(form: Form, fields: usize, fused: bool) -> usize {
     let (copy, add) = (2 * fields, 3 * fields);
     let updates = match form {

@@ -27,13 +27,13 @@ use crate::statistics::Sample;
 pub struct Advection {
     backend: Arc<dyn Backend>,
     grid: Grid,
-    /// The points that the fields hold.
+    /// The points held by the fields.
     block: Block,
     case: ScalarAdvection,
     domain: Domain,
     limits: Limits,
     sweeps: Vec<Program>,
-    /// The last sweep once more, which advances φ; none where the right-hand side is composed.
+    /// The last sweep in the variant that advances φ; `None` if the right-hand side is composed.
     advancing: Option<Program>,
     add_scaled: Prepared,
     filter_sweeps: Vec<Program>,
@@ -41,7 +41,7 @@ pub struct Advection {
     extrema: Prepared,
 }
 
-/// Where the sweeps find φ, and its rate.
+/// Slots of φ and its rate in the sweeps.
 const PHI: usize = 0;
 const RATE: usize = 1;
 
@@ -70,7 +70,7 @@ impl Advection {
     /// The equation of `problem` on `backend`.
     ///
     /// # Errors
-    /// Where a compiler refuses.
+    /// Compiler errors.
     pub fn new(
         problem: &Problem,
         case: ScalarAdvection,
@@ -97,7 +97,7 @@ impl Advection {
     }
 }
 
-/// − c ∂φ + ν ∂²φ along `axis` added to the rate; φ advanced by it where `advances`.
+/// Adds − c ∂φ + ν ∂²φ along `axis` to the rate; advances φ by the rate if `advances`.
 pub(super) fn rhs_sweep(axis: Axis, case: &ScalarAdvection, advances: bool) -> Sweep {
     let s = SweepBuilder::new();
     let phi = s.previous(PHI);

@@ -1,4 +1,4 @@
-//! The forces of the flow on a body, the first line of points of a curvilinear grid.
+//! Forces of the flow on a body, whose surface is the first line of points of a curvilinear grid.
 
 use super::Gas;
 use super::base_state::BaseState;
@@ -12,13 +12,13 @@ use crate::engine::Formula as _;
 use crate::error::Result;
 use crate::grid::{Block, Grid};
 
-/// A wall at the low end of η that lines along ξ go round.
+/// A wall at the low end of η, surrounded by lines along ξ.
 pub(super) struct Body {
     gas: Gas,
     base: BaseState,
-    /// u, v and p far from it.
+    /// u, v and p in the far field.
     far: [f64; 3],
-    /// Whether these are of the start, which is still to be known.
+    /// Whether the far field is that of the initial state, which is not yet known.
     far_is_start: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Body {
 const DYNAMIC_PRESSURE: f64 = 0.5;
 
 impl Body {
-    /// That of `problem`, where it has one.
+    /// The body of `problem`, if it has one.
     pub(super) fn of(problem: &Problem, base: BaseState) -> Option<Self> {
         if !problem.has_body() {
             return None;
@@ -39,10 +39,10 @@ impl Body {
         Some(Self { gas: problem.gas, base, far: [u, v, pressure], far_is_start })
     }
 
-    /// What the flow is far away, where it is that of the start: the mean over the last line round the body. Collective.
+    /// Set the far field from the initial state, where it is defined by it: the mean over the last line around the body. Collective.
     ///
     /// # Errors
-    /// What the device says: on all ranks where it says it on one.
+    /// Device errors, on all ranks if they occur on one.
     pub(super) fn know_start(
         &mut self,
         backend: &dyn Backend,
@@ -95,8 +95,8 @@ impl Body {
         Ok([drag(both), drag(pressure), drag(friction), lift(both), lift(pressure), lift(friction)])
     }
 
-    /// At each point of the wall, mean over the span: x, y, and the coefficients of pressure and of friction along the direction in which
-    /// points are counted, c = (p − p∞, τ) / (½ ρ₀ V₀²). Collective.
+    /// At each point of the wall, averaged over the span: x, y, and the coefficients of pressure and of friction along the direction of
+    /// increasing ξ, c = (p − p∞, τ) / (½ ρ₀ V₀²). Collective.
     pub(super) fn surface(
         &self,
         backend: &dyn Backend,
@@ -118,7 +118,7 @@ impl Body {
         Ok(all.chunks(4).enumerate().map(point).collect())
     }
 
-    /// The traction times the area at every point of the wall, mean over the span: of pressure, then of friction, along x and y.
+    /// Traction times area at every point of the wall, averaged over the span: pressure, then friction, along x and y.
     fn tractions(
         &self,
         backend: &dyn Backend,
@@ -144,7 +144,7 @@ impl Body {
         Ok(all)
     }
 
-    /// −p n + τ·n at a point of the wall, with n = J ∇η, which points into the gas; p is relative to that far away.
+    /// −p n + τ·n at a point of the wall, with n = J ∇η, which points into the gas; p is relative to the far-field pressure.
     fn traction(&self, grid: &Grid, index: [usize; 3], values: [f64; 14]) -> [f64; 4] {
         let Some(plane) = &grid.plane else { return [0.0; 4] };
         let [.., a_x, a_y] = plane.areas(grid.in_plane(index));

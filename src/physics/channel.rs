@@ -1,4 +1,4 @@
-//! What crosses the planes between two walls: shear stress and heat.
+//! Fluxes through the planes between two walls: shear stress and heat.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::engine::{Expr, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
 
-/// A flow between walls across one axis.
+/// A flow between two walls normal to one axis.
 pub(super) struct Channel {
     pub(super) axis: Axis,
     fluxes: Program,
     metric: Arc<Metric>,
     gas: Gas,
     base: BaseState,
-    /// Half the distance of the walls.
+    /// Half the distance between the walls.
     half: f64,
 }
 
 impl Channel {
-    /// That of `problem`; `None` where walls are across no axis, or more.
+    /// The channel of `problem`; `None` if there is not exactly one axis with two walls.
     pub(super) fn new(on: &Discretisation<'_>) -> Result<Option<Self>> {
         let Discretisation { problem, base, .. } = *on;
         let Some(axis) = problem.axis_between_walls() else { return Ok(None) };
@@ -37,7 +37,7 @@ impl Channel {
         Ok(Some(Self { axis, fluxes, metric, gas: problem.gas, base, half }))
     }
 
-    /// μ/Re ∂u/∂n of the velocity along the flow, −k μ ∂T/∂n, and T', of U, in the place of `scratch`. Collective.
+    /// μ/Re ∂u/∂n of the velocity along the flow, −k μ ∂T/∂n, and T', computed from U into `scratch`. Collective.
     pub(super) fn fluxes<'a>(
         &self,
         backend: &dyn Backend,
@@ -60,7 +60,7 @@ impl Channel {
         let a = self.axis.index();
         let [stress, heat, t] = self.fluxes(backend, u, scratch).map(|field| &*field);
         let fields = host_values(backend, [stress, heat, t, &u[conserved::MASS]])?;
-        // Of each wall, its weight and four sums.
+        // For each wall, its weight and four sums.
         let mut sums = [0.0; 10];
         for at in 0..block.len() {
             let index = block.index(at);
@@ -84,7 +84,7 @@ impl Channel {
     }
 }
 
-/// What makes the fields of [`Channel::fluxes`].
+/// The sweep that computes the fields of [`Channel::fluxes`].
 pub(super) fn sweep(problem: &Problem, base: BaseState) -> Sweep {
     let gas = problem.gas;
     let driven = problem.forcing.as_ref().and_then(|it| it.pressure_gradient());

@@ -1,4 +1,4 @@
-//! What the points of all ranks say together. All ranks must call these.
+//! Collective operations over the points of all ranks. All ranks must call them.
 
 use super::system::TimeLevel;
 use crate::backend::{Backend, Field};
@@ -9,17 +9,17 @@ use crate::real::Values;
 /// A point with an unphysical state.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Broken {
-    /// The name of the field that it is found by.
+    /// Name of the field with the unphysical value.
     pub(super) field: String,
-    /// Its value there.
+    /// The value.
     pub(super) value: f64,
     /// (i, j, k) in the whole grid.
     pub(super) index: [usize; 3],
 }
 
-/// The broken point of the lowest rank that has one, on all ranks.
+/// The broken point on the lowest rank that found one, on all ranks.
 fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
-    // Bits, for JSON has no numbers that are not finite.
+    // As bits, because JSON has no non-finite numbers.
     let words = |it: &Broken| serde_json::to_vec(&(&it.field, it.value.to_bits(), it.index));
     let mine = found.as_ref().and_then(|it| words(it).ok()).unwrap_or_default();
     let told = comm.gather(&mine).unwrap_or_default();
@@ -28,7 +28,8 @@ fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
     Some(Broken { field, value: f64::from_bits(value), index })
 }
 
-/// That a run diverged: at the broken point of the lowest rank that has one, else by this quantity, `unknown` where.
+/// Error of a diverged run: at the broken point on the lowest rank that found one, otherwise for the quantity `unknown` without a known
+/// point.
 pub(super) fn diverged(
     comm: &dyn Communicator,
     found: Option<Broken>,
@@ -43,7 +44,7 @@ pub(super) fn diverged(
 /// The values of fields on the host.
 ///
 /// # Errors
-/// What the device says: on all ranks where it says it on one.
+/// Device errors, on all ranks if they occur on one.
 pub(super) fn host_values<'a>(
     backend: &dyn Backend,
     fields: impl IntoIterator<Item = &'a Field>,
@@ -52,8 +53,7 @@ pub(super) fn host_values<'a>(
     all_or_error(backend.comm(), fields.collect::<Result<Vec<_>>>())
 }
 
-/// (root mean square, maximum) of the errors at the points of all ranks, each with its weight; `scale` is one over the sum of all
-/// weights.
+/// (root mean square, maximum) of the errors at the points of all ranks, each with its weight; `scale` is the inverse sum of all weights.
 pub(super) fn norms(
     comm: &dyn Communicator,
     scale: f64,

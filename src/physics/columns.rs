@@ -33,17 +33,17 @@ pub const FLOW_COLUMNS: [&str; 22] = [
 pub const SCALAR_COLUMNS: [&str; 7] =
     ["step", "time", "dt", "mass", "scalar_variance", "scalar_min", "scalar_max"];
 
-/// Columns added where a force acts, the last one where it is linear: what the force does to the kinetic energy, as the
-/// right-hand side has it, and its part of `ke_rate`; ⟨F·u⟩, Λ and A of the force as it is at that time.
+/// Columns added if a force acts; the last one only for a linear force: the contribution of the force to the kinetic energy according to
+/// the right-hand side, and its part of `ke_rate`; ⟨F·u⟩, Λ and A of the force at that time.
 pub const FORCING_COLUMNS: [&str; 4] =
     ["ke_rate_forcing", "forcing_power", "heat_removed", "forcing_coefficient"];
 
-/// Columns added where a pressure gradient drives the flow, behind the first three of [`FORCING_COLUMNS`]: the gradient G, and the
-/// bulk velocity ⟨ρu⟩/⟨ρ⟩ along it.
+/// Columns added if a pressure gradient drives the flow, after the first three of [`FORCING_COLUMNS`]: the gradient G, and the bulk
+/// velocity ⟨ρu⟩/⟨ρ⟩ along it.
 pub const GRADIENT_COLUMNS: [&str; 2] = ["pressure_gradient", "bulk_velocity"];
 
-/// Columns added behind these between two walls: the shear stress at each wall along the gradient, the heat that flows from each
-/// wall into the gas, and the friction Reynolds number √(ρ_w τ_w) δ/μ_w, the mean of both walls, with half their distance δ.
+/// Columns added after these between two walls: the shear stress along the gradient at each wall, the heat flux from each wall into the
+/// gas, and the friction Reynolds number √(ρ_w τ_w) δ/μ_w, averaged over both walls, with δ half their distance.
 pub const CHANNEL_COLUMNS: [&str; 5] = [
     "wall_shear_low",
     "wall_shear_high",
@@ -52,16 +52,16 @@ pub const CHANNEL_COLUMNS: [&str; 5] = [
     "friction_reynolds",
 ];
 
-/// Columns added on a curvilinear grid round a body: the coefficient of drag, along the stream far away, with its parts of pressure and
-/// friction, and that of lift, to the left across it. Forces for each unit of span are in ½ ρ₀ V₀² L.
+/// Columns added on a curvilinear grid around a body: the drag coefficient along the far-field stream, its pressure and friction parts, and
+/// the lift coefficient to the left of the stream. Forces per unit span are in ½ ρ₀ V₀² L.
 pub const BODY_COLUMNS: [&str; 6] =
     ["drag", "drag_pressure", "drag_friction", "lift", "lift_pressure", "lift_friction"];
 
-/// Columns added where the exact solution is known: norms of the error of [`crate::cases::Case::error_quantity`].
+/// Columns added if the exact solution is known: error norms of [`crate::cases::Case::error_quantity`].
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
-/// Columns of a passive scalar φ, each behind its name and `_`, in order: mean m = ⟨ρφ⟩/⟨ρ⟩, variance ⟨ρ(φ − m)²⟩/⟨ρ⟩, extremes,
-/// ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩, and the rate of ⟨ρ(φ − m)²⟩ with its terms.
+/// Columns of a passive scalar φ, each with the prefix of its name and `_`, in order: mean m = ⟨ρφ⟩/⟨ρ⟩, variance ⟨ρ(φ − m)²⟩/⟨ρ⟩,
+/// extremes, ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩, and the rate of ⟨ρ(φ − m)²⟩ with its terms.
 const OF_A_SCALAR: [&str; 9] = [
     "mean",
     "variance",
@@ -79,7 +79,7 @@ pub fn columns_of(name: &str) -> impl Iterator<Item = String> {
     OF_A_SCALAR.iter().map(move |column| format!("{name}_{column}"))
 }
 
-/// The columns of the series of `problem`, in order, but for [`ERROR_COLUMNS`].
+/// The columns of the series of `problem`, in order, except for [`ERROR_COLUMNS`].
 pub fn columns(problem: &Problem) -> Vec<String> {
     let columns = if problem.case.is_flow() { &FLOW_COLUMNS[..] } else { &SCALAR_COLUMNS };
     let forced: &[&[&str]] = match &problem.forcing {

@@ -1,5 +1,5 @@
-//! The right-hand side composed operator by operator: the primitive variables from U; the velocity gradients, where there is
-//! viscosity; then one sweep along each axis that adds all terms with a derivative along it.
+//! The right-hand side composed operator by operator: the primitive variables from U; the velocity gradients, if there is viscosity; then
+//! one sweep along each axis that adds all terms with a derivative along it.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Precision;
 
-/// Programs, and the fields between them.
+/// Programs, and the intermediate fields.
 pub(super) struct Composed {
     to_primitives: Prepared,
     viscosity: Prepared,
-    /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and on. There are no last two where μ is constant.
+    /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and following. The last two are absent if μ is constant.
     primitives: Vec<Field>,
-    /// None where there is no viscosity.
+    /// Empty without viscosity.
     gradients: Vec<Program>,
-    /// For every [`TermGroup`], one sweep an active axis.
+    /// For every [`TermGroup`], one sweep per active axis.
     sweeps: [Vec<Program>; 4],
     metric: Arc<Metric>,
 }
@@ -52,8 +52,7 @@ impl Composed {
         })
     }
 
-    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in; ∂uᵢ/∂xⱼ is left in
-    /// `gradients`.
+    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms affect; `gradients` then holds ∂uᵢ/∂xⱼ.
     pub(super) fn add_terms(
         &mut self,
         backend: &dyn Backend,
@@ -71,7 +70,7 @@ impl Composed {
             read::RHO => &u[conserved::MASS],
             read::RHO_E => &u[conserved::ENERGY],
             read::GRADIENT.. => &gradients[slot - read::GRADIENT],
-            // Nobody reads μ where it is constant: any field stands for it.
+            // μ is not read where it is constant: any field can fill the slot.
             _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
         });
         let fields = self.metric.behind(&fields);
@@ -79,7 +78,7 @@ impl Composed {
         backend.run_all(&mut self.sweeps[group as usize].iter(), &fields, &mut rate, weights);
     }
 
-    /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
+    /// (u, v, w, p, T), and μ and dμ/dT if they vary, from U.
     fn update_primitives(&mut self, backend: &dyn Backend, u: &[Field]) {
         let (first, rest) = self.primitives.split_at_mut(5);
         let mut to: [&mut Field; 5] = exactly(first.iter_mut());
@@ -116,7 +115,7 @@ fn gradient_sweep(axis: Axis) -> Sweep {
     s.build()
 }
 
-/// The sweeps along `axes`, in the order in which they run, those of one list together.
+/// The sweeps along `axes` in the order of execution; sweeps of one list run together.
 pub(super) fn sweeps(problem: &Problem, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
     let base = BaseState::of(&problem.gas, Precision::F64);
     let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();

@@ -1,4 +1,4 @@
-//! The flow along the lines of one sweep: what the terms of `rhs.rs` are made of.
+//! The flow on the lines of one sweep, from which the terms of `rhs.rs` are formed.
 
 use super::base_state::BaseState;
 use super::slots::{fused, read};
@@ -7,48 +7,48 @@ use super::{Gas, Viscosity};
 use crate::engine::{Expr, Op, SweepBuilder, Value};
 use crate::grid::Axis;
 
-/// The flow as the sweep along axis j sees it.
+/// The flow in the sweep along axis j.
 pub(super) struct SweepContext<'a> {
     /// The sweep being written.
     pub(super) s: &'a SweepBuilder,
     /// j.
     pub(super) j: usize,
-    /// The axes with more than one point: nothing varies along the others.
+    /// The axes with more than one point: derivatives along the others vanish.
     pub(super) axes: &'a [Axis],
     pub(super) gas: &'a Gas,
-    /// Quantities that are formed on chip, by the slots of [`read`]; the others are read where they are needed.
+    /// Quantities formed in the sweep, by the slots of [`read`]; the others are read where they are needed.
     pub(super) quantities: [Option<Value>; read::GRADIENT],
     pub(super) gradients: CrossGradients,
-    /// What the fields are stored relative to.
+    /// The state that the fields are stored relative to.
     pub(super) base: BaseState,
-    /// Whether the grid is curvilinear in the plane of x and y. Gradients then are stored.
+    /// Whether the grid is curvilinear in the x-y plane. Gradients are then stored.
     pub(super) curved: bool,
 }
 
 /// Velocity gradients across the lines.
 #[derive(Clone, Copy)]
 pub(super) enum CrossGradients {
-    /// All nine, in fields that are read, from [`read::GRADIENT`] on.
+    /// All nine, read from input fields, from [`read::GRADIENT`] on.
     Read,
-    /// All nine, in fields that are written, from [`fused::GRADIENT`] on.
+    /// All nine, read from output fields, from [`fused::GRADIENT`] on.
     Stored,
-    /// Those that other sweeps stored for this one.
+    /// Gradients that other sweeps stored for this one.
     Loaded {
-        /// ∂uⱼ/∂xᵢ for the axes i other than j; none along an axis of one point.
+        /// ∂uⱼ/∂xᵢ for the axes i other than j; `None` along an axis with one point.
         across: [Option<Value>; 3],
-        /// Σ ∂uᵢ/∂xᵢ over these axes; none where there are none.
+        /// Σ ∂uᵢ/∂xᵢ over these axes; `None` if there are none.
         rest: Option<Value>,
     },
 }
 
 impl CrossGradients {
-    /// Where nothing needs them.
+    /// No gradients, where no term needs them.
     pub(super) const NONE: Self = Self::Loaded { across: [None; 3], rest: None };
 }
 
 /// Rates, and operators along the axis.
 impl SweepContext<'_> {
-    /// Add to the rate of conserved variable `k`; along curves J times what is to be added.
+    /// Add to the rate of conserved variable `k`; on a curvilinear grid, J times the term is added.
     pub(super) fn add(&self, k: usize, expr: impl Into<Expr>) {
         let expr = expr.into();
         match self.areas() {
@@ -65,7 +65,7 @@ impl SweepContext<'_> {
         self.add(k, -expr.into());
     }
 
-    /// An expression as one value.
+    /// Define a value from an expression.
     pub(super) fn define(&self, expr: impl Into<Expr>) -> Value {
         self.s.define(expr)
     }
@@ -76,20 +76,20 @@ impl SweepContext<'_> {
         if expr.is_zero() { expr } else { self.s.d1(expr).into() }
     }
 
-    /// `value` at the midpoints.
+    /// `value` interpolated to the midpoints.
     pub(super) fn between(&self, value: Value) -> Value {
         self.s.apply(Op::InterpolateToMidpoints, value)
     }
 
-    /// ∂ⱼ of a flux that is known at the midpoints.
+    /// ∂ⱼ of a flux given at the midpoints.
     pub(super) fn d_between(&self, flux: impl Into<Expr>) -> Expr {
         self.s.apply(Op::DerivativeToPoints, flux).into()
     }
 }
 
-/// The flow. A quantity that is stored relative to the base state has a derivative with less round-off than the whole.
+/// The flow. The derivative of a deviation from the base state has less round-off than that of the whole quantity.
 impl SweepContext<'_> {
-    /// The quantity at `slot` of those before the gradients.
+    /// The quantity at a `slot` in front of the gradients.
     fn quantity(&self, slot: usize) -> Value {
         self.quantities[slot].unwrap_or_else(|| {
             let are_read = self.quantities.iter().all(Option::is_none);
@@ -101,7 +101,7 @@ impl SweepContext<'_> {
         })
     }
 
-    /// A quantity from its deviation from the base state.
+    /// A quantity from its base value and its deviation.
     fn whole(&self, base: f64, deviation: Value) -> Value {
         match base {
             0.0 => deviation,
@@ -142,7 +142,7 @@ impl SweepContext<'_> {
         self.d(self.quantity(read::P))
     }
 
-    /// The part of ∂p/∂xᵢ along the lines, by way of the midpoints where fluxes go that way.
+    /// The part of ∂p/∂xᵢ along the lines, via the midpoints if the convective fluxes are staggered.
     pub(super) fn pressure_gradient(&self, i: usize, form: Convection) -> Expr {
         match (self.areas(), form) {
             (Some(areas), _) if i < 2 => self.d(areas[i] * self.quantity(read::P)),
@@ -158,7 +158,7 @@ impl SweepContext<'_> {
         self.whole(base, self.quantity(read::RHO_E))
     }
 
-    /// H = c_p T + ½ u·u, and its deviation from that of the base state.
+    /// H = c_p T + ½ u·u, and its deviation from its base value.
     pub(super) fn total_enthalpy(&self) -> (Value, Value) {
         let Gas { gamma, mach, .. } = *self.gas;
         let c_p = 1.0 / (gamma - 1.0) / (mach * mach);
@@ -167,20 +167,20 @@ impl SweepContext<'_> {
         (self.whole(c_p * self.base.temperature, deviation), deviation)
     }
 
-    /// T less its base: only for what does not change with a constant.
+    /// The deviation of T from its base value: only for expressions that are invariant to a constant.
     pub(super) fn t_deviation(&self) -> Value {
         self.quantity(read::T)
     }
 }
 
-/// Curvilinear grids: what goes through the faces across lines along ξ or η, whose areas are J ∇ξ or J ∇η.
+/// Curvilinear grids: fluxes through the faces across lines along ξ or η, whose areas are J ∇ξ or J ∇η.
 impl SweepContext<'_> {
-    /// The areas of the faces across these lines; none where they are straight.
+    /// The areas of the faces across these lines; `None` on straight lines.
     fn areas(&self) -> Option<[Value; 2]> {
         (self.curved && self.j < 2).then(|| read::AREAS[self.j].map(|slot| self.s.read_plane(slot)))
     }
 
-    /// uⱼ; along curves J u·∇ξ.
+    /// uⱼ; on a curvilinear grid J u·∇ξ.
     pub(super) fn flux_velocity(&self) -> Value {
         match self.areas() {
             None => self.u(self.j),
@@ -188,7 +188,7 @@ impl SweepContext<'_> {
         }
     }
 
-    /// ∂ⱼ of it.
+    /// ∂ⱼ of the flux velocity.
     pub(super) fn d_flux_velocity(&self) -> Value {
         match self.areas() {
             None => self.d_u(self.j),
@@ -205,7 +205,7 @@ impl SweepContext<'_> {
         }
     }
 
-    /// ∂/∂xₖ in the plane, from what is known along ξ and η.
+    /// ∂/∂xₖ in the plane, from the derivatives along ξ and η.
     fn in_plane(&self, k: usize, along: [Option<Value>; 2]) -> Expr {
         let part = |j: usize| {
             let area = self.s.read_plane(read::AREAS[j][k]);
@@ -225,7 +225,7 @@ impl SweepContext<'_> {
         self.define(2.0 * d(i, i) - (2.0 / 3.0) * divergence)
     }
 
-    /// ∂ⱼT; along curves J ∇T·∇ξ.
+    /// ∂ⱼT; on a curvilinear grid J ∇T·∇ξ.
     pub(super) fn heat(&self) -> Expr {
         let Some(areas) = self.areas() else { return self.d(self.t_deviation()) };
         let along = [0, 1].map(|j| {
@@ -239,7 +239,7 @@ impl SweepContext<'_> {
 
 /// Velocity gradients.
 impl SweepContext<'_> {
-    /// ∂uᵢ/∂xⱼ for any i, j, where a field has it and it is not zero.
+    /// ∂uᵢ/∂xⱼ for any i, j, if a field holds it and it is not zero.
     fn stored(&self, i: usize, j: usize) -> Option<Value> {
         let gradient = match self.gradients {
             _ if self.axes.iter().all(|axis| axis.index() != j) => None,
@@ -282,7 +282,7 @@ impl SweepContext<'_> {
         stored.fold(Expr::zero(), |sum, value| sum + value)
     }
 
-    /// Sᵢⱼ; along curves J Sᵢₖ ∂ξ/∂xₖ.
+    /// Sᵢⱼ; on a curvilinear grid J Sᵢₖ ∂ξ/∂xₖ.
     pub(super) fn strain(&self, i: usize) -> Value {
         if let Some([x, y]) = self.areas() {
             let [s_x, s_y] = [0, 1].map(|k| self.strain_cartesian(i, k));
@@ -316,7 +316,7 @@ impl SweepContext<'_> {
         if self.is_variable() { self.quantity(read::MU).into() } else { 1.0.into() }
     }
 
-    /// ∂ⱼμ; none where it is constant.
+    /// ∂ⱼμ; `None` where it is constant.
     pub(super) fn d_mu(&self) -> Option<Value> {
         let d_mu = || self.quantity(read::DMU_DT) * self.s.d1(self.t_deviation());
         self.is_variable().then(|| self.define(d_mu()))

@@ -91,10 +91,12 @@ impl System for NavierStokes {
         self.difference_by_filter(u);
         self.add_filter([u, rate], 0.0);
         self.open.correct(&*self.backend, u, rate, Weights::SET);
+        self.heat_flux_walls.correct(&*self.backend, u, rate, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
         self.open.keep(&*self.backend, rate, weights);
+        self.heat_flux_walls.keep(&*self.backend, rate, weights);
         self.difference_by_filter(u);
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
         let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
@@ -112,6 +114,7 @@ impl System for NavierStokes {
         }
         self.add_filter([u, rate], weights.advance);
         self.open.correct(&*self.backend, u, rate, weights);
+        self.heat_flux_walls.correct(&*self.backend, u, rate, weights);
         self.impose(u, stage.end);
     }
 

@@ -1,4 +1,4 @@
-//! A problem on its grid, and what makes its sweeps and formulas ready to run there.
+//! A problem on its grid, and the preparation of its sweeps and formulas.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub(super) struct Discretisation<'a> {
     pub(super) problem: &'a Problem,
     pub(super) backend: &'a dyn Backend,
     pub(super) grid: Grid,
-    /// The points of the grid that the fields of this rank hold.
+    /// The points of the grid held by this rank.
     pub(super) block: Block,
-    /// What the fields are stored relative to.
+    /// The state that the fields are stored relative to.
     pub(super) base: BaseState,
     pub(super) metric: Arc<Metric>,
     operators: LineOperators,
@@ -45,7 +45,7 @@ impl<'a> Discretisation<'a> {
         self.backend.all_of(&sweeps, |(axis, sweep)| self.program(*axis, sweep))
     }
 
-    /// One program for every active axis, compiled when they are needed.
+    /// One program for every active axis, compiled on first use.
     pub(super) fn programs_later(
         &self,
         sweep_along: impl Fn(Axis) -> Sweep,
@@ -54,7 +54,7 @@ impl<'a> Discretisation<'a> {
         self.grid.active_axes().map(program).collect()
     }
 
-    /// One program, compiled when it is needed.
+    /// One program, compiled on first use.
     pub(super) fn program_later(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
         self.backend.program_later(&sweep, (axis, self.grid.points, &self.operators))
@@ -66,7 +66,7 @@ impl<'a> Discretisation<'a> {
         self.backend.program(&sweep, (axis, self.grid.points, &self.operators))
     }
 
-    /// One along `axis` of the points of planes across another, one of each rank there; derivatives are along ξ.
+    /// One program for lines along `axis` on planes of points across another axis, one plane per rank along it; derivatives are along ξ.
     pub(super) fn program_on_planes(
         &self,
         axis: Axis,
@@ -79,13 +79,13 @@ impl<'a> Discretisation<'a> {
         self.backend.program(&sweep, (axis, points, &self.operators))
     }
 
-    /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
+    /// A program that applies operators to a field that it advances itself: `None` where the backend cannot run it.
     pub(super) fn program_of_advanced(&self, axis: Axis, sweep: &Sweep) -> Result<Option<Program>> {
         let sweep = on_grid(sweep, axis, &self.grid);
         self.backend.program_of_advanced(&sweep, (axis, self.grid.points, &self.operators))
     }
 
-    /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
+    /// Programs that filter `fields` fields in place, one per active axis; empty without a filter.
     pub(super) fn filter_programs(&self, fields: usize) -> Result<Vec<Program>> {
         match self.problem.scheme.filter {
             Some(_) => self.programs(|axis| filter_sweep(axis, fields)),
@@ -102,7 +102,7 @@ impl<'a> Discretisation<'a> {
 /// A part of the block of this rank: a face, or the zone of a sponge.
 pub(super) struct Part<'a> {
     pub(super) on: &'a Discretisation<'a>,
-    /// Counted from the first of the block.
+    /// Indices relative to the first point of the block.
     points: Block,
 }
 
@@ -118,7 +118,7 @@ impl Part<'_> {
         self.on.backend.prepare_part(OnPart { formula, points, part: self.points, reads, own })
     }
 
-    /// A field of its points alone, by (i, j, k) in the whole grid.
+    /// A field of the points of the part only, from (i, j, k) in the whole grid.
     pub(super) fn field(&self, value: impl Fn([usize; 3]) -> f64) -> Result<Field> {
         let first = self.on.block.start;
         field_of(self.on.backend, self.points.len(), |item| {
@@ -134,12 +134,12 @@ pub(super) fn operators(scheme: &SchemeConfig, grid: &Grid, precision: Precision
     LineOperators::new(&scheme.derivative, filter.as_ref(), grid, precision)
 }
 
-/// `field`, which holds conserved variable `k`: momentum along the lines changes sign by reflection.
+/// `field`, which holds conserved variable `k`, with its parity: the momentum along the lines is odd under reflection.
 pub(super) fn with_parity(s: &SweepBuilder, axis: Axis, k: usize, field: Value) -> Value {
     if k == conserved::MOMENTUM + axis.index() { s.odd(field) } else { field }
 }
 
-/// `sweep`, written for lines of equal spacings without planes of symmetry, as it runs along `axis` of `grid`.
+/// `sweep`, written for uniform lines without symmetry planes, converted for lines along `axis` of `grid`.
 pub(super) fn on_grid<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
     let mirrored = mirrored(sweep, axis, grid);
     match grid.lines[axis.index()] {
@@ -148,7 +148,7 @@ pub(super) fn on_grid<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, 
     }
 }
 
-/// `sweep`, written for lines without planes of symmetry, as it runs along `axis` of `grid`.
+/// `sweep`, written for lines without symmetry planes, converted for lines along `axis` of `grid`.
 fn mirrored<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
     match grid.is_mirrored(axis) {
         false => Cow::Borrowed(sweep),
@@ -156,7 +156,7 @@ fn mirrored<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
     }
 }
 
-/// Every one of `fields` fields that are written, the conserved variables where there are so many, replaced by its filtered self.
+/// A sweep that filters `fields` fields in place: the conserved variables if there are that many.
 pub(super) fn filter_sweep(axis: Axis, fields: usize) -> Sweep {
     let s = SweepBuilder::new();
     for slot in 0..fields {

@@ -1,4 +1,4 @@
-//! What the pictures of a run show.
+//! The fields shown in the pictures of a run.
 
 use super::Gas;
 use super::base_state::BaseState;
@@ -9,7 +9,7 @@ use crate::engine::Formula as _;
 use crate::error::Result;
 use crate::io::slices::MACH_NUMBER;
 
-/// A field that is drawn.
+/// A field shown in pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// |ω|.
@@ -21,7 +21,7 @@ pub enum Drawn {
 }
 
 impl Drawn {
-    /// What it is, in words.
+    /// The name of the quantity, for labels.
     pub fn quantity(self) -> &'static str {
         match self {
             Drawn::Vorticity => "vorticity magnitude",
@@ -30,7 +30,7 @@ impl Drawn {
         }
     }
 
-    /// What it is measured in; empty where it has no scale.
+    /// The unit; empty for quantities without a scale.
     pub fn unit(self) -> &'static str {
         if self == Drawn::Vorticity { "V₀/L" } else { "" }
     }

@@ -1,5 +1,5 @@
-//! The filter F as a rate: (F U − U)/τ is a part of dU/dt, in the place of a filter of the state between steps. A steady flow then does not
-//! depend on the size of the steps that lead to it.
+//! The filter F as a rate: (F U − U)/τ is a part of dU/dt and replaces the filter of the state between steps. A steady flow then does not
+//! depend on the sizes of the steps taken to reach it.
 
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
@@ -14,7 +14,7 @@ pub(super) struct FilterRate {
 }
 
 impl FilterRate {
-    /// Of the flow in fields of `len` values.
+    /// For a flow in fields of `len` values.
     pub(super) fn new(backend: &dyn Backend, time: f64, len: usize) -> Result<Self> {
         let difference =
             (0..conserved::COUNT).map(|_| backend.zeros(len)).collect::<Result<_>>()?;
@@ -23,7 +23,7 @@ impl FilterRate {
 }
 
 impl NavierStokes {
-    /// Find F U − U of the flow `u`, where the filter is a rate.
+    /// Compute F U − U of the flow `u`, if the filter is a rate.
     pub(super) fn difference_by_filter(&mut self, u: &[Field]) {
         let Some(FilterRate { difference, .. }) = &mut self.filter_rate else { return };
         let backend = &*self.backend;
@@ -37,7 +37,7 @@ impl NavierStokes {
         add_scaled(backend, &self.formulas.add_scaled, difference, -1.0, u);
     }
 
-    /// `rate` += (F U − U)/τ, and `u` += `advance` times that, with what was found of U before.
+    /// `rate` += (F U − U)/τ, and `u` += `advance` times the same, with the difference computed from U before.
     pub(super) fn add_filter(&self, [u, rate]: [&mut [Field]; 2], advance: f64) {
         let Some(filter) = &self.filter_rate else { return };
         let (backend, add) = (&*self.backend, &self.formulas.add_scaled);
@@ -47,7 +47,7 @@ impl NavierStokes {
         }
     }
 
-    /// What the filter does to ½ ⟨ρ u·u⟩ in unit time, where it is a rate. Collective.
+    /// Rate of change of ½ ⟨ρ u·u⟩ by the filter, if it is a rate. Collective.
     pub(super) fn energy_rate_of_filter(&mut self, u: &[Field]) -> Result<Option<f64>> {
         self.difference_by_filter(u);
         let Some(FilterRate { rate, difference }) = &self.filter_rate else { return Ok(None) };

@@ -1,7 +1,6 @@
-//! What is computed of the flow at one point: primitive variables, time step, averages, quantities to look at.
+//! Pointwise formulas of the flow: primitive variables, time step, averages, derived quantities.
 //!
-//! Fields come as they are stored, relative to a [`BaseState`]: ρ', ρE', p', T' are what they are called without the
-//! prime where the base state is zero.
+//! Fields are passed as stored, relative to a [`BaseState`]: where the base state is zero, ρ', ρE', p', T' are ρ, ρE, p, T.
 
 use super::base_state::BaseState;
 use super::{Gas, Limits};
@@ -71,7 +70,7 @@ impl Formula<1, 1, 1> for AddScaled {
     }
 }
 
-/// (1/dt at the limit of stability, −ρ, −p) from U, to be maximised.
+/// (1/dt at the stability limit, −ρ, −p) from U, for a maximum reduction.
 pub(super) struct StepRate {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -80,7 +79,7 @@ pub(super) struct StepRate {
     pub(super) scalars: f64,
 }
 
-/// What a step is limited by at a point.
+/// Speeds that limit the time step at a point.
 struct Speeds<N> {
     velocity: [N; 3],
     c: N,
@@ -115,7 +114,7 @@ impl Formula<5, 3> for StepRate {
     }
 }
 
-/// The same on a curvilinear grid. Behind U stand the areas of faces and 1/J.
+/// [`StepRate`] on a curvilinear grid. The areas of faces and 1/J follow U.
 pub(super) struct OnCurves(pub(super) StepRate);
 
 impl Formula<10, 3> for OnCurves {
@@ -213,7 +212,7 @@ impl Formula<14, 11> for Averages {
     }
 }
 
-/// (square of the local Mach number, −ρ, −T) from U, to be maximised.
+/// (square of the local Mach number, −ρ, −T) from U, for a maximum reduction.
 pub(super) struct Extrema {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
@@ -241,7 +240,7 @@ impl Formula<1, 1> for Whole {
     }
 }
 
-/// ω = curl u from ∂uᵢ/∂xⱼ, in the place of ∂u/∂xⱼ.
+/// ω = curl u from ∂uᵢ/∂xⱼ, written over ∂u/∂xⱼ.
 pub(super) struct Vorticity;
 
 impl Formula<6, 3> for Vorticity {
@@ -251,7 +250,8 @@ impl Formula<6, 3> for Vorticity {
     }
 }
 
-/// |ω|, Q and div u from ∂uᵢ/∂xⱼ, in the place of ∂u/∂xⱼ, with Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988, for any div u the part without it).
+/// |ω|, Q and div u from ∂uᵢ/∂xⱼ, written over ∂u/∂xⱼ, with Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988; for any div u, without the term in
+/// div u).
 pub(super) struct Invariants;
 
 impl Formula<6, 3> for Invariants {
@@ -265,7 +265,7 @@ impl Formula<6, 3> for Invariants {
     }
 }
 
-/// A deviation and its base.
+/// The sum of a deviation and its base value.
 #[inline(always)]
 pub(super) fn whole<N: Number>(deviation: N, base: f64) -> N {
     if base == 0.0 { deviation } else { deviation + N::of(base) }

@@ -1,8 +1,7 @@
-//! The right-hand side as one sweep an axis, from the conserved variables alone.
+//! The right-hand side as one sweep per axis, from the conserved variables only.
 //!
-//! A sweep forms the primitive variables on chip, and the velocity gradient along its own axis. Of the other axes' it
-//! needs, with viscosity, ∂uⱼ/∂xᵢ and Σ ∂uᵢ/∂xᵢ over i ≠ j, which five fields hold in turn. With a, b, c the axes in order,
-//! and (u, v, w) the velocity along them:
+//! A sweep forms the primitive variables and the velocity gradient along its own axis on chip. With viscosity, it also needs ∂uⱼ/∂xᵢ and Σ
+//! ∂uᵢ/∂xᵢ over i ≠ j from the other axes; these share five fields. With a, b, c the axes in order, and (u, v, w) the velocity along them:
 //!
 //! | pass | finds | leaves |
 //! |---|---|---|
@@ -11,12 +10,12 @@
 //! | sweep along b | v_a, v_c, u_a + w_c | w_b |
 //! | sweep along c | w_a, w_b, u_a + v_b | the state advanced, and its u_c, v_c, w_c for the next stage |
 //!
-//! With 2N storage that is 74 words a point and stage, and 15 fields. Before the first stage of a step u_c, v_c, w_c are computed
-//! by a pass of their own (7 words). One kind of terms alone goes through the same sweeps without the others.
+//! With 2N storage this takes 74 words per point and stage, and 15 fields. Before the first stage of a step a separate pass computes u_c,
+//! v_c, w_c (7 words). A single group of terms uses the same sweeps without the other terms.
 //!
-//! Where ranks split the lines, nested derivatives need another halo exchange. There passes along all axes store all nine
-//! gradients first, and no operator of a sweep depends on another: two exchanges a stage. So they do on curvilinear grids, where each
-//! sweep along ξ or η needs the gradients along both, those of T as well.
+//! If ranks split the lines, nested derivatives need another halo exchange. In that case, passes along all axes first store all nine
+//! gradients, and no operator of a sweep depends on another: two exchanges per stage. Curvilinear grids use the same scheme, because each
+//! sweep along ξ or η needs the gradients along both, including those of T.
 
 use super::Viscosity;
 use super::base_state::BaseState;
@@ -32,22 +31,22 @@ use crate::engine::{Sweep, SweepBuilder, Value};
 use crate::grid::Axis;
 use crate::real::Precision;
 
-/// The equations that are swept, along which axes.
+/// The swept equations and the axes of the sweeps.
 #[derive(Clone)]
 pub(super) struct Fused<'a> {
     pub(super) problem: &'a Problem,
     pub(super) axes: Vec<Axis>,
     pub(super) base: BaseState,
-    /// What passes and sweeps store.
+    /// The gradients stored by passes and sweeps.
     pub(super) stored: Gradients,
-    /// The terms that are added up.
+    /// The terms to sum.
     pub(super) group: TermGroup,
-    /// Whether the last sweep advances the state, which then is among the fields that are written: else it is what is read.
+    /// Whether the last sweep advances the state: the state is then one of the output fields, otherwise an input field.
     pub(super) advances: bool,
 }
 
 impl<'a> Fused<'a> {
-    /// All terms of stages that advance the state, along `axes`, of fields in f64; `whole`: whether lines along an axis are.
+    /// All terms of stages that advance the state, along `axes`, for fields in f64; `whole`: whether lines along an axis are unsplit.
     pub(super) fn new(problem: &'a Problem, axes: &[Axis], whole: impl Fn(Axis) -> bool) -> Self {
         let stored = match axes.iter().all(|&axis| whole(axis)) {
             _ if problem.mapping.is_some() => Gradients::AlongCurves,
@@ -58,18 +57,18 @@ impl<'a> Fused<'a> {
         Self { problem, axes: axes.to_vec(), base, stored, group: TermGroup::All, advances: true }
     }
 
-    /// The terms `group` of the rates alone.
+    /// Only the rates, from the terms `group`.
     pub(super) fn rates(&self, group: TermGroup) -> Self {
         Self { group, advances: false, ..self.clone() }
     }
 
-    /// One sweep along each axis, the last as [`Fused::sweep`] has it.
+    /// One sweep along each axis; see [`Fused::sweep`] for the last.
     pub(super) fn sweeps(&self, chained: bool) -> impl Iterator<Item = (Axis, Sweep)> {
         self.axes.iter().enumerate().map(move |(at, &axis)| (axis, self.sweep(at, chained)))
     }
 
-    /// All terms along axis number `at`. The last sweep that advances the state leaves the gradient of the new velocity along its
-    /// axis where it is `chained` to a stage that follows.
+    /// All terms along axis number `at`. If the last sweep advances the state and is `chained` to a following stage, it also stores the
+    /// gradient of the new velocity along its axis.
     pub(super) fn sweep(&self, at: usize, chained: bool) -> Sweep {
         let s = SweepBuilder::new();
         let last = at + 1 == self.axes.len();
@@ -107,15 +106,15 @@ impl<'a> Fused<'a> {
                 self.gradients(&s, at, |k| advanced[k]);
             }
         }
-        // What a pentadiagonal operator keeps leaves the threads of a GPU no registers for operands that are sums.
+        // A pentadiagonal operator leaves the threads of a GPU no registers for operands that are sums.
         match self.problem.scheme.derivative.first.half_band() {
             2 => s.build(),
             _ => s.build().merged(),
         }
     }
 
-    /// Passes for velocity gradients before the sweeps. The first, along the last axis, is not needed where the last sweep of the
-    /// stage before did the same.
+    /// Passes for velocity gradients before the sweeps. The first, along the last axis, is skipped if the last sweep of the previous stage
+    /// has computed the same.
     pub(super) fn passes(&self) -> Vec<(Axis, Sweep)> {
         let needed = |at: &usize| match self.axes.len() {
             _ if !self.is_viscous() => false,
@@ -141,7 +140,7 @@ impl<'a> Fused<'a> {
         with_parity(s, self.axes[at], k, field)
     }
 
-    /// Everything that the terms are made of, from `state`.
+    /// All quantities in the terms, from `state`.
     fn quantities(
         &self,
         s: &SweepBuilder,
@@ -165,7 +164,7 @@ impl<'a> Fused<'a> {
         quantities
     }
 
-    /// ∂uⱼ/∂xᵢ for the other axes i, and Σ ∂uᵢ/∂xᵢ over them, as earlier passes left them for sweep `at`.
+    /// ∂uⱼ/∂xᵢ for the other axes i, and Σ ∂uᵢ/∂xᵢ over them, as stored by earlier passes for sweep `at`.
     fn load_cross_gradients(&self, s: &SweepBuilder, at: usize) -> CrossGradients {
         // The other axes with the slots of ∂uⱼ/∂xᵢ, and the slot of the sum.
         let (others, rest) = match (&self.axes[..], at) {
@@ -193,7 +192,7 @@ impl<'a> Fused<'a> {
         CrossGradients::Loaded { across, rest }
     }
 
-    /// What sweep `at` leaves for those that follow.
+    /// Store the gradients that sweep `at` computes for the following sweeps.
     fn store_cross_gradients(&self, q: &SweepContext, at: usize) {
         let s = q.s;
         let along_this = |axis: Axis| q.d_u(axis.index());
@@ -214,8 +213,8 @@ impl<'a> Fused<'a> {
         }
     }
 
-    /// The velocity of `state` differentiated along axis `at`, as sweeps need it: where not all is stored, along the last axis or
-    /// that between.
+    /// Store the velocity gradients of `state` along axis `at`: all of them, or those that the sweeps need along the last or the middle
+    /// axis.
     fn gradients(&self, s: &SweepBuilder, at: usize, state: impl Fn(usize) -> Value) {
         let slope = |i: Axis| slope(s, self.base, &state, i);
         if self.stored.are_stored() {

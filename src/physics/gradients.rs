@@ -1,4 +1,4 @@
-//! The velocity gradients for those who look at the flow between steps.
+//! Velocity gradients for diagnostics between steps.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::engine::{PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
-/// The fields that a right-hand side keeps velocity gradients in, and what fills them for others. Where there are fewer than
-/// nine the rates of a step, which hold nothing between two, are the others.
+/// Fields for velocity gradients, and the programs that fill them. The fields are those in which the right-hand side keeps gradients; where
+/// these are fewer than nine, the fields of the rates, unused between steps, are used too.
 pub(super) struct VelocityGradients {
     pub(super) fields: Vec<Field>,
     pub(super) sweeps: Vec<Program>,
     metric: Arc<Metric>,
-    /// From gradients along the lines of a curvilinear grid to those along x, y, z.
+    /// Converts gradients along the lines of a curvilinear grid to gradients along x, y, z.
     chain_rule: Option<Prepared>,
     /// Axes with more than one point.
     active: [bool; 3],
@@ -41,7 +41,7 @@ impl VelocityGradients {
         })
     }
 
-    /// ∂uᵢ/∂xⱼ at 3 i + j from U, zero along an axis with one point. Collective.
+    /// ∂uᵢ/∂xⱼ at 3 i + j from U; zero along an axis with one point. Collective.
     pub(super) fn of<'a>(
         &'a mut self,
         backend: &dyn Backend,

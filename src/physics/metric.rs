@@ -1,8 +1,9 @@
-//! What sweeps read of the grid. Along stretched lines d/dx = m d/dξ, where the metric m = dξ/dx is a field; on a curvilinear grid the
-//! areas of faces and 1/J are.
+//! Grid metrics read by sweeps. Along stretched lines d/dx = m d/dξ, where the metric m = dξ/dx is a field; on a curvilinear grid the
+//! fields are the areas of faces and 1/J.
 //!
-//! Operators act along ξ, where points have equal spacings. With one map an axis the metric stands before a derivative: that of a
-//! constant stays 0, and Σ (1/m) m D₁F is that of a uniform line. Second derivatives are m² (D₂ − (D₂x) m D₁): that of x is 0.
+//! Operators act along ξ, where points are equally spaced. With one map per axis the metric multiplies a derivative: the derivative of a
+//! constant remains 0, and Σ (1/m) m D₁F equals the sum on a uniform line. Second derivatives are m² (D₂ − (D₂x) m D₁): the second
+//! derivative of x is 0.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +18,15 @@ use crate::engine::{Expr, Op, Operation, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
 
-/// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x. On a curvilinear
-/// grid in the place of those of x and y, for one plane of points, the areas of faces and 1/J.
+/// At the points of this rank's block, for every stretched axis: m, then, where second derivatives are taken, −m² D₂x. On a curvilinear
+/// grid, in place of x and y, for one plane of points: the areas of faces and 1/J.
 pub(super) struct Metric {
     fields: [Option<Field>; 2 * 3],
     /// Whether the grid is curvilinear.
     curved: bool,
 }
 
-/// How many fields that is on a block of `nz` planes, those of one plane shared by them and rounded up.
+/// Number of fields on a block of `nz` planes; the five of a single plane on curvilinear grids count as 5/`nz`, rounded up.
 pub(super) fn fields(grid: &Grid, problem: &Problem, nz: usize) -> usize {
     let in_plane = if problem.mapping.is_some() { 5_usize.div_ceil(nz.max(1)) } else { 0 };
     let second = usize::from(has_second(&problem.scheme));
@@ -37,7 +38,7 @@ fn has_second(scheme: &SchemeConfig) -> bool {
 }
 
 impl Metric {
-    /// That of `grid` for `scheme`.
+    /// The metric of `grid` for `scheme`.
     pub(super) fn new(backend: &dyn Backend, grid: &Grid, scheme: &SchemeConfig) -> Result<Self> {
         let block = backend.block(grid.points);
         let field = |a: usize, of: &dyn Fn(usize) -> f64| {
@@ -65,20 +66,20 @@ impl Metric {
         Ok(Self { fields, curved: grid.plane.is_some() })
     }
 
-    /// The areas of faces and 1/J of a curvilinear grid; none of others.
+    /// The areas of faces and 1/J of a curvilinear grid; empty for other grids.
     pub(super) fn of_curves(&self) -> impl Iterator<Item = &Field> {
         let slots = read::AREAS.into_iter().flatten().chain([read::PER_VOLUME]);
         slots.filter(|_| self.curved).filter_map(|slot| self.fields[slot - read::METRIC].as_ref())
     }
 
-    /// `fields` that a sweep reads, with those of the metric where it expects them.
+    /// `fields` read by a sweep, followed by the metric at its slots.
     pub(super) fn behind<'a>(
         &'a self,
         fields: &[&'a Field],
     ) -> SmallVec<[&'a Field; read::METRIC + 6]> {
         let mut all = SmallVec::from_slice(fields);
         if let Some(any) = self.fields.iter().flatten().next() {
-            // Nobody reads what lies between: any field stands for it.
+            // The slots in between are not read: any field can fill them.
             all.resize(read::METRIC, any);
             all.extend(self.fields.iter().map(|field| field.as_ref().unwrap_or(any)));
         }
@@ -86,7 +87,7 @@ impl Metric {
     }
 }
 
-/// `sweep`, written for lines along `axis` of equal spacings, on stretched lines.
+/// `sweep`, written for equally spaced lines along `axis`, converted to stretched lines.
 pub(super) fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     let mut values: BTreeMap<Value, Value> = BTreeMap::new();

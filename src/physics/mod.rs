@@ -1,4 +1,4 @@
-//! The equations: what is solved, composed of operators along the axes, and the same terms in fused sweeps.
+//! The equations: terms composed of operators along the axes, and the same terms in fused sweeps.
 
 mod advection;
 mod base_state;
@@ -16,6 +16,7 @@ mod forcing;
 mod formulas;
 mod fused;
 mod gradients;
+mod heat_flux;
 mod jacobian;
 mod metric;
 mod navier_stokes;

@@ -22,13 +22,13 @@ use super::formulas::{
     StepRate, Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::heat_flux::{HeatFluxWalls, with_heat_flux_walls};
 use super::metric::Metric;
 use super::open::OpenFaces;
 use super::passive::PassiveScalars;
 use super::problem::Problem;
 use super::schedule::{Schedule, Stages};
 use super::slots::conserved;
-use super::stability::Limits;
 use super::step::FieldCounts;
 use super::term_group::TermGroup;
 use super::volume::VolumeAverage;
@@ -54,6 +54,7 @@ pub struct NavierStokes {
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
+    pub(super) heat_flux_walls: HeatFluxWalls,
     pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
     pub(super) metric: Arc<Metric>,
@@ -122,7 +123,7 @@ impl NavierStokes {
         let step_rate = StepRate {
             gas,
             base,
-            limits: Limits::flow(&problem.scheme, problem.integrator, &on.grid)
+            limits: with_heat_flux_walls(problem, &on.grid)
                 .damped(problem.damping(), problem.integrator),
             scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
         };
@@ -147,6 +148,7 @@ impl NavierStokes {
             },
             gradients: VelocityGradients::new(&on, held.gradients)?,
             walls: Walls::new(&on)?,
+            heat_flux_walls: HeatFluxWalls::new(&on)?,
             open: OpenFaces::new(&on)?,
             channel: Channel::new(&on)?,
             forcing: Forcing::new(&on, &volume)?,

@@ -1,4 +1,4 @@
-//! What a user chooses of the equations and their discretisation.
+//! User options of the equations and their discretisation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct SchemeConfig {
     pub filter: Option<FilterConfig>,
 }
 
-/// What the user types for a family.
+/// The name of a family in inputs.
 fn name<S: Serializer>(family: &SchemeFamily, output: S) -> Result<S::Ok, S::Error> {
     output.serialize_str(family.name)
 }
@@ -44,7 +44,7 @@ impl Default for SchemeConfig {
 }
 
 impl SchemeConfig {
-    /// What the user types for the forms of convection, energy and viscous terms.
+    /// The names of the forms of convection, energy and viscous terms in inputs.
     pub fn form_names(&self) -> [String; 3] {
         [self.convection.to_string(), self.energy.to_string(), self.viscous.to_string()]
     }
@@ -79,7 +79,7 @@ pub enum EnergyForm {
     Divergence,
     /// ½ [∂ⱼ(ρ uⱼ H) + ρ uⱼ ∂ⱼH + H ∂ⱼ(ρ uⱼ)].
     SplitEnthalpy,
-    /// Internal energy, pressure work and kinetic energy split apart.
+    /// Internal energy, pressure work and kinetic energy, each split separately.
     #[default]
     SplitPressure,
 }
@@ -109,7 +109,7 @@ impl fmt::Display for ViscousForm {
     }
 }
 
-/// A field that can be written.
+/// A field that can be written to files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub enum Variable {
@@ -129,12 +129,12 @@ pub enum Variable {
     Dilatation,
     /// The advected scalar φ.
     Scalar,
-    /// The passive scalar of this name.
+    /// The passive scalar with this name.
     Passive(Arc<str>),
 }
 
 impl Variable {
-    /// Those of a flow.
+    /// The variables of a flow.
     pub const OF_A_FLOW: [Variable; 7] = [
         Variable::Velocity,
         Variable::Density,
@@ -145,7 +145,7 @@ impl Variable {
         Variable::Dilatation,
     ];
 
-    /// Values a point.
+    /// Number of values per point.
     pub fn components(&self) -> usize {
         match self {
             Variable::Velocity | Variable::Vorticity => 3,
@@ -153,7 +153,7 @@ impl Variable {
         }
     }
 
-    /// What the user types.
+    /// The name in inputs.
     pub fn name(&self) -> &str {
         match self {
             Variable::Velocity => "velocity",

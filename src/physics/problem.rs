@@ -1,4 +1,4 @@
-//! What is solved, and how it is discretised.
+//! The problem: equations and their discretisation.
 
 use super::slots::conserved;
 use super::{ForcingConfig, SchemeConfig};
@@ -11,26 +11,26 @@ use crate::grid::{Axis, Curvilinear, Domain, Grid, Maps};
 use crate::real::Precision;
 use crate::scheme::{Form, Tableau};
 
-/// The equations of a run, as far as they do not depend on when it ends, where it is computed and what it writes.
+/// The equations of a run, without its end time, its hardware and its output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// The flow and its parameters.
     pub case: Case,
     /// Gas with the case's Mach and Reynolds numbers.
     pub gas: Gas,
-    /// What the flow carries along, in the order in which the state has it.
+    /// Passive scalars, in the order of the state.
     pub scalars: Vec<PassiveScalar>,
     /// Points along x, y, z.
     pub points: [usize; 3],
     /// The box.
     pub domain: Domain,
-    /// Maps of the axes whose spacings vary.
+    /// Stretching maps of the axes with variable spacing.
     pub stretching: Maps,
     /// The points of a curvilinear grid.
     pub mapping: Option<Curvilinear>,
-    /// What holds at the ends of the axes.
+    /// Boundary conditions at the ends of the axes.
     pub boundaries: Boundaries,
-    /// The force on the flow, where there is one.
+    /// The force on the flow, if any.
     pub forcing: Option<ForcingConfig>,
     /// Discretisation in space.
     pub scheme: SchemeConfig,
@@ -52,19 +52,19 @@ impl Problem {
         }
     }
 
-    /// The same without the points of a curvilinear grid, for those who count: these take time and memory.
+    /// The grid without the points of a curvilinear grid, for counting: those points take time and memory.
     pub(super) fn straight_grid(&self) -> Grid {
         let grid = self.boundaries.grid(self.points, &self.domain);
         stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
     }
 
-    /// Whether the flow is that of the case at all times: another force, or other boundaries, make another of it.
+    /// Whether the flow is that of the case at all times, with the force and the boundaries of the case.
     pub fn is_of_case(&self) -> bool {
         self.forcing == self.case.forcing(&self.gas, &self.domain)
             && self.boundaries == self.case.boundaries(&self.gas)
     }
 
-    /// Whether lines along ξ of a curvilinear grid go round a wall at the low end of η.
+    /// Whether lines along ξ of a curvilinear grid surround a wall at the low end of η.
     pub fn has_body(&self) -> bool {
         let [around, outward, _] = self.boundaries.0;
         let wall = outward.and_then(|[low, _]| low.wall());
@@ -73,7 +73,7 @@ impl Problem {
         around.is_none() && wall.is_some() && self.mapping.as_ref().is_some_and(goes_round)
     }
 
-    /// The largest rate at which sponges, and a filter that acts as a rate, damp the flow.
+    /// The largest damping rate of the flow by sponges and by a filter that acts as a rate.
     pub fn damping(&self) -> f64 {
         let filter = self.scheme.filter.and_then(|filter| filter.time);
         self.boundaries.damping() + filter.map_or(0.0, |time| 1.0 / time)
@@ -89,7 +89,7 @@ impl Problem {
         matches!(self.integrator.form, Form::LowStorage { .. })
     }
 
-    /// Fields of the state.
+    /// Number of fields of the state.
     pub fn fields(&self) -> usize {
         let own = if self.case.is_flow() { conserved::COUNT } else { 1 };
         own + self.scalars.len()

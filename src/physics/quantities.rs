@@ -1,4 +1,4 @@
-//! The quantities of a flow at the points, for pictures, files and statistics.
+//! Flow quantities at the points, for pictures, files and statistics.
 
 use super::Variable;
 use super::navier_stokes::{Formulas, NavierStokes};
@@ -7,13 +7,13 @@ use crate::backend::{Backend, Field, Prepared};
 use crate::error::Result;
 use crate::statistics::Flow;
 
-/// The values of a field on the host, with what they are relative to.
+/// The values of a field on the host; `at_rest` is their base value.
 pub(super) fn on_host(backend: &dyn Backend, field: &Field, at_rest: f64) -> Result<Vec<f64>> {
     Ok(backend.values(field)?.iter().map(|value| value + at_rest).collect())
 }
 
 impl NavierStokes {
-    /// (u, v, w, p', T'), which take the place of `scratch`.
+    /// (u, v, w, p', T'), written to `scratch`.
     fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut().take(5));
         let to = &mut [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
@@ -21,7 +21,7 @@ impl NavierStokes {
         [x, y, z, p, t]
     }
 
-    /// What a formula makes of the velocity gradients, in the place of ∂u/∂xⱼ.
+    /// The results of a formula of the velocity gradients, written over ∂u/∂xⱼ.
     pub(super) fn of_gradients<'a>(
         &'a mut self,
         formula: fn(&Formulas) -> &Prepared,
@@ -34,7 +34,7 @@ impl NavierStokes {
         [x, y, z]
     }
 
-    /// The components of what is to be written.
+    /// The components of a variable for output.
     pub(super) fn components<'a>(
         &'a mut self,
         u: &[Field],
@@ -67,7 +67,7 @@ impl NavierStokes {
         }
     }
 
-    /// What is at the points of this rank's block but for gradients, and Σ μ there in the place of the viscosity.
+    /// Quantities at the points of this rank's block without gradients; Σ μ over these points replaces the viscosity.
     pub(super) fn quantities_of_sample(&self, u: &[Field], scratch: &mut [Field]) -> Result<Flow> {
         let host = |field: &Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
         let [x, y, z, p, t] = self.primitives(u, scratch);
@@ -89,7 +89,7 @@ impl NavierStokes {
         Ok(flow)
     }
 
-    /// φ of the passive scalar `name`, in the place of `to`.
+    /// φ of the passive scalar `name`, written to `to`.
     fn scalar<'a>(&self, u: &[Field], name: &str, to: &'a mut Field) -> &'a Field {
         let passive = self.scalars.as_ref();
         let field = passive.and_then(|it| it.fraction(&*self.backend, u, name, to));

@@ -5,10 +5,10 @@
 //! ∂(ρuᵢ)/∂t = − ∂ⱼ(ρuᵢuⱼ) − ∂ᵢp + ∂ⱼτᵢⱼ          τᵢⱼ = μ/Re Sᵢⱼ,  Sᵢⱼ = ∂ⱼuᵢ + ∂ᵢuⱼ − ⅔ δᵢⱼ div u
 //! ∂(ρE)/∂t  = − ∂ⱼ((ρE + p)uⱼ) + ∂ⱼ(τᵢⱼuᵢ − qⱼ)  − qⱼ = k μ ∂ⱼT,  k = 1 / ((γ − 1) Ma² Pr Re)
 //! ```
-//! Each axis j has one sweep with all terms that have ∂ⱼ (`q.d`). `q` is the flow on the lines of that sweep, formed
-//! from the conserved variables (`fused.rs`) or read (`composed.rs`). On a curvilinear grid the sweeps along ξ and η have, in strong
-//! conservation form (Viviand 1974; Vinokur 1974), J u·∇ξ in the place of uⱼ and J ∇ξ·τ in that of τᵢⱼ, and give J times the rate. A split form is the mean of ways to write one
-//! derivative that the product rule makes equal; the right mean conserves the discrete kinetic energy.
+//! Each axis j has one sweep with all terms that contain ∂ⱼ (`q.d`). `q` is the flow on the lines of that sweep, formed from the conserved
+//! variables (`fused.rs`) or read (`composed.rs`). On a curvilinear grid the sweeps along ξ and η use the strong conservation form (Viviand
+//! 1974; Vinokur 1974), with J u·∇ξ in place of uⱼ and J ∇ξ·τ in place of τᵢⱼ, and compute J times the rate. A split form is the mean of
+//! forms of one derivative that are equal by the product rule; the right mean conserves the discrete kinetic energy.
 
 use super::context::SweepContext;
 use super::slots::conserved::{ENERGY, MASS, MOMENTUM};
@@ -16,7 +16,7 @@ use super::term_group::TermGroup;
 use super::{Convection, EnergyForm, SchemeConfig, ViscousForm};
 use crate::engine::{Expr, Value};
 
-/// The terms of `group` along the axis of `q`, added to the rates of (ρ, ρu, ρv, ρw, ρE).
+/// Add the terms of `group` along the axis of `q` to the rates of (ρ, ρu, ρv, ρw, ρE).
 pub(super) fn add_terms(q: &SweepContext, group: TermGroup, scheme: &SchemeConfig) {
     let (form, all) = (scheme.convection, group == TermGroup::All);
     if group.has(TermGroup::Convection) {
@@ -36,7 +36,7 @@ pub(super) fn add_terms(q: &SweepContext, group: TermGroup, scheme: &SchemeConfi
     }
 }
 
-/// C_ρ = ∂ⱼ(ρuⱼ), in the form that goes with that of momentum.
+/// C_ρ = ∂ⱼ(ρuⱼ), in the form consistent with that of momentum.
 pub(super) fn mass(q: &SweepContext, form: Convection) -> Expr {
     let (rho, u_j) = (q.rho(), q.flux_velocity());
     match form {
@@ -48,9 +48,9 @@ pub(super) fn mass(q: &SweepContext, form: Convection) -> Expr {
     }
 }
 
-/// C_φ = ∂ⱼ(ρφuⱼ) of what the flow carries, the momentum (φ = uᵢ) or a passive scalar; `d_phi` is ∂ⱼφ. Feiereisen, Reynolds and
-/// Ferziger 1981; Kennedy and Gruber 2008 with equal weights (Pirozzoli 2010), whose three terms with φ in front are 2 φ C_ρ;
-/// Nagarajan, Lele and Ferziger 2003.
+/// C_φ = ∂ⱼ(ρφuⱼ) of a transported quantity, momentum (φ = uᵢ) or a passive scalar; `d_phi` is ∂ⱼφ. Feiereisen, Reynolds and Ferziger 1981;
+/// Kennedy and Gruber 2008 with equal weights (Pirozzoli 2010), where the three terms with factor φ sum to 2 φ C_ρ; Nagarajan, Lele and
+/// Ferziger 2003.
 pub(super) fn convection(
     q: &SweepContext,
     form: Convection,
@@ -73,9 +73,9 @@ pub(super) fn convection(
     }
 }
 
-/// C_E = ∂ⱼ((ρE + p)uⱼ), split with H = c_p T + ½ u·u (Coppola et al. 2019), or with p/(γ − 1) as a whole (Shima, Kuya, Tamaki and
-/// Kawai 2021, J. Comput. Phys. 427, 110060), the pressure work apart, and ½ ρ u·u as mass and momentum transport it (both as Kuya,
-/// Totani and Kawai 2018, J. Comput. Phys. 375, 823, who split ρe into ρ and e).
+/// C_E = ∂ⱼ((ρE + p)uⱼ), split with H = c_p T + ½ u·u (Coppola et al. 2019), or with p/(γ − 1) as a whole (Shima, Kuya, Tamaki and Kawai
+/// 2021, J. Comput. Phys. 427, 110060), separate pressure work, and ½ ρ u·u transported as by mass and momentum (both as Kuya, Totani and
+/// Kawai 2018, J. Comput. Phys. 375, 823, who split ρe into ρ and e).
 fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]) -> Expr {
     let (rho, u_j, p, e) = (q.rho(), q.flux_velocity(), q.p(), 1.0 / (q.gas.gamma - 1.0));
     match (scheme.energy, scheme.convection) {
@@ -98,8 +98,8 @@ fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]
     }
 }
 
-/// ∂ⱼτᵢⱼ, and ∂ⱼ(τᵢⱼuᵢ − qⱼ) where `energy` is asked for. Laplacian: μ (∂ⱼⱼuᵢ + ⅓ ∂ᵢ div u) + ∂ⱼμ Sᵢⱼ. Midpoint: ∂ⱼ(μ ∂ⱼ·) by way
-/// of the midpoints, the rest of Sᵢⱼ by first derivatives. Both damp the shortest waves; conservative does not.
+/// ∂ⱼτᵢⱼ, and ∂ⱼ(τᵢⱼuᵢ − qⱼ) if `energy` is set. Laplacian: μ (∂ⱼⱼuᵢ + ⅓ ∂ᵢ div u) + ∂ⱼμ Sᵢⱼ. Midpoint: ∂ⱼ(μ ∂ⱼ·) via the midpoints, the
+/// rest of Sᵢⱼ by first derivatives. Both damp the shortest waves; conservative does not.
 fn viscosity(q: &SweepContext, form: ViscousForm, energy: bool) {
     let (k, per_re) = (q.gas.conductivity(), 1.0 / q.gas.reynolds);
     let tau = |i| per_re * (q.mu() * q.strain(i));

@@ -15,48 +15,48 @@ use crate::engine::Sweep;
 use crate::error::Result;
 use crate::grid::Axis;
 
-/// Programs in the order in which they run.
+/// Programs in the order of execution.
 pub(super) struct Schedule {
     /// Whether all gradients are stored before the sweeps.
     stored: bool,
-    /// For velocity gradients.
+    /// Passes for velocity gradients.
     passes: Vec<Program>,
-    /// For every [`TermGroup`], one sweep an active axis.
+    /// For every [`TermGroup`], one sweep per active axis.
     sweeps: [Vec<Program>; 4],
-    /// Where the integrator has 2N storage.
+    /// Stages, if the integrator has 2N storage.
     pub(super) stages: Option<Stages>,
     metric: Arc<Metric>,
 }
 
-/// The same for stages that advance the state.
+/// Programs of stages that advance the state.
 pub(super) struct Stages {
     stored: bool,
-    /// Those along the last axis first.
+    /// Passes, the one along the last axis first.
     passes: Vec<Program>,
-    /// All sweeps but the last.
+    /// All sweeps except the last.
     inner: Vec<Program>,
-    /// The last, where no stage of the step follows.
+    /// The last sweep, in the last stage of a step.
     end: Program,
-    /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot, or walls
-    /// change the velocity after it.
+    /// The last sweep with gradients for the next stage, which replace the first pass; `None` where the backend cannot run it, or where
+    /// walls change the velocity after it.
     link: Option<Program>,
-    /// What these are, in the order of [`Stages::programs`].
+    /// Descriptions of these programs, in the order of [`Stages::programs`].
     each: Vec<StageSweep>,
     metric: Arc<Metric>,
 }
 
-/// How a program is asked for.
+/// How a program is requested.
 #[derive(Clone, Copy)]
 enum Asked {
-    /// A step runs it.
+    /// Needed by every step.
     Now,
-    /// Rows need it, or nobody does.
+    /// Needed only by rows, or not at all.
     Later,
     /// As [`Stages::link`].
     Link,
 }
 
-/// All passes and sweeps that a run asks for whatever the backend.
+/// All passes and sweeps that a run requests on any backend.
 pub(super) fn all_sweeps(fused: &Fused) -> Vec<(Axis, Sweep)> {
     let [all, kinds @ ..] = TermGroup::ALL.map(|group| fused.rates(group));
     let advancing = fused.problem.is_low_storage().then(|| fused.clone());
@@ -65,8 +65,8 @@ pub(super) fn all_sweeps(fused: &Fused) -> Vec<(Axis, Sweep)> {
         .collect()
 }
 
-/// The passes and the sweeps of a stage in 2N storage that is not the first of its step, in the order in which they run, those of one
-/// list together.
+/// The passes and sweeps of a stage in 2N storage that is not the first of its step, in the order of execution; sweeps of one list run
+/// together.
 pub(super) fn sweeps_of_stage(fused: &Fused) -> Vec<Vec<(Axis, Sweep)>> {
     let (passes, stored) = (fused.passes(), fused.stored.are_stored());
     let chained = !stored && fused.problem.boundaries.is_periodic();
@@ -77,8 +77,7 @@ pub(super) fn sweeps_of_stage(fused: &Fused) -> Vec<Vec<(Axis, Sweep)>> {
     vec![passes.into_iter().skip(usize::from(chained)).chain(sweeps).collect()]
 }
 
-/// The passes, and then the sweeps of stages in 2N storage; the last of them with gradients for the next stage, too, where stages are
-/// `linked`.
+/// The passes, then the sweeps of stages in 2N storage; if stages are `linked`, also the last sweep with gradients for the next stage.
 fn each_of_stage(fused: &Fused, linked: bool) -> Vec<(StagePart, Axis, Sweep)> {
     let (first, end) = match linked {
         true => (StagePart::FirstGradients, StagePart::LastTerms),
@@ -96,16 +95,16 @@ fn each_of_stage(fused: &Fused, linked: bool) -> Vec<(StagePart, Axis, Sweep)> {
     each
 }
 
-/// Whether the last sweep of a stage could leave gradients for the next.
+/// Whether the last sweep of a stage can compute gradients for the next.
 fn can_link(fused: &Fused) -> bool {
     !fused.stored.are_stored()
         && !fused.passes().is_empty()
         && fused.problem.boundaries.is_periodic()
-        // It changes the state after the last sweep, which a link does not see.
+        // A filter rate changes the state after the last sweep, so linked gradients would be out of date.
         && fused.problem.scheme.filter.is_none_or(|filter| filter.time.is_none())
 }
 
-/// The same as [`each_of_stage`] for those who do not compute, with the link where there could be one.
+/// As [`each_of_stage`], for cost counts only, with the link wherever it is possible.
 pub(super) fn all_of_stages(fused: &Fused) -> Vec<(StagePart, Axis, Sweep)> {
     each_of_stage(fused, can_link(fused))
 }
@@ -116,7 +115,7 @@ impl Schedule {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let whole = |axis: Axis| block.points[axis.index()] == grid.points[axis.index()];
         let fused = Fused { base: *base, ..Fused::new(problem, &axes, whole) };
-        // All are asked for together: a device compiles those of a step at once, and the others when a row is due.
+        // All programs are requested together: a device compiles those of a step at once, and the others when a row is due.
         let low_storage = problem.is_low_storage();
         let of_rows = if low_storage { Asked::Later } else { Asked::Now };
         let mut asked = Vec::new();
@@ -165,12 +164,12 @@ impl Schedule {
         })
     }
 
-    /// What [`Schedule::add_terms`] runs.
+    /// The programs run by [`Schedule::add_terms`].
     pub(super) fn programs(&self) -> impl Iterator<Item = &Program> {
         self.passes.iter().chain(self.sweeps.iter().flatten())
     }
 
-    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in.
+    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms affect.
     pub(super) fn add_terms(
         &self,
         backend: &dyn Backend,
@@ -190,7 +189,7 @@ impl Schedule {
 }
 
 impl Stages {
-    /// The first stage of a step as far as it does not depend on dt: all but the last sweep. False where that is the only one.
+    /// The part of the first stage of a step that does not depend on dt: all sweeps except the last. False if there is only one.
     pub(super) fn begin(&self, backend: &dyn Backend, fields: [&mut [Field]; 3]) -> bool {
         if self.inner.is_empty() {
             return false;
@@ -203,7 +202,7 @@ impl Stages {
         true
     }
 
-    /// Each of the passes and sweeps, with its program.
+    /// Each pass and sweep, with its program.
     pub(super) fn each(&self) -> impl Iterator<Item = (StageSweep, &Program)> {
         self.each.iter().copied().zip(self.programs())
     }
@@ -212,16 +211,16 @@ impl Stages {
         self.passes.iter().chain(&self.inner).chain(&self.link).chain([&self.end])
     }
 
-    /// Number `at` of them by itself, which leaves the state as it is.
+    /// Run program number `at` alone, without change of the state.
     pub(super) fn run_alone(&self, backend: &dyn Backend, at: usize, fields: [&mut [Field]; 3]) {
         let Some(program) = self.programs().nth(at) else { return };
-        // However often it runs, the rates are no more than twice what it adds.
+        // However often it runs, the rates remain below twice its contribution.
         let weights = Weights { beta: 0.5, advance: 0.0 };
         let read = self.metric.behind(&[]);
         on_stack(fields, |fields| backend.run(program, &read, fields, weights));
     }
 
-    /// The rates, and the state advanced; `fields` are the rates, the gradients and the state.
+    /// Compute the rates and advance the state; `fields` are the rates, the gradients and the state.
     pub(super) fn run(
         &self,
         backend: &dyn Backend,
@@ -243,8 +242,8 @@ impl Stages {
     }
 }
 
-/// Run passes and then sweeps. `stored`: the sweeps only read what the passes store, and those that need messages begin them
-/// before any sweep runs: they are a list of their own.
+/// Run passes and then sweeps. With `stored`, the sweeps only read the fields stored by the passes, and sweeps that need messages start
+/// them before any sweep runs, so sweeps are run as a separate list.
 fn run<'a>(
     backend: &dyn Backend,
     (passes, stored): (&'a [Program], bool),
@@ -259,7 +258,7 @@ fn run<'a>(
     backend.run_all(&mut passes.iter().chain(sweeps), read, write, weights);
 }
 
-/// `run` with all of `fields` in one list, which takes no memory: a step allocates nothing.
+/// Call `run` with all `fields` in one list on the stack: a step allocates nothing.
 fn on_stack<F, const N: usize>(fields: [&mut [F]; N], run: impl FnOnce(&mut [&mut F])) {
     const LEFT: usize = Gradients::InTurn.state();
     const STORED: usize = Gradients::OfVelocity.state();

@@ -1,23 +1,23 @@
-//! How fast the discrete equations may change: the numbers behind `cfl`.
+//! Stability limits of the discrete equations, which define `cfl`.
 
 use super::{Convection, SchemeConfig, ViscousForm};
 use crate::engine::Number;
 use crate::grid::Grid;
 use crate::scheme::{Scheme, Tableau};
 
-/// Limits of linear stability of a scheme with an integrator on a grid. A step is taken for stable where
-/// dt (C/I + V/R) ≤ 1, with C = k'max (Σ|uⱼ|/hⱼ + c √Σhⱼ⁻²) and V = κ ν Σhⱼ⁻²: the triangle between the integrator's
-/// limits I on the imaginary and R on the negative real axis. It is up to 0.99 with `bogey-bailly62` and 0.97 with `berland64`, of which
-/// the triangle leaves the region of stability, and up to 1 with the others.
+/// Linear stability limits of a scheme with an integrator on a grid. A step is considered stable if dt (C/I + V/R) ≤ 1, with C = k'max
+/// (Σ|uⱼ|/hⱼ + c √Σhⱼ⁻²) and V = κ ν Σhⱼ⁻²: the triangle between the integrator's limits I on the imaginary and R on the negative real
+/// axis. The step is stable up to 0.99 with `bogey-bailly62` and 0.97 with `berland64`, for which the triangle leaves the stability region,
+/// and up to 1 with the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// k'max / I.
     pub convection: f64,
-    /// κ / R, κ the largest symbol of the second derivative as it is formed.
+    /// κ / R, κ the largest symbol of the second derivative in its discrete form.
     pub diffusion: f64,
-    /// 1/hⱼ, hⱼ the smallest Δξ dx/dξ along the axis; 0 along one with one point.
+    /// 1/hⱼ, hⱼ the smallest Δξ dx/dξ along the axis; 0 along an axis with one point.
     pub inverse_spacing: [f64; 3],
-    /// σ/R of what damps the flow beside its own terms.
+    /// σ/R of damping in addition to the terms of the flow.
     pub damping: f64,
 }
 
@@ -29,7 +29,7 @@ impl Limits {
         let staggered =
             largest_product(&family.midpoint_derivative, &family.midpoint_interpolation);
         let convective = match scheme.convection {
-            // Split energy equations use collocated derivatives beside the staggered ones.
+            // Split energy equations use collocated derivatives in addition to the staggered ones.
             Convection::Staggered => staggered.max(first),
             _ => first,
         };
@@ -61,7 +61,7 @@ impl Limits {
         }
     }
 
-    /// With a source −σ (U − U∞) beside, of the largest σ `strength`.
+    /// The limits with an additional source −σ (U − U∞), of the largest σ `strength`.
     #[must_use]
     pub fn damped(self, strength: f64, integrator: &Tableau) -> Self {
         Self { damping: strength / integrator.negative_real_limit(), ..self }
@@ -80,7 +80,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// The same on a curvilinear grid of the plane, with ∂ξ/∂x, ∂ξ/∂y, ∂η/∂x, ∂η/∂y: waves along both kinds of lines together.
+    /// [`Self::rate`] on a grid curvilinear in the plane, with ∂ξ/∂x, ∂ξ/∂y, ∂η/∂x, ∂η/∂y: waves along both families of lines together.
     #[inline(always)]
     pub fn rate_on_curves<N: Number>(&self, u: [N; 3], c: N, nu: N, slopes: [N; 4]) -> N {
         let [x, y, z] = self.inverse_spacing;
@@ -96,7 +96,7 @@ impl Limits {
     }
 }
 
-/// max over 0 ≤ w ≤ π of the product of two symbols: interpolation to midpoints and derivative back.
+/// max over 0 ≤ w ≤ π of the product of two symbols: interpolation to midpoints, and derivative back to the points.
 fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
     const SAMPLES: usize = 512;
     (0..=SAMPLES)

@@ -1,35 +1,35 @@
-//! The passes and sweeps of a stage, for those who time them one by one.
+//! The passes and sweeps of a stage, to be timed one by one.
 
 use crate::grid::Axis;
 
 /// A pass or a sweep of a stage in 2N storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageSweep {
-    /// Along which its lines lie.
+    /// Axis of its lines.
     pub axis: Axis,
-    /// What it does, and in which stages.
+    /// Its task, and the stages that contain it.
     pub part: StagePart,
-    /// Values read and written at a point, where the rates of an earlier stage are read.
+    /// Values read and written per point in a stage that reads the rates of an earlier one.
     pub words: usize,
 }
 
-/// What a pass or a sweep has to do with a stage.
+/// The task of a pass or a sweep in a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StagePart {
-    /// Velocity gradients that the last sweep of the stage before leaves, where there is one.
+    /// Velocity gradients, in the first stage only: later stages get them from the last sweep of the stage before.
     FirstGradients,
     /// Velocity gradients.
     Gradients,
     /// Terms, and gradients for the sweeps that follow.
     Terms,
-    /// Terms, the state advanced, and gradients of it for the stage that follows.
+    /// Terms, update of the state, and its gradients for the next stage.
     LinkedTerms,
-    /// The same without gradients, where no stage of the step follows.
+    /// Terms and update of the state without gradients, in the last stage of a step.
     LastTerms,
 }
 
 impl StagePart {
-    /// What it makes.
+    /// Its results.
     pub fn name(self) -> &'static str {
         match self {
             StagePart::FirstGradients | StagePart::Gradients => "gradients",
@@ -38,7 +38,7 @@ impl StagePart {
         }
     }
 
-    /// The stages of a step that it is part of.
+    /// The stages of a step that contain it.
     pub fn stages(self) -> &'static str {
         match self {
             StagePart::FirstGradients => "first",
@@ -48,7 +48,7 @@ impl StagePart {
         }
     }
 
-    /// Whether it is a pass for gradients alone.
+    /// Whether it is a pass that only computes gradients.
     pub(crate) fn is_pass(self) -> bool {
         matches!(self, StagePart::FirstGradients | StagePart::Gradients)
     }

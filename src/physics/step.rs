@@ -1,4 +1,4 @@
-//! What a step consists of, for those who count and do not compute.
+//! The parts of a step, for counts of work and memory without computation.
 
 use std::iter;
 
@@ -17,35 +17,35 @@ use crate::grid::{Axis, Block, Grid};
 use crate::physics::Viscosity;
 use crate::real::Precision;
 
-/// Sweeps and passes over the points.
+/// Sweeps and pointwise passes.
 pub(crate) struct StepParts {
     /// The operators of the sweeps.
     pub(crate) operators: LineOperators,
-    /// The sweeps of a right-hand side, in the order in which they run, those of one list together.
+    /// The sweeps of a right-hand side in the order of execution; sweeps of one list run together.
     pub(crate) right_hand_side: Vec<Vec<(Axis, Sweep)>>,
-    /// The sweeps that filter the state once; none where there is no filter.
+    /// The sweeps that filter the state once; empty without a filter.
     pub(crate) filter: Vec<Vec<(Axis, Sweep)>>,
-    /// Fields of the state.
+    /// Number of fields of the state.
     pub(crate) fields: usize,
-    /// Fields that are read and written point by point before the sweeps of a right-hand side.
+    /// Number of fields read and written point by point before the sweeps of a right-hand side.
     pub(crate) words: usize,
 }
 
-/// What a stage in 2N storage takes at a point in fused sweeps, where it is not the first of its step and no filter comes between.
+/// Work per point of a stage in 2N storage with fused sweeps that is not the first of its step, without a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageWork {
     /// Values read and written.
     pub words: usize,
-    /// The same where sweeps along x and y that follow each other run plane by plane, and a plane stays in the caches.
+    /// The same if consecutive sweeps along x and y run plane by plane, with a plane that stays in the caches.
     pub words_in_planes: usize,
     /// Line systems solved.
     pub solves: usize,
-    /// Operations on numbers.
+    /// Floating-point operations.
     pub flops: usize,
 }
 
 impl StageWork {
-    /// That of `problem`; none where its integrator keeps more.
+    /// The work for `problem`; `None` if its integrator needs more storage.
     pub fn of(problem: &Problem) -> Option<Self> {
         let grid = problem.straight_grid();
         let operators = operators(&problem.scheme, &grid, Precision::F64);
@@ -74,8 +74,8 @@ impl StageWork {
     }
 }
 
-/// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together: fused, those of
-/// such a stage. `whole`: whether lines along an axis are.
+/// The sweeps of a right-hand side along `axes` in the order of execution, those of one list together; for fused, the sweeps of such a
+/// stage. `whole`: whether lines along an axis are unsplit.
 pub(super) fn sweeps(
     problem: &Problem,
     how: RightHandSide,
@@ -99,7 +99,7 @@ pub(super) fn sweeps(
     vec![axes.iter().map(sweep).collect()]
 }
 
-/// Fields that the equations of a flow hold beside the state and its rates.
+/// Numbers of fields of the flow equations in addition to the state and its rates.
 #[derive(Default)]
 pub(crate) struct FieldCounts {
     /// u, p, T, and μ, dμ/dT where they vary.
@@ -108,14 +108,14 @@ pub(crate) struct FieldCounts {
     pub(crate) gradients: usize,
     /// f of a random force.
     pub(crate) force: usize,
-    /// Weights of the points in averages, between walls and on stretched grids.
+    /// Weights of the points for averages, between walls and on stretched grids.
     pub(crate) weights: usize,
-    /// dξ/dx and what second derivatives take, of stretched axes.
+    /// dξ/dx and the second-derivative metric of stretched axes.
     pub(crate) metric: usize,
 }
 
 impl FieldCounts {
-    /// Those of `problem` for the points of `block`.
+    /// The counts of `problem` for the points of `block`.
     pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
         let (primitives, gradients) = match problem.right_hand_side {
             RightHandSide::Fused => {
@@ -134,18 +134,18 @@ impl FieldCounts {
     }
 }
 
-/// Fields of f of a random force.
+/// Number of fields for f of a random force.
 fn force_fields(problem: &Problem) -> usize {
     if problem.forcing.as_ref().is_some_and(|it| it.stochastic().is_some()) { 3 } else { 0 }
 }
 
-/// Fields that a force reads and writes at a point in a stage: U, f, and the rates both ways.
+/// Number of fields that a force reads and writes per point and stage: U, f, and the rates in both directions.
 fn force_words(problem: &Problem) -> usize {
     problem.forcing.as_ref().map_or(0, |_| 3 * conserved::COUNT + force_fields(problem))
 }
 
-/// Fields, beside those of the equations themselves, that sweeps take for the points of `block` where they run operation by
-/// operation; `in_one` says which do not.
+/// Number of fields, in addition to those of the equations, needed by sweeps on the points of `block` that run operation by operation;
+/// `in_one` selects the sweeps that do not.
 pub(crate) fn composed_room(
     problem: &Problem,
     block: &Block,
@@ -153,12 +153,12 @@ pub(crate) fn composed_room(
 ) -> usize {
     let whole = whole(problem, block);
     let (mut all, operators) = all_sweeps(problem, block);
-    // Of blocks of longer lines, what goes to the neighbours is formed operation by operation.
+    // Along split lines, the interface values are computed operation by operation.
     all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
     all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
 }
 
-/// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
+/// All sweeps that a run requests on the points of `block` on any backend, and their operators.
 pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
     let (axes, whole) = (axes(problem), whole(problem, block));
     let grid = problem.straight_grid();
@@ -185,7 +185,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     (all, operators(&problem.scheme, &grid, problem.precision))
 }
 
-/// The passes and sweeps of the flow in stages in 2N storage on the points of `block`, whatever the backend, and their operators.
+/// The passes and sweeps of the flow in stages in 2N storage on the points of `block` on any backend, and their operators.
 pub(crate) fn sweeps_of_stages(
     problem: &Problem,
     block: &Block,
@@ -199,32 +199,31 @@ pub(crate) fn sweeps_of_stages(
     (all, operators(&problem.scheme, &grid, problem.precision))
 }
 
-/// The passive scalars of `problem`, for those who count and do not compute.
+/// The passive scalars of `problem`, for counts only.
 fn carried(problem: &Problem) -> impl Iterator<Item = Carried<'_>> {
     Carried::all(problem, BaseState::of(&problem.gas, Precision::F64))
 }
 
-/// The sweeps that filter the state once along `axis`: that of the flow, or of the scalar that is advected, and one for each of the
-/// passive scalars.
+/// The sweeps that filter the state once along `axis`: one for the flow, or for the advected scalar, and one for each passive scalar.
 fn filter_sweeps(problem: &Problem, axis: Axis) -> impl Iterator<Item = (Axis, Sweep)> {
     let passive = problem.scalars.len();
     let fields = iter::once(problem.fields() - passive).chain(iter::repeat_n(1, passive));
     fields.map(move |fields| (axis, filter_sweep(axis, fields)))
 }
 
-/// Those with more than one point.
+/// The axes with more than one point.
 fn axes(problem: &Problem) -> Vec<Axis> {
     problem.straight_grid().active_axes().collect()
 }
 
-/// Whether lines of `block` along an axis are whole.
+/// Whether the lines of `block` along an axis are unsplit.
 fn whole(problem: &Problem, block: &Block) -> impl Fn(Axis) -> bool {
     let (all, here) = (problem.points, block.points);
     move |axis| all[axis.index()] == here[axis.index()]
 }
 
 impl StepParts {
-    /// Those of the equations of `problem` on `grid`; `whole` says along which axes lines are.
+    /// The parts of a step of `problem` on `grid`; `whole` gives the axes along which lines are unsplit.
     pub(crate) fn new(problem: &Problem, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let how = problem.right_hand_side;

@@ -1,8 +1,8 @@
-//! The terms of the right-hand side, and which of them are asked for.
+//! The terms of the right-hand side, and the selection of some of them.
 
 use super::Gas;
 
-/// The terms of the right-hand side, together or one kind alone.
+/// Terms of the right-hand side: all, or one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermGroup {
     /// Everything.
@@ -16,16 +16,16 @@ pub enum TermGroup {
 }
 
 impl TermGroup {
-    /// In the order of the variants.
+    /// All groups in the order of the variants.
     pub(super) const ALL: [TermGroup; 4] =
         [TermGroup::All, TermGroup::Convection, TermGroup::Pressure, TermGroup::Viscous];
 
-    /// Whether the terms of one kind are among these.
+    /// Whether the terms of this kind are included.
     pub(super) fn has(self, kind: TermGroup) -> bool {
         self == TermGroup::All || self == kind
     }
 
-    /// Whether viscous terms are among these.
+    /// Whether viscous terms are included.
     pub(super) fn is_viscous(self, gas: &Gas) -> bool {
         self.has(TermGroup::Viscous) && !gas.is_inviscid()
     }

@@ -1,4 +1,4 @@
-//! Fields of given values, and averages over the volume.
+//! Fields of given values, and volume averages.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::grid::Grid;
 use crate::real::Values;
 
-/// Fields that are averaged without memory of their own: a step allocates nothing.
+/// Number of fields that can be averaged without allocation: a step allocates nothing.
 const FEW: usize = 24;
 
 /// A field of `len` values.
@@ -22,9 +22,9 @@ pub(super) fn field_of(
     backend.field(&values)
 }
 
-/// ⟨·⟩ over the box by the weights of the grid: all points alike where it is periodic and uniform.
+/// ⟨·⟩ over the box with the weights of the grid: equal weights where it is periodic and uniform.
 pub(crate) struct VolumeAverage {
-    /// Of the points; none where all are 1.
+    /// Weights of the points; `None` if all are 1.
     weights: Option<Field>,
     per_interval: f64,
 }
@@ -41,12 +41,12 @@ impl VolumeAverage {
         Ok(Self { weights, per_interval: grid.per_interval() })
     }
 
-    /// A sum over all points made ready to be averaged.
+    /// Prepare a sum over all points for averaging.
     pub(crate) fn prepare(&self, backend: &dyn Backend, sum: PointFormula) -> Result<Prepared> {
         backend.prepare(if self.weights.is_some() { sum.weighted() } else { sum })
     }
 
-    /// The averages of its results. Collective.
+    /// The averages of the results of a prepared sum. Collective.
     pub(crate) fn of<const W: usize>(
         &self,
         backend: &dyn Backend,

@@ -1,13 +1,15 @@
-//! What is imposed at the ends of lines that are not periodic: walls without slip, and planes of symmetry, which nothing goes through.
+//! Boundary conditions at the ends of non-periodic lines: no-slip walls and symmetry planes.
 //!
-//! Operators are closed by one-sided rows there. The gas has the wall's velocity, and its temperature or the heat that flows: they
-//! are imposed on the state after every stage, and the density follows from the conservation of mass. Where two walls meet, that
-//! across the later axis holds, but nothing goes through either: of a wall across z that moves, the component along a curved one
-//! is left. Velocity may jump there, which no derivative of the mass flux sees well, so that the pressure is the mean of those to which it goes on along both walls without a gradient.
+//! Operators are closed by one-sided rows there. The velocity of a wall, and its temperature where that is given, are imposed on the
+//! state after each stage; the density follows its own equation, and so does the energy of a wall with a given heat flux, which
+//! [`heat_flux`](super::heat_flux) imposes on the rates. Where two walls meet, the conditions of the wall normal to the later axis hold,
+//! with no flow through either: where a wall across z moves over a curved one, the velocity component along the latter is kept. The
+//! velocity may jump on such an edge, which no derivative of the mass flux resolves. The pressure there is therefore the mean of the
+//! values extrapolated along both walls with zero gradient, and a temperature that is not given is extrapolated with the heat flux.
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
-use super::formulas::{Primitives, whole};
+use super::formulas::{Primitives, dot, whole};
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Prepared};
 use crate::boundary::{Face, Heat, Wall};
@@ -40,10 +42,18 @@ const READ: usize = conserved::COUNT * INSIDE;
 /// The faces that bound this rank's block, and the edges where walls meet.
 #[derive(Default)]
 pub(super) struct Walls {
-    /// With what turns the velocity of a curved wall that moves along itself.
+    /// With the formula that turns the velocity of a curved wall moving along itself.
     faces: Vec<(Face, Prepared, Option<OnLines>)>,
-    /// With what leaves the velocity along a curved wall.
-    edges: Vec<(Option<OnLines>, Prepared)>,
+    edges: Vec<Meeting>,
+}
+
+/// The formulas of an edge where two walls meet, in the order of their application.
+struct Meeting {
+    /// The temperature where the heat flux of this wall is given.
+    heat: Option<(Wall, Prepared)>,
+    /// Removes the velocity through a curved wall.
+    along: Option<OnLines>,
+    pressure: Prepared,
 }
 
 /// A formula of the state on a curved wall, and the direction of the lines there, which follows the state.
@@ -122,17 +132,14 @@ impl Walls {
                 let spacing = spacing(grid, a, end);
                 let end = End::new(block, a, end);
                 let part = on.part(end.face(block));
-                let (formula, reads) = match face.wall().map(|wall| wall.heat) {
-                    None => (PointFormula::map(NothingThrough { across: a }), Vec::new()),
+                let formula = match face.wall().map(|wall| wall.heat) {
+                    None => PointFormula::map(NothingThrough { across: a }),
                     Some(Heat::Temperature(temperature)) => {
-                        (PointFormula::map(Isothermal { gas, base, temperature }), Vec::new())
+                        PointFormula::map(Isothermal { gas, base, temperature })
                     }
-                    Some(Heat::HeatFlux(heat_flux)) => {
-                        let formula = OfHeatFlux { gas, base, heat_flux, spacing };
-                        (PointFormula::map(formula), end.fields_inside(conserved::COUNT).collect())
-                    }
+                    Some(Heat::HeatFlux(_)) => PointFormula::map(Moving { base }),
                 };
-                let prepared = part.prepare(formula, &reads, 0)?;
+                let prepared = part.prepare(formula, &[], 0)?;
                 let turn = match (&grid.plane, face.wall()) {
                     (Some(plane), Some(wall)) if a < 2 && wall.velocity[1 - a] != 0.0 => {
                         let formula = PointFormula::map(Turned { along: 1 - a });
@@ -141,14 +148,20 @@ impl Walls {
                     _ => None,
                 };
                 walls.faces.push((face, prepared, turn));
-                if face.wall().is_none() {
-                    continue;
-                }
+                let Some(wall) = face.wall() else { continue };
                 for other in ends.iter().filter(|other| other.axis != a) {
                     let both = [end, *other];
                     let reads = both.iter().flat_map(|it| it.fields_inside(conserved::COUNT));
                     let reads: Vec<_> = reads.collect();
                     let edge = on.part(other.of(end.face(block)));
+                    let heat = match wall.heat {
+                        Heat::Temperature(_) => None,
+                        Heat::HeatFlux(heat_flux) => {
+                            let formula = OfHeatFlux { gas, base, heat_flux, spacing };
+                            let reads: Vec<_> = end.fields_inside(conserved::COUNT).collect();
+                            Some((wall, edge.prepare(PointFormula::map(formula), &reads, 0)?))
+                        }
+                    };
                     // Axes are gone through in their order: `other` is not z.
                     let (along, across) = match &grid.plane {
                         Some(plane) if axis == Axis::Z => {
@@ -158,7 +171,8 @@ impl Walls {
                         _ => (None, [a, other.axis]),
                     };
                     let formula = PointFormula::map(Edge { gas, base, across });
-                    walls.edges.push((along, edge.prepare(formula, &reads, 0)?));
+                    let pressure = edge.prepare(formula, &reads, 0)?;
+                    walls.edges.push(Meeting { heat, along, pressure });
                 }
                 ends.push(end);
             }
@@ -166,7 +180,7 @@ impl Walls {
         Ok(walls)
     }
 
-    /// Make `u` what the walls ask for at `time`.
+    /// Impose the wall conditions at `time` on `u`.
     pub(super) fn impose(&mut self, backend: &dyn Backend, u: &mut [Field], time: f64) {
         if self.faces.is_empty() {
             return;
@@ -181,11 +195,14 @@ impl Walls {
                 turn.apply(backend, &mut u);
             }
         }
-        for (along, prepared) in &mut self.edges {
+        for Meeting { heat, along, pressure } in &mut self.edges {
+            if let Some((wall, temperature)) = heat {
+                backend.map_part(temperature, &mut u, &wall.velocity_at(time));
+            }
             if let Some(along) = along {
                 along.apply(backend, &mut u);
             }
-            backend.map_part(prepared, &mut u, &[]);
+            backend.map_part(pressure, &mut u, &[]);
         }
     }
 }
@@ -276,6 +293,25 @@ impl Formula<0, 5, 3> for Isothermal {
     }
 }
 
+/// The state at a wall of given heat flux: its internal energy is kept. Parameters: its velocity.
+struct Moving {
+    base: BaseState,
+}
+
+impl Formula<0, 5, 3> for Moving {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], velocity: [N; 3]) -> [N; 5] {
+        let rho = whole(state[conserved::MASS], self.base.density);
+        let before: [N; 3] = std::array::from_fn(|i| state[conserved::MOMENTUM + i]);
+        let change = rho * dot(velocity, velocity) - dot(before, before) / rho;
+        state[conserved::ENERGY] = state[conserved::ENERGY] + N::of(0.5) * change;
+        for (i, component) in velocity.into_iter().enumerate() {
+            state[conserved::MOMENTUM + i] = rho * component;
+        }
+        state
+    }
+}
+
 /// The state at a curved wall with the momentum along it, which stands for that along the axis `along`, in its direction, which follows
 /// the state.
 struct Turned {
@@ -315,7 +351,8 @@ impl Formula<0, 7> for AlongLines {
 /// Steps of Newton's method; from a temperature of the stage before they leave round-off.
 const NEWTON_STEPS: u32 = 3;
 
-/// The state at a wall through which so much heat flows, from the points inside. Parameters: its velocity.
+/// The state on an edge of a wall of given heat flux, with the temperature extrapolated from the points inside. Parameters: the velocity
+/// of the wall.
 struct OfHeatFlux {
     gas: Gas,
     base: BaseState,

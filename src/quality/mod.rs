@@ -1,6 +1,7 @@
-//! The quality of a grid: spacings, their ratios, Jacobian, angles between lines, first cells at walls; and a picture of its lines.
+//! Grid quality: spacings, their ratios, Jacobian, angles between lines, first cells at walls; and a figure of the grid lines.
 //!
-//! Distances lie between neighbours on a line of the grid, on periodic axes also from the last point to the first, one period behind it.
+//! Distances are between adjacent points of a grid line; on periodic axes also from the last point to the first, one period
+//! further.
 
 mod picture;
 
@@ -14,10 +15,10 @@ use crate::error::Result;
 use crate::grid::{Axis, Curvilinear, Grid};
 use crate::io::page::{check_drawing, write_drawing};
 
-/// Degrees off orthogonal that are round-off.
+/// Deviation from orthogonality in degrees that is round-off.
 const ROUND_OFF: f64 = 1e-6;
 
-/// What `kolmo grid` takes on the command line.
+/// Command-line options of `kolmo grid`.
 #[derive(Args, Debug)]
 pub struct GridOptions {
     /// An input file, or the name of a case for its built-in input.
@@ -25,22 +26,22 @@ pub struct GridOptions {
     /// Change a key of the input: `--set grid.points=[96,97,1]`.
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
     pub set: Vec<String>,
-    /// Draw the lines of the grid, as SVG.
+    /// Draw the grid lines, as SVG.
     #[arg(short = 'o', long = "out", value_name = "PICTURE.svg")]
     picture: Option<PathBuf>,
-    /// Replace a file of that name, whoever wrote it.
+    /// Replace an existing file of that name, whichever program wrote it.
     #[arg(long, requires = "picture")]
     overwrite: bool,
 }
 
-/// A value and where it is: (i, j, k) and (x, y, z).
+/// A value and its location: (i, j, k) and (x, y, z).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Located {
     /// The value.
     pub value: f64,
-    /// Its point.
+    /// Indices of its point.
     pub index: [usize; 3],
-    /// The coordinates of that.
+    /// Coordinates of its point.
     pub place: [f64; 3],
 }
 
@@ -49,48 +50,49 @@ pub struct Located {
 pub struct Spacings {
     /// The axis.
     pub axis: Axis,
-    /// The smallest.
+    /// Smallest spacing.
     pub smallest: Located,
-    /// The largest.
+    /// Largest spacing.
     pub largest: Located,
-    /// The largest ratio, at least 1, of two that meet at a point.
+    /// Largest ratio, at least 1, of two adjacent spacings.
     pub ratio: Located,
 }
 
 /// First cells at a wall.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WallCells {
-    /// The axis that ends there.
+    /// Axis normal to the wall.
     pub axis: Axis,
-    /// Whether it is the high end.
+    /// Whether the wall is at the high end.
     pub is_high: bool,
-    /// The smallest and the largest distance from a point of the wall to the next on its line.
+    /// The smallest and the largest distance from a point of the wall to the next point on its line.
     pub sizes: [f64; 2],
 }
 
 /// The quality of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quality {
-    /// What kind of grid it is.
+    /// Kind of grid.
     pub kind: String,
     /// Points along x, y, z.
     pub points: [usize; 3],
-    /// The least and the largest coordinates of its points.
+    /// The smallest and the largest coordinates of its points.
     pub extent: [[f64; 2]; 3],
-    /// Along every axis with more than one point.
+    /// Spacings along every axis with more than one point.
     pub spacings: Vec<Spacings>,
-    /// Of every wall.
+    /// First cells of every wall.
     pub walls: Vec<WallCells>,
-    /// The smallest determinant of ∂(x, y, z)/∂(ξ, η, ζ), by the first derivative of the flow, where ξ, η, ζ are coordinates of the box.
+    /// The smallest determinant of ∂(x, y, z)/∂(ξ, η, ζ), by the first derivative of the flow, where ξ, η, ζ are coordinates of
+    /// the box.
     pub jacobian: Located,
-    /// The largest deviation of the angle between lines along ξ and η from 90°, in degrees; none where lines are straight.
+    /// The largest deviation of the angle between lines along ξ and η from 90°, in degrees; none if lines are straight.
     pub angle: Option<Located>,
 }
 
-/// Say what the grid of `config` is, and draw it where `options` want that.
+/// Compute the quality of the grid of `config`, and draw it if `options` ask for a figure.
 ///
 /// # Errors
-/// Where the picture would replace somebody else's file, has a name that does not end with `.svg`, or cannot be written.
+/// If the figure would replace a file not written by Kolmo, has a name that does not end with `.svg`, or cannot be written.
 pub fn grid(config: &Config, options: &GridOptions) -> Result<Quality> {
     if let Some(path) = &options.picture {
         check_drawing(path, "grid", options.overwrite)?;
@@ -99,7 +101,7 @@ pub fn grid(config: &Config, options: &GridOptions) -> Result<Quality> {
     Ok(Quality::of(config))
 }
 
-/// Coordinates of the point (i, j, k), also of one that is a period behind the first.
+/// Coordinates of the point (i, j, k), which may be one period beyond the first point.
 fn place(grid: &Grid, [i, j, k]: [usize; 3]) -> [f64; 3] {
     let along = |a: usize, i: usize| grid.coordinate(a, i);
     match &grid.plane {
@@ -117,7 +119,7 @@ fn at(mut index: [usize; 3], a: usize, i: usize) -> [usize; 3] {
     index
 }
 
-/// The first points of the lines along axis `a` that differ.
+/// The first points of the distinct lines along axis `a`.
 fn lines(grid: &Grid, a: usize) -> Vec<[usize; 3]> {
     match grid.plane.is_some() && a < 2 {
         true => (0..grid.points[1 - a]).map(|line| at([0; 3], 1 - a, line)).collect(),
@@ -125,7 +127,7 @@ fn lines(grid: &Grid, a: usize) -> Vec<[usize; 3]> {
     }
 }
 
-/// The distances between neighbours on the line along axis `a` from `first` on.
+/// The distances between adjacent points on the line along axis `a` from `first` on.
 fn distances(grid: &Grid, a: usize, first: [usize; 3]) -> Vec<f64> {
     let distance = |i: usize| {
         let [p, q] = [i, i + 1].map(|i| place(grid, at(first, a, i)));
@@ -135,7 +137,7 @@ fn distances(grid: &Grid, a: usize, first: [usize; 3]) -> Vec<f64> {
 }
 
 impl Quality {
-    /// That of the grid of `config`.
+    /// The quality of the grid of `config`.
     pub fn of(config: &Config) -> Self {
         let grid = &config.grid();
         let located =
@@ -182,7 +184,7 @@ impl Quality {
     }
 }
 
-/// Values with the points they are at.
+/// A value with the indices of its point.
 type Indexed = (f64, [usize; 3]);
 
 fn least(values: impl Iterator<Item = Indexed>) -> Indexed {
@@ -190,14 +192,14 @@ fn least(values: impl Iterator<Item = Indexed>) -> Indexed {
 }
 
 fn most(values: impl Iterator<Item = Indexed>) -> Indexed {
-    // The first of equal ones.
+    // The first of equal values.
     let (value, index) = least(values.map(|(value, index)| (-value, index)));
     (-value, index)
 }
 
-/// The smallest Jacobian, and the largest deviation of lines from right angles where they are curved.
+/// The smallest Jacobian, and the largest deviation from right angles if lines are curved.
 fn shape(grid: &Grid) -> (Indexed, Option<Indexed>) {
-    // Of stretched axes the factors are independent.
+    // On stretched axes the factors are independent.
     let along =
         |a: usize| least((0..grid.points[a]).map(|i| (grid.jacobian(a, i), at([0; 3], a, i))));
     let straight = (0..3).fold((1.0, [0; 3]), |(product, index), a| {
@@ -217,7 +219,7 @@ fn shape(grid: &Grid) -> (Indexed, Option<Indexed>) {
     (jacobian, Some(most(points.map(angle))))
 }
 
-/// The least and the largest coordinates of its points.
+/// The smallest and the largest coordinates of the points.
 fn extent(grid: &Grid) -> [[f64; 2]; 3] {
     let range = |values: &mut dyn Iterator<Item = f64>| {
         values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
@@ -228,7 +230,7 @@ fn extent(grid: &Grid) -> [[f64; 2]; 3] {
     })
 }
 
-/// What kind of grid it is, in words.
+/// A description of the kind of grid.
 fn kind(config: &Config) -> String {
     match &config.grid.mapping {
         Some(Curvilinear::Map(_)) => "curvilinear, by a map".into(),
@@ -238,7 +240,7 @@ fn kind(config: &Config) -> String {
     }
 }
 
-/// Five digits.
+/// A number with five digits.
 fn digits(value: f64) -> String {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     match rounded == 0.0 || (1e-3..1e5).contains(&rounded.abs()) {
@@ -288,7 +290,9 @@ impl fmt::Display for Quality {
         line("Jacobian", format!("smallest {}", self.jacobian))?;
         match self.angle.filter(|angle| angle.value > ROUND_OFF) {
             None => line("angles", "all lines are orthogonal".into()),
-            Some(angle) => line("angles", format!("degrees off orthogonal at most {angle}")),
+            Some(angle) => {
+                line("angles", format!("deviation from orthogonality in degrees at most {angle}"))
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of a grid in the plane of its first two axes with several points, drawn to scale.
+//! The grid lines in the plane of the first two axes with several points, drawn to scale.
 
 use std::fmt::Write as _;
 
@@ -7,25 +7,25 @@ use crate::config::Config;
 use crate::grid::Grid;
 use crate::io::page::escape;
 
-/// Width of a panel in pixels, and its largest height.
+/// Width of a panel in pixels, and its maximum height.
 const PANEL: [f64; 2] = [720.0, 720.0];
-/// Room beside and between panels, and for the text above one.
+/// Margin around panels, and for the text above a panel.
 const MARGIN: f64 = 20.0;
 const TEXT: f64 = 50.0;
-/// More lines than these in a panel, or points on a line, cannot be told apart.
+/// Maximum numbers of lines in a panel and of points on a line that can be distinguished.
 const MOST_LINES: usize = 160;
 const MOST_POINTS: usize = 400;
-/// Around the body as much of its size is shown as this.
+/// Width of the region around the body that is shown, as a fraction of the size of the body.
 const AROUND: f64 = 0.4;
-/// Ends of lines, where they have them, are thick.
+/// Widths of lines in the interior and at the ends of a bounded axis.
 const WIDTHS: [f64; 2] = [0.5, 1.6];
 
 type Point = [f64; 2];
 
-/// A rectangle of the plane: its low and its high corner.
+/// A rectangle of the plane: its lower and its upper corner.
 type Window = [Point; 2];
 
-/// A line, and whether it is an end of others.
+/// A line, and whether it is an end of the lines of the other family.
 struct Curve {
     points: Vec<Point>,
     is_end: bool,
@@ -34,14 +34,14 @@ struct Curve {
 /// Two families of lines: along the first and along the second axis.
 struct Lines([Vec<Curve>; 2]);
 
-/// What of the lines is in a window, how high that is, and of how many lines of each family one is drawn.
+/// The lines in a window, the height of the panel, and the stride of the drawn lines of each family.
 struct Panel {
     svg: String,
     height: f64,
     steps: [usize; 2],
 }
 
-/// The picture of the grid of `config`, which the input called `name` has.
+/// The figure of the grid of `config`, the input called `name`.
 pub(super) fn svg(config: &Config, name: &str) -> String {
     let grid = config.grid();
     let active: Vec<usize> = grid.active_axes().map(|axis| axis.index()).collect();
@@ -96,7 +96,7 @@ pub(super) fn svg(config: &Config, name: &str) -> String {
     )
 }
 
-/// The smallest rectangle around points.
+/// The smallest rectangle that contains the points.
 fn window<'a>(points: impl Iterator<Item = &'a Point>) -> Window {
     points.fold([[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]], |[low, high], point| {
         let both = |k: usize| (low[k].min(point[k]), high[k].max(point[k]));
@@ -106,7 +106,7 @@ fn window<'a>(points: impl Iterator<Item = &'a Point>) -> Window {
 }
 
 impl Lines {
-    /// Those along the first and along the second of `axes`; a second axis of one point is drawn as short strokes.
+    /// The lines along the first and along the second of `axes`; a second axis with one point is drawn as short strokes.
     fn of(grid: &Grid, axes: [usize; 2]) -> Self {
         let is_flat = grid.points[axes[1]] == 1;
         let h = grid.spacing[axes[0]];
@@ -139,7 +139,7 @@ impl Lines {
         }))
     }
 
-    /// What of them is in a window, drawn from `top` on.
+    /// The lines in a window, drawn from `top` on.
     fn panel(&self, window: &Window, top: f64, number: usize) -> Panel {
         let size: Point =
             std::array::from_fn(|k| (window[1][k] - window[0][k]).max(f64::MIN_POSITIVE));
@@ -161,7 +161,7 @@ impl Lines {
             for (_, curve) in drawn {
                 let width = WIDTHS[usize::from(curve.is_end)];
                 let _ = write!(svg, "<path stroke-width=\"{width}\" d=\"");
-                // A stretch between two points outside is not drawn.
+                // A segment between two points outside is not drawn.
                 let is_seen: Vec<bool> = curve.points.iter().map(is_inside).collect();
                 let mut pen_is_down = false;
                 for (at, point) in curve.points.iter().enumerate() {

@@ -11,20 +11,20 @@ use crate::bench::Report;
 use crate::error::Result;
 use crate::io::plot::Point;
 
-/// Boxes with as many points as the meshes of table II, as nearly as a box can have them.
+/// Boxes whose numbers of points are as close as possible to those of the meshes of table II.
 const BOXES: [&str; 6] = ["17x17x22", "43x48x50", "56x60x61", "65x75x81", "86x95x98", "95x95x109"];
-/// Rows of the blocks of figures 14 and 15, in full and with `--quick`.
+/// Numbers of rows per block in figures 14 and 15, in full and with `--quick`.
 const BLOCKS: [&str; 2] = ["1-100", "1-8,12,16,18,20,24,32,34,48,64,65,80"];
-/// What all of it differs by.
+/// The difference common to all of them.
 const MACHINE: &str = "The paper measures a K40; meshes here are boxes cut into tetrahedra at random, since those of the paper are \
                        not published.";
 
-/// Sweeps of blocks of `nb` rows, such as `1-10`, on these boxes.
+/// Sweeps over blocks of `nb` rows, such as `1-10`, on these boxes.
 fn measured(lab: &Lab<'_>, boxes: &[&str], nb: &str) -> Result<(Rc<Report>, String)> {
     lab.bench(&format!("blocks --points {} --nb {nb}", boxes.join(",")))
 }
 
-/// (rows of a block, ms) on the mesh of so many points.
+/// (rows of a block, ms) on the mesh with `rows` points.
 fn times(report: &Report, rows: usize) -> Vec<Point> {
     let of_mesh = report.blocks.iter().filter(|row| row.rows == rows);
     of_mesh.map(|row| (row.nb as f64, 1e3 * row.seconds.min)).collect()
@@ -47,15 +47,15 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
         csv.row([&"exact", &rows, &blocks, &colours, &most, &fewest]);
     }
     Ok(Finding::table(csv, Vec::new()).saying(
-        "Six tetrahedral meshes of 6309 to 983 633 points, with 13.3 to 13.8 blocks a row beside the diagonal, in 10 or 11 colours; the last \
+        "Six tetrahedral meshes of 6309 to 983 633 points, with 13.3 to 13.8 off-diagonal blocks per row, in 10 or 11 colours; the last \
          colours have few rows.",
         format!("{command}: {}.", found.join("; ")),
-        "Meshes here are boxes cut into tetrahedra at random, with as many points as a box can have; the colouring is greedy, by the row \
-         before which a colour is free. Numbers of rows of the largest and smallest colours depend on the mesh.",
+        "Meshes here are boxes cut into tetrahedra at random, with numbers of points as close as possible; the colouring is greedy: each \
+         row takes the first free colour. Numbers of rows of the largest and smallest colours depend on the mesh.",
     ))
 }
 
-/// Tables III and IV: the meshes of these numbers, with blocks of up to `largest` rows.
+/// Tables III and IV: the given meshes, with blocks of up to `largest` rows.
 pub(super) fn sweeps(
     lab: &Lab<'_>,
     meshes: std::ops::Range<usize>,
@@ -106,7 +106,8 @@ pub(super) fn sweeps(
              Circles are the optimised ones."
         ),
         format!("{command} on {}: {}.", report.machine.name(), here.join("; ")),
-        format!("{MACHINE} A sweep reads every block once, so times go as nb² and as the rate of memory."),
+        format!("{MACHINE} A sweep reads every block once, so times are proportional to nb² and inversely proportional to the memory \
+                 bandwidth."),
     ))
 }
 
@@ -127,7 +128,7 @@ fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
             "{command} on {}: {fast:.2} ms for blocks of {few} rows, {slow:.1} ms for {many}.",
             report.machine.name()
         ),
-        format!("{MACHINE} One loop serves every size here, so there is no step between them but that of the bytes."),
+        format!("{MACHINE} Here one loop handles every size, so times have no steps except those due to the number of bytes."),
     ))
 }
 
@@ -136,8 +137,8 @@ pub(super) fn figure_14(lab: &Lab<'_>) -> Result<Finding> {
     over_blocks(
         lab,
         64.0,
-        "Blocks of 1 to 64 rows on 6309 points, in a picture: the libraries jump at 18, 34 and 50 rows, the optimised kernels are linear over \
-         the range and up to 7 times faster.",
+        "Blocks of 1 to 64 rows on 6309 points, as a figure: the libraries jump at 18, 34 and 50 rows, the optimised kernels are linear \
+         over the range and up to 7 times faster.",
     )
 }
 
@@ -146,6 +147,6 @@ pub(super) fn figure_15(lab: &Lab<'_>) -> Result<Finding> {
     over_blocks(
         lab,
         100.0,
-        "The same up to 100 rows, in a picture: from 65 rows on the libraries do it, and the time rises by a large step.",
+        "The same up to 100 rows, as a figure: from 65 rows on the libraries are used, and the time rises by a large step.",
     )
 }

@@ -1,17 +1,17 @@
-//! Curves of an experiment, what they are based on, and the plot of them.
+//! Curves of an experiment, the basis of their numbers, and their plot.
 
 use super::Basis;
 use super::finding::{Csv, cell};
 use crate::io::plot::{Curve, Line, Plot, Point};
 
-/// Points with a name.
+/// Points and their name.
 struct Series {
     basis: Basis,
     name: String,
     points: Vec<Point>,
 }
 
-/// Curves in one plot. What is measured and what is modelled never share one.
+/// Curves in one plot, which never mixes measured and modelled numbers.
 pub(super) struct Chart {
     title: String,
     x: &'static str,
@@ -26,12 +26,12 @@ impl Chart {
         Self { title: title.into(), x, y: y.into(), logarithmic, series: Vec::new() }
     }
 
-    /// With log₁₀ x, log₁₀ y.
+    /// Sets whether the x and y axes are logarithmic.
     pub(super) fn logarithmic(self, logarithmic: [bool; 2]) -> Self {
         Self { logarithmic, ..self }
     }
 
-    /// Add points; none where there are none.
+    /// Add points; does nothing if the list is empty.
     pub(super) fn add(&mut self, basis: Basis, name: &str, points: Vec<Point>) {
         let other = |series: &Series| {
             series.basis != basis && ![series.basis, basis].contains(&Basis::Published)
@@ -42,7 +42,7 @@ impl Chart {
         }
     }
 
-    /// Its rows in a CSV.
+    /// Append its points to a CSV.
     pub(super) fn rows(&self, picture: &str, csv: &mut Csv) {
         let picture = picture.trim_start_matches('-');
         for Series { basis, name, points } in &self.series {
@@ -52,7 +52,7 @@ impl Chart {
         }
     }
 
-    /// Published numbers are open circles in the colour of the curve of the same name; what is measured has a dot at every point.
+    /// Published numbers are open circles in the colour of the curve of the same name; measured curves have a dot at every point.
     pub(super) fn svg(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
         for Series { name, .. } in &self.series {

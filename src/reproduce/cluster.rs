@@ -13,31 +13,32 @@ use crate::io::bar_chart::{Bar, bars};
 use crate::io::plot::Point;
 use crate::model::{Rates, most_cubic};
 
-/// That of the thesis (its figure 3.7), and those of this code, by name.
+/// The method of the thesis (its figure 3.7), and methods of this code, with their names.
 const METHODS: [(Method, &str); 4] = [
     (Method::Gather, "gather (thesis)"),
     (Method::Pcr, "pcr"),
     (Method::Neighbour, "neighbour"),
     (Method::Transpose, "transpose"),
 ];
-/// The rates where no others are given.
-const RATES: &str = "The model takes the time of one GPU from table 4.2 (19.9 ms for 256³ points) as the rate of all its memory traffic, and \
-                     half a link of 56 Gb/s for each of a node's two GPUs; latencies are assumed.";
+/// The default rates.
+const RATES: &str = "The model takes the time of one GPU from table 4.2 (19.9 ms for 256³ points) as the rate of all its memory traffic, \
+                     and half a link of 56 Gb/s for each of a node's two GPUs; latencies are assumed.";
 
-/// What all these figures differ by.
+/// The differences common to all these figures.
 fn differences(lab: &Lab<'_>) -> String {
     format!(
-        "{} The model has no permutations of y and z, no barriers beside the messages, no contention at rank 0 but the bandwidth of its \
-         link, and nothing of the Python that starts kernels and messages in the thesis (§3.4), which short blocks wait for.",
+        "{} The model has no permutations of y and z, no barriers in addition to the messages, no contention at rank 0 except for the \
+         bandwidth of its link, and no cost of the Python code that starts kernels and messages in the thesis (§3.4), which delays short \
+         blocks.",
         lab.said_of_rates(RATES)
     )
 }
 
-/// A K20 of the thesis.
+/// Rates of a K20 of the thesis.
 fn k20() -> Rates {
     let (n, milliseconds) = (256.0_f64, 19.9);
     let sweep = 1e-3 * milliseconds / n.powi(3);
-    // One number read and one written.
+    // One value is read and one is written.
     let memory = 16.0 / sweep;
     let link = LINK_BITS / 8.0 / 2.0;
     Rates {
@@ -61,14 +62,14 @@ fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
     Derivative { scheme: "compact4", periodic: false, method, rates: lab.rates(k20()) }
 }
 
-/// The published time in s along the fastest axis of n³ points on so many GPUs.
+/// The published time in s along the fastest axis of n³ points on `gpus` GPUs.
 fn published(n: usize, gpus: usize) -> Option<f64> {
     let Derivatives { neato, .. } = DERIVATIVES.iter().find(|one| one.points == n)?;
     let at = GPUS.iter().position(|known| *known == gpus)?;
     neato[at].map(|ms| 1e-3 * ms)
 }
 
-/// Figures 4.5 and 4.6: where the time goes on 64 GPUs.
+/// Figures 4.5 and 4.6: phases of the solver on 64 GPUs.
 pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let cut = most_cubic(64, [n; 3]);
     let mut csv = Csv::new("axis,method,basis,sweeps_s,pack_s,messages_s,reduced_s");
@@ -94,9 +95,9 @@ pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let measured = published(n, 64);
     Ok(Finding::table(csv, vec![("", svg)]).saying(
         format!(
-            "Bars of the steps of the solver along x, y and z. They stand in a picture; table 4.2 has their sum along the fastest axis, \
-             {:.1} ms. The text says that the primary systems are the larger part for the larger problem, and that permutations take \
-             much along y and z.",
+            "Bars of the steps of the solver along x, y and z. They are given as a figure; table 4.2 has their sum along the fastest axis, \
+             {:.1} ms. The text says that the primary systems are the larger part for the larger problem, and that permutations take much \
+             time along y and z.",
             1e3 * measured.unwrap_or(f64::NAN)
         ),
         format!(
@@ -108,7 +109,7 @@ pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     ))
 }
 
-/// Figures 4.7 to 4.10: times along x over the number of GPUs, where the whole grid has `points(ranks)`.
+/// Figures 4.7 to 4.10: times along x over the number of GPUs, for a whole grid of `points(ranks)`.
 fn over_gpus(
     lab: &Lab<'_>,
     title: &str,
@@ -151,7 +152,7 @@ fn over_gpus(
     }
     Ok(Finding::charts(&charts).saying(
         format!(
-            "Times on 1 to 64 GPUs along all three axes, in a picture; {found_in} Circles are the numbers of table 4.2 for the fastest \
+            "Times on 1 to 64 GPUs along all three axes, as a figure; {found_in} Circles are the numbers of table 4.2 for the fastest \
              axis."
         ),
         format!("On 64 GPUs along x: {}.", here.join(", ")),
@@ -166,18 +167,18 @@ pub(super) fn strong(lab: &Lab<'_>, n: usize) -> Result<Finding> {
         lab,
         &title,
         |_, _| [n; 3],
-        "larger problems scale better, as the GPUs are kept busy.",
+        "larger problems scale better, because the GPUs are kept busy.",
     )
 }
 
 /// Figures 4.9 and 4.10.
 pub(super) fn weak(lab: &Lab<'_>, n: usize) -> Result<Finding> {
-    let title = format!("Weak scaling, {n}³ points a GPU");
+    let title = format!("Weak scaling, {n}³ points per GPU");
     let points = |_: usize, cut: Decomposition| cut.ranks.map(|ranks| n * ranks);
-    over_gpus(lab, &title, points, "what they come to is not said in the text.")
+    over_gpus(lab, &title, points, "the text does not give the values.")
 }
 
-/// Modelled seconds along x of n³ points on so many GPUs.
+/// Modelled seconds along x for n³ points on `gpus` GPUs.
 fn modelled(lab: &Lab<'_>, method: Method, n: usize, gpus: usize) -> Option<f64> {
     derivative(lab, method).seconds(Axis::X, [n; 3], most_cubic(gpus, [n; 3]))
 }
@@ -224,7 +225,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
              {:.2} ms for {n}³ points.",
             in_ms(seconds)
         ),
-        format!("{} The reference program is not here.", differences(lab)),
+        format!("{} The reference program is not available.", differences(lab)),
     ))
 }
 
@@ -253,8 +254,11 @@ pub(super) fn figure_4_11(lab: &Lab<'_>) -> Result<Finding> {
         chart.add(Basis::Published, &name, published);
     }
     Ok(Finding::charts(&[("", chart.logarithmic([true, false]))]).saying(
-        "Speedups on 1, 8 and 64 GPUs over 8, 64 and 512 cores of the reference program, as table 4.2 gives them.",
-        format!("Published times of cores over modelled ones of GPUs by `gather`; modelled for published: {}.", found.join("; ")),
+        "Speedups on 1, 8 and 64 GPUs over 8, 64 and 512 cores of the reference program, from table 4.2.",
+        format!(
+            "Published times of cores divided by modelled times of GPUs by `gather`; modelled and published speedups: {}.",
+            found.join("; ")
+        ),
         format!("{} The times of cores are the published ones in both.", differences(lab)),
     ))
 }

@@ -1,4 +1,4 @@
-//! What an experiment came to, and its files.
+//! The results of an experiment, and its files.
 
 use std::fmt::{Display, Write as _};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Csv {
     /// Append a row.
     ///
     /// # Panics
-    /// Where a cell has a comma, or there are not as many as columns.
+    /// If a cell contains a comma, or the number of cells is not the number of columns.
     pub(super) fn row<const N: usize>(&mut self, cells: [&dyn Display; N]) {
         let row = cells.map(ToString::to_string).join(",");
         let columns = self.header.split(',').count();
@@ -36,25 +36,25 @@ impl Csv {
     }
 }
 
-/// A number in a cell: all its digits.
+/// A number in a cell, with all its digits.
 pub(super) fn cell(value: f64) -> String {
     format!("{value:?}")
 }
 
-/// The least and the largest of `values`.
+/// The smallest and the largest of `values`.
 pub(super) fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
     [f64::min, f64::max].map(|of| values.clone().reduce(of).unwrap_or(f64::NAN))
 }
 
-/// The last line of the text of a figure that is not made yet.
-pub(super) const BEGUN: &str = "Begun, and not made yet: the same command again makes it.";
+/// The last line of the text of an unfinished figure.
+pub(super) const BEGUN: &str = "Unfinished: run the same command again to complete it.";
 
-/// The text of `one`, which is written first and last.
+/// The path of the text of `one`, which is the first and the last file to be written.
 pub(super) fn text_of(one: &Experiment, directory: &Path) -> PathBuf {
     directory.join(format!("{}.md", one.id))
 }
 
-/// Make `directory`, and say there that `one` is begun.
+/// Create `directory`, with a text that marks `one` as unfinished.
 pub(super) fn begin(one: &Experiment, directory: &Path) -> Result<()> {
     make_directory(directory)?;
     write_text(&text_of(one, directory), &format!("{}{BEGUN}\n", heading(one)))
@@ -64,27 +64,27 @@ fn heading(one: &Experiment) -> String {
     format!("# {}: {}\n\n", one.source, one.what)
 }
 
-/// Numbers, pictures, and what they say.
+/// Numbers, figures, and their description.
 pub(super) struct Finding {
     csv: Csv,
-    /// (what is added to the name of the experiment, SVG).
+    /// (suffix of the name of the experiment, SVG).
     pictures: Vec<(&'static str, String)>,
-    /// What the paper has.
+    /// The results of the paper.
     pub(super) paper: String,
-    /// What is found here.
+    /// The results of this code.
     pub(super) here: String,
-    /// Why they differ.
+    /// Reasons for the differences.
     pub(super) difference: String,
 }
 
 impl Finding {
-    /// Numbers in a table of their own.
+    /// Numbers in a table without a chart.
     pub(super) fn table(csv: Csv, pictures: Vec<(&'static str, String)>) -> Self {
         let [paper, here, difference] = [const { String::new() }; 3];
         Self { csv, pictures, paper, here, difference }
     }
 
-    /// Numbers that are all drawn.
+    /// Numbers that are all drawn in charts.
     pub(super) fn charts(charts: &[(&'static str, Chart)]) -> Self {
         let mut csv = Csv::new("picture,basis,series,x,y");
         for (name, chart) in charts {
@@ -93,7 +93,7 @@ impl Finding {
         Self::table(csv, charts.iter().map(|(name, chart)| (*name, chart.svg())).collect())
     }
 
-    /// With the three parts of its text.
+    /// Sets the three parts of the text.
     pub(super) fn saying(
         self,
         paper: impl Into<String>,
@@ -103,7 +103,7 @@ impl Finding {
         Self { paper: paper.into(), here: here.into(), difference: difference.into(), ..self }
     }
 
-    /// Write all files, the text with its last line; returns what to print.
+    /// Write all files, the text with its last line `made` at the end; returns the text to print.
     pub(super) fn write(&self, one: &Experiment, directory: &Path, made: &str) -> Result<String> {
         let file = |ending: &str| directory.join(format!("{}{ending}", one.id));
         write_text(&file(".csv"), &self.csv.text())?;

@@ -15,9 +15,9 @@ use crate::io::plot::Point;
 use crate::io::{SURFACE, Series};
 use crate::time::Simulation;
 
-/// Squares along an axis of the picture.
+/// Maximum number of squares along an axis of the figure.
 const MOST_SQUARES: usize = 96;
-/// Pixels of the picture along an axis, and room round it.
+/// Pixels of the figure along an axis, and its margin.
 const SIDE: f64 = 576.0;
 const MARGIN: f64 = 60.0;
 
@@ -40,7 +40,7 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
     let mut simulation = simulated(&config, end)?;
     let steps = simulation.steps();
     let q: Vec<f64> = simulation.output(&Variable::QCriterion)?.into();
-    // The largest Q along z behind every point of x and y, every so many of them together.
+    // The largest Q along z for every point of x and y, then the largest over squares of `every` points.
     let every = n.div_ceil(MOST_SQUARES);
     let squares = n.div_ceil(every);
     let mut seen = vec![0.0_f64; squares * squares];
@@ -61,19 +61,19 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
     let title = format!("Taylor-Green vortex, {n}³ points, t = {end}: largest Q along z");
     let svg = map(&title, squares, &seen, largest);
     Ok(Finding::table(csv, vec![("", svg)]).saying(
-        "A surface of constant Q, coloured by the enstrophy, of a run with 256³ points; neither the Reynolds number, nor the time, nor the level \
-         of Q stand in the text.",
+        "A surface of constant Q, coloured by the enstrophy, of a run with 256³ points; the text gives neither the Reynolds number, nor \
+         the time, nor the level of Q.",
         format!(
-            "The built-in Taylor-Green vortex (Re = {}, Ma = {}) on {n}³ points after {steps} steps: the largest Q behind every point of x and \
-             y, as if the vortices shone through. The largest of all is {largest:.1}.",
+            "The built-in Taylor-Green vortex (Re = {}, Ma = {}) on {n}³ points after {steps} steps: the largest Q along z at every point \
+             of x and y, like a projection of the vortices. The largest value is {largest:.1}.",
             config.gas.reynolds, config.gas.mach
         ),
-        "A map instead of a surface in perspective, which `postprocess/q_criterion.py` draws of a run that writes `q_criterion` and \
+        "A map instead of a surface in perspective, which `postprocess/q_criterion.py` draws from a run that writes `q_criterion` and \
          `vorticity`; with `--quick` 48³ points, on which the smallest vortices are missing.",
     ))
 }
 
-/// Squares in the colours of slices, from 0 to `largest`.
+/// A map of squares in the colours of slices, from 0 to `largest`.
 fn map(title: &str, squares: usize, values: &[f64], largest: f64) -> String {
     let square = SIDE / squares as f64;
     let size = SIDE + 2.0 * MARGIN;
@@ -100,14 +100,14 @@ fn map(title: &str, squares: usize, values: &[f64], largest: f64) -> String {
     svg
 }
 
-/// Two columns of a table of a run as points.
+/// Two columns of a table of a run, as points.
 fn points(directory: &Path, file: &str, [x, y]: [&str; 2]) -> Result<Vec<Point>> {
     let table = Series::read(&directory.join(file))?;
     let pairs = table.required(x)?.iter().copied().zip(table.required(y)?.iter().copied());
     Ok(pairs.collect())
 }
 
-/// The wall of a body at the end of a run, over `length` or `x`, and its drag over steps or time.
+/// Wall quantities of a body at the end of a run, over `length` or `x`, and its drag over steps or time.
 fn body(
     lab: &Lab<'_>,
     config: &Config,
@@ -138,10 +138,10 @@ fn body(
     Ok((Finding::charts(&[("-wall", wall), ("-drag", drag)]), what))
 }
 
-/// What the text of Esfahanian et al. 2014 that is at hand says of its flows.
-const SPEEDUPS: &str = "Compressible viscous flow by the high-order compact scheme; the text at hand is the first part of the paper, with the \
-                        speedups of the GPU over one core: 1.9 to 15.2 in two dimensions, 6.4 to 20.3 in three (abstract). Its Mach and \
-                        Reynolds numbers and its curves are not there.";
+/// The information on the flows in the available part of Esfahanian et al. 2014.
+const SPEEDUPS: &str = "Compressible viscous flow by the high-order compact scheme; the available text is the first part of the paper, \
+                        with the speedups of the GPU over one core: 1.9 to 15.2 in two dimensions, 6.4 to 20.3 in three (abstract). It \
+                        does not contain the Mach and Reynolds numbers and the curves.";
 
 /// Esfahanian et al. 2014, the circular cylinder.
 pub(super) fn cylinder(lab: &Lab<'_>) -> Result<Finding> {
@@ -160,12 +160,12 @@ pub(super) fn cylinder(lab: &Lab<'_>) -> Result<Finding> {
     Ok(finding.saying(
         SPEEDUPS,
         format!(
-            "A cylinder at Ma = {} and Re = {} on {} × {} points: {what}. With `--quick` it is the steady flow of Re = 40 by implicit steps, \
-             else the vortex street of Re = 100.",
+            "A cylinder at Ma = {} and Re = {} on {} × {} points: {what}. With `--quick` it is the steady flow of Re = 40 by implicit \
+             steps, else the vortex street of Re = 100.",
             config.gas.mach, config.gas.reynolds, config.grid.points[0], config.grid.points[1]
         ),
-        "What the paper computed is not known here, so there is nothing to lay over it; `cases/cylinder/README.md` compares drag, \
-         separation and Strouhal number with those of others (C_D 1.52 by Dennis and Chang 1970 at Re = 40).",
+        "The flow conditions of the paper are not known, so there are no reference curves; `cases/cylinder/README.md` compares drag, \
+         separation and Strouhal number with those of other authors (C_D 1.52 by Dennis and Chang 1970 at Re = 40).",
     ))
 }
 
@@ -192,7 +192,7 @@ pub(super) fn aerofoil(lab: &Lab<'_>) -> Result<Finding> {
             "A NACA 0012 at Ma = {}, Re = {} and no incidence on {} × {} points, the steady flow by implicit steps: {what}.",
             config.gas.mach, config.gas.reynolds, config.grid.points[0], config.grid.points[1]
         ),
-        "What the paper computed is not known here; `cases/aerofoil/README.md` compares with others: C_d 0.0556 to 0.057 of a sharp \
-         trailing edge, which is cut at 98 % of the chord here.",
+        "The flow conditions of the paper are not known; `cases/aerofoil/README.md` compares with other authors: C_d 0.0556 to 0.057 for \
+         a sharp trailing edge, which is cut at 98 % of the chord here.",
     ))
 }

@@ -1,4 +1,4 @@
-//! What experiments are made with: measurements, models and runs of this program.
+//! The tools of experiments: measurements, models and runs of this program.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,10 +17,10 @@ use crate::io::make_directory;
 use crate::model::Rates;
 use crate::time::{Origin, Requests, run};
 
-/// How often parts are timed, in full and with `--quick`.
+/// Number of timed repeats, in full and with `--quick`.
 const REPEATS: [u32; 2] = [20, 3];
 
-/// What a command line says to `kolmo bench`.
+/// Parses a command line of `kolmo bench`.
 #[derive(Parser)]
 struct Words {
     #[command(subcommand)]
@@ -31,15 +31,15 @@ pub(super) struct Lab<'a> {
     options: &'a ReproduceOptions,
     rates: Option<Rates>,
     load: &'a dyn Fn(&str, &[String]) -> Result<Config>,
-    /// By their words: figures of the same paper share measurements.
+    /// Reports by their command line: figures of the same paper share measurements.
     measured: RefCell<HashMap<String, Rc<Report>>>,
-    /// Where the files of the experiment at hand go.
+    /// Directory of the files of the current experiment.
     pub(super) directory: RefCell<PathBuf>,
 }
 
 impl<'a> Lab<'a> {
     /// # Errors
-    /// Where the rates cannot be read.
+    /// If the rates cannot be read.
     pub(super) fn new(
         options: &'a ReproduceOptions,
         load: &'a dyn Fn(&str, &[String]) -> Result<Config>,
@@ -53,15 +53,15 @@ impl<'a> Lab<'a> {
         })
     }
 
-    /// One of two, as `--quick` says.
+    /// The value for a full run, or that for `--quick`.
     pub(super) fn pick<T>(&self, full: T, quick: T) -> T {
         if self.options.quick { quick } else { full }
     }
 
-    /// What `kolmo bench` with these words measures, and the command.
+    /// The report of `kolmo bench` with these arguments, and the command.
     ///
     /// # Errors
-    /// What it says, and where a result was wrong.
+    /// Errors of the benchmark, and wrong results.
     pub(super) fn bench(&self, words: &str) -> Result<(Rc<Report>, String)> {
         let repeats = self.options.repeats.unwrap_or(self.pick(REPEATS[0], REPEATS[1]));
         let words = format!("{words} --repeats {repeats} --backend {}", self.options.backend);
@@ -83,29 +83,29 @@ impl<'a> Lab<'a> {
         Ok((report, command))
     }
 
-    /// The rates that the user gave, else those of the paper's machine.
+    /// The rates of the user, otherwise those of the machine of the paper.
     pub(super) fn rates(&self, usual: Rates) -> Rates {
         self.rates.clone().unwrap_or(usual)
     }
 
-    /// What a text says of them: `usual` of those of the paper's machine, else whose they are.
+    /// The description of the rates: `usual` for those of the machine of the paper, otherwise their source.
     pub(super) fn said_of_rates(&self, usual: &str) -> String {
         match &self.rates {
             None => usual.into(),
             Some(Rates { source, .. }) => {
-                format!("Rates here are those of another machine ({source}).")
+                format!("The rates are those of another machine ({source}).")
             }
         }
     }
 
-    /// An input, or the built-in one of a case, with what is set.
+    /// An input, or the built-in input of a case, with the overrides `set`.
     pub(super) fn input(&self, input: &str, set: &[&str]) -> Result<Config> {
         let mut set: Vec<String> = set.iter().map(|key| (*key).to_string()).collect();
         set.push(format!("compute.backend={}", self.options.backend));
         (self.load)(input, &set)
     }
 
-    /// Run `config` in the directory `name` beside the files of the experiment; returns that.
+    /// Run `config` in the directory `name` next to the files of the experiment; returns that directory.
     pub(super) fn run(&self, config: &Config, name: &str) -> Result<PathBuf> {
         let directory = self.directory.borrow().join(name);
         make_directory(&directory)?;

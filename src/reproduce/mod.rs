@@ -1,8 +1,9 @@
 //! `kolmo reproduce`: figures and tables of the papers behind the line solvers, from this code.
 //!
-//! A figure is an experiment: a name, where it is published, what its numbers are, and a function that makes it of what
-//! [`bench`](crate::bench), [`model`](crate::model), the schemes and runs give. It leaves a CSV, pictures, and a text that says what the
-//! paper had, what is found here, and why they differ. Published numbers are in `published.rs`, each with its table and page.
+//! Each figure is an experiment: a name, the place of publication, the basis of its numbers, and a function that computes it from
+//! [`bench`](crate::bench), [`model`](crate::model), the schemes and runs. It writes a CSV, figures, and a text with the results
+//! of the paper, the results of this code, and reasons for differences. Published numbers are in `published.rs`, each with its
+//! table and page.
 
 mod blocks;
 mod chart;
@@ -29,18 +30,18 @@ use lab::Lab;
 use list::EXPERIMENTS;
 use options::Place;
 
-/// What numbers are.
+/// The basis of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Basis {
     /// From a paper.
     Published,
-    /// Worked out, the same on every machine.
+    /// Computed, identical on every machine.
     Exact,
-    /// Taken on the machine at hand.
+    /// Measured on this machine.
     Measured,
     /// Predicted from counted work and rates of a machine.
     Modelled,
-    /// Of a simulation.
+    /// From a simulation.
     Simulated,
 }
 
@@ -60,12 +61,12 @@ impl Basis {
 struct Experiment {
     /// Its name on the command line.
     id: &'static str,
-    /// Where it is published.
+    /// Place of publication.
     source: &'static str,
-    /// What it shows.
+    /// Contents.
     what: &'static str,
     basis: &'static [Basis],
-    /// How long it takes on two cores, and with `--quick`.
+    /// Wall time on two cores, in full and with `--quick`.
     cost: [&'static str; 2],
     make: fn(&Lab<'_>) -> Result<Finding>,
 }
@@ -76,7 +77,7 @@ impl Experiment {
     }
 }
 
-/// The figures, a line each.
+/// The figures, one per line.
 pub fn listed() -> String {
     let head = format!("{:26} {:40} {:20} {:>8} {:>8}\n", "", "", "", "", "--quick");
     let line = |one: &Experiment| {
@@ -90,11 +91,12 @@ pub fn listed() -> String {
     head + &EXPERIMENTS.iter().map(line).collect::<String>()
 }
 
-/// Make what `options` name and is not there as they ask for it, so that the same command again goes on; `load` reads an input, or the
-/// built-in one of a case, with what is set, `say` gets a line for each that is made.
+/// Reproduce the figures named in `options` that do not exist yet with these options, so that the same command continues after an
+/// interruption; `load` reads an input, or the built-in input of a case, with overrides, and `say` receives a line for each
+/// figure.
 ///
 /// # Errors
-/// Where a name is unknown, or something else is in a directory: nothing was made then. What a part says that fails.
+/// If a name is unknown, or a directory contains other files, before anything is computed. Errors of the parts.
 pub fn reproduce(
     options: &ReproduceOptions,
     load: &dyn Fn(&str, &[String]) -> Result<Config>,
@@ -105,7 +107,7 @@ pub fn reproduce(
     let lab = Lab::new(options, load)?;
     for (one, Place { directory, is_made }) in chosen.into_iter().zip(places) {
         if is_made {
-            tell(&format!("{} is made already, and stays as it is", directory.display()));
+            tell(&format!("{} is complete, and is not changed", directory.display()));
             continue;
         }
         tell(&format!("{}: {} ...", one.id, one.what));

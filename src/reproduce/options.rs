@@ -1,4 +1,4 @@
-//! What `kolmo reproduce` takes on the command line.
+//! Command-line options of `kolmo reproduce`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,52 +11,52 @@ use crate::config::hint;
 use crate::error::{Error, Result};
 use crate::io::{read_text, refuse_file, with_ending};
 
-/// What is reproduced.
+/// The figures to reproduce.
 #[derive(Args, Debug)]
 pub struct ReproduceOptions {
-    /// Figures and tables by their names, or all; `list`, or no name, lists them.
+    /// Names of figures and tables, or all; `list`, or no name, lists them.
     #[arg(value_name = "ID")]
     pub names: Vec<String>,
     /// Smaller sizes and shorter runs, for a laptop.
     #[arg(long)]
     pub quick: bool,
-    /// Where the directories of the figures go.
+    /// Parent directory of the directories of the figures.
     #[arg(long, value_name = "DIR", default_value = "reproduce")]
     pub out: PathBuf,
-    /// Make figures anew that are made already, and replace what else has their names.
+    /// Recompute existing figures, and replace other files with their names.
     #[arg(long)]
     pub overwrite: bool,
-    /// Where to compute what is measured: auto, cpu, cuda or opencl.
+    /// Backend of measurements: auto, cpu, cuda or opencl.
     #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "cuda", "opencl"])]
     pub backend: String,
-    /// Rates of a machine for what is modelled, from `kolmo bench comm --json`, instead of those of each paper's machine.
+    /// Rates of a machine for modelled figures, from `kolmo bench comm --json`, instead of those of the machine of each paper.
     #[arg(long, value_name = "FILE")]
     pub rates: Option<PathBuf>,
-    /// How often each part is timed; 20, and 3 with `--quick`.
+    /// Number of timed repeats of each part; the default is 20, and 3 with `--quick`.
     #[arg(long, value_name = "N", action = ArgAction::Set, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub repeats: Option<u32>,
 }
 
-/// Where a figure goes, and whether it is there as it was asked for.
+/// The directory of a figure, and whether the figure exists with the same options.
 pub(super) struct Place {
     pub(super) directory: PathBuf,
     pub(super) is_made: bool,
 }
 
 impl ReproduceOptions {
-    /// Whether they are to be listed alone.
+    /// Whether the figures are only listed.
     pub fn is_list(&self) -> bool {
         matches!(self.names.as_slice(), [] | [_]) && self.names.iter().all(|name| name == "list")
     }
 
-    /// The figures that were named, in the order of the list.
+    /// The requested figures, in the order of the list.
     pub(super) fn chosen(&self) -> Result<Vec<&'static Experiment>> {
         let is_known = |name: &str| EXPERIMENTS.iter().any(|one| one.id == name);
         if let Some(name) = self.names.iter().find(|name| *name != "all" && !is_known(name)) {
             let ids: Vec<&str> = EXPERIMENTS.iter().map(|one| one.id).collect();
             return Err(Error::refused(
-                format!("`{name}` is no figure or table{}", hint(name, &ids)),
-                "`kolmo reproduce list` lists them; `all` makes every one",
+                format!("`{name}` is not a figure or table{}", hint(name, &ids)),
+                "`kolmo reproduce list` lists them; `all` selects all of them",
             ));
         }
         let asked =
@@ -64,7 +64,7 @@ impl ReproduceOptions {
         Ok(EXPERIMENTS.iter().filter(asked).collect())
     }
 
-    /// The last line of the text of a figure that is made as these ask for it.
+    /// The last line of the text of a figure computed with these options.
     pub(super) fn made(&self, one: &Experiment) -> String {
         let repeats = self.repeats.map(|n| format!(" --repeats {n}"));
         let rates = self.rates.as_ref().map(|file| format!(" --rates {file:?}"));
@@ -74,7 +74,7 @@ impl ReproduceOptions {
         format!("Made by `kolmo reproduce {}{set}`.", one.id)
     }
 
-    /// Where a figure goes; nothing of others would be replaced.
+    /// The directory of a figure; refuses to replace foreign files.
     pub(super) fn place(&self, one: &Experiment) -> Result<Place> {
         let directory = self.out.join(one.id);
         refuse_file(&directory, "the figure needs")?;
@@ -82,7 +82,7 @@ impl ReproduceOptions {
         let text = read_text(&text_path).unwrap_or_default();
         let last = text.lines().last().unwrap_or_default();
         let is_own = last == BEGUN || last == self.made(one);
-        // Rates may have changed in their file.
+        // The contents of the file of rates may have changed.
         let is_whole =
             last != BEGUN && self.rates.is_none() && text_path.with_extension("csv").exists();
         let is_made = is_own && is_whole && !self.overwrite;
@@ -93,13 +93,13 @@ impl ReproduceOptions {
             .strip_prefix("Made by ")
             .map(|by| format!(", made by {}", by.trim_end_matches('.')));
         Err(Error::refused(
-            format!("{} is there already{}", directory.display(), by.unwrap_or_default()),
+            format!("{} already exists{}", directory.display(), by.unwrap_or_default()),
             "choose another directory with `--out`, or replace it with `--overwrite`",
         ))
     }
 }
 
-/// Whether there is nothing in `directory`, or no more than what a kill left of its first file, which becomes `text`.
+/// Whether `directory` is empty or absent, or contains only the unfinished first file `text` of a killed run.
 fn is_free(directory: &Path, text: &Path) -> bool {
     let half = with_ending(text, ".part");
     let names = fs::read_dir(directory).map(|files| files.map(|file| file.map(|it| it.path())));

@@ -1,4 +1,4 @@
-//! Who sends to whom in parallel cyclic reduction: figures 2 and 7 of Song et al. 2022, from the rounds that ranks run.
+//! Senders and receivers in parallel cyclic reduction: figures 2 and 7 of Song et al. 2022, from the rounds that ranks run.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use super::lab::Lab;
 use crate::engine::distributed::pcr::{Phase, Round, schedule};
 use crate::error::Result;
 
-/// Distance of rows and of rounds in pixels.
+/// Distances between rows and between rounds in pixels.
 const APART: [f64; 2] = [54.0, 78.0];
 const LEFT: f64 = 130.0;
 const TOP: f64 = 70.0;
 const RADIUS: f64 = 15.0;
-/// The colours of subsystems, told apart by everyone (Okabe and Ito 2008).
+/// Colours of subsystems, distinguishable with colour blindness (Okabe and Ito 2008).
 const COLOURS: [&str; 8] =
     ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#999999"];
 
@@ -25,7 +25,7 @@ struct Level {
     messages: Vec<(usize, usize)>,
 }
 
-/// The rounds of the reduction, without those that bring in and hand out what the blocks know.
+/// The rounds of the reduction, without the exchanges with neighbours before and after it.
 fn levels(rows: usize, cyclic: bool) -> Vec<Level> {
     let of_rank: Vec<Vec<Round>> = (0..rows).map(|rank| schedule(rows, rank, cyclic)).collect();
     let is_inside = |round: &Round| !matches!(round.phase, Phase::Tail | Phase::Head);
@@ -51,7 +51,7 @@ fn name(phase: Phase) -> &'static str {
     }
 }
 
-/// The pattern of `rows` rows.
+/// The pattern for `rows` rows.
 fn pattern(rows: usize, cyclic: bool, title: &str) -> (Csv, String, Vec<Level>) {
     let levels = levels(rows, cyclic);
     let mut csv = Csv::new("round,phase,stride,attached,from,to");
@@ -65,8 +65,8 @@ fn pattern(rows: usize, cyclic: bool, title: &str) -> (Csv, String, Vec<Level>) 
     (csv, svg, levels)
 }
 
-/// Rows as circles, a line of them before and after every round, in the colour of the subsystem that they belong to; arrows are
-/// messages. A detached row is grey.
+/// Rows as circles, one line of them before and after every round, in the colour of their subsystem; arrows are messages. A
+/// detached row is grey.
 fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
     let x = |row: usize| LEFT + APART[0] * row as f64;
     let y = |line: usize| TOP + APART[1] * line as f64;
@@ -124,8 +124,8 @@ pub(super) fn figure_2(_: &Lab<'_>) -> Result<Finding> {
     Ok(Finding::table(csv, vec![("", svg)]).saying(
         "Three levels of an 8 × 8 system that is not cyclic: neighbours 1, 2 and 4 rows apart, two, four and eight subsystems.",
         format!("{} rounds with {messages} messages, drawn from the schedule that ranks run for 8 blocks.", levels.len()),
-        "None: the same pairs at the same levels. Circles after a round have the colour of their subsystem. Ranks have two rounds more, \
-         which bring what blocks know to their neighbours, before and after these.",
+        "None: the same pairs at the same levels. Circles after a round have the colour of their subsystem. Ranks have two additional \
+         rounds, before and after these, which exchange interface values with neighbouring blocks.",
     ))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn figure_7(_: &Lab<'_>) -> Result<Finding> {
     let count = |phase: Phase| levels.iter().filter(|level| level.phase == phase).count();
     Ok(Finding::table(csv, vec![("", svg)]).saying(
         "An 11 × 11 cyclic system: row 11 is detached, a step of PCR leaves two systems of five rows, whose last rows 9 and 10 are detached; \
-         two more steps solve eight rows; 9 and 10, then 11 follow on the way back (§3, figure 6).",
+         two more steps solve eight rows; 9 and 10, then 11 follow in the back substitution (§3, figure 6).",
         format!(
             "{} rounds that detach, {} that reduce, {} that reattach, drawn from the schedule that ranks run for 11 blocks.",
             count(Phase::Detach),

@@ -1,12 +1,12 @@
-//! Published numbers, each table with the paper and page that it stands on. Numbers that a paper has only in a picture are not here.
+//! Published numbers, each table with its paper and page. Numbers that a paper gives only in a figure are not included.
 
 /// Times in ms to solve tridiagonal systems on an NVIDIA K20 and an Intel Xeon E5-2670 v2, f64 (Srinath 2015, table 4.1, p. 54).
 pub(super) struct SolverTimes {
     /// Rows of a system.
     pub(super) rows: usize,
-    /// Their number.
+    /// Number of systems.
     pub(super) systems: usize,
-    /// MKL on one core and on eight, CUSPARSE where it had memory, NEATO in global and in shared memory.
+    /// MKL on one core and on eight, CUSPARSE if it had enough memory, NEATO in global and in shared memory.
     pub(super) mkl: [f64; 2],
     pub(super) cusparse: Option<f64>,
     pub(super) neato: [f64; 2],
@@ -41,13 +41,13 @@ const fn solver_times(
 pub(super) struct Derivatives {
     /// n.
     pub(super) points: usize,
-    /// Of the reference program on [`CORES`].
+    /// Times of the reference program on [`CORES`].
     pub(super) reference: [Option<f64>; 3],
-    /// Of NEATO on [`GPUS`].
+    /// Times of NEATO on [`GPUS`].
     pub(super) neato: [Option<f64>; 3],
 }
 
-/// The cores and the GPUs of [`DERIVATIVES`].
+/// The numbers of cores and of GPUs in [`DERIVATIVES`].
 pub(super) const CORES: [usize; 3] = [8, 64, 512];
 pub(super) const GPUS: [usize; 3] = [1, 8, 64];
 
@@ -59,14 +59,14 @@ pub(super) const DERIVATIVES: [Derivatives; 4] = [
     Derivatives { points: 2048, reference: [None, None, Some(1741.0)], neato: [None, None, Some(297.07)] },
 ];
 
-/// Bits a second of the links between nodes with two GPUs each (Srinath 2015, §4.2, p. 53).
+/// Bits per second of the links between nodes with two GPUs each (Srinath 2015, §4.2, p. 53).
 pub(super) const LINK_BITS: f64 = 56e9;
 
-/// Operations a row of a tridiagonal system (Esfahanian et al. 2014, section 2): cyclic reduction; elimination takes 8 N − 1.
+/// Operations per row of a tridiagonal system (Esfahanian et al. 2014, section 2): cyclic reduction; elimination takes 8 N − 1.
 pub(super) const REDUCTION_OPERATIONS: f64 = 17.0;
 pub(super) const ELIMINATION_OPERATIONS: f64 = 8.0;
 
-/// Tetrahedral meshes: points, blocks beside the diagonal, colours, most and fewest rows of a colour (Zubair et al. 2017, table II).
+/// Tetrahedral meshes: points, off-diagonal blocks, colours, most and fewest rows of a colour (Zubair et al. 2017, table II).
 pub(super) const MESHES: [[usize; 5]; 6] = [
     [6309, 85_768, 10, 1076, 5],
     [103_178, 1_370_396, 10, 17_826, 15],
@@ -76,8 +76,8 @@ pub(super) const MESHES: [[usize; 5]; 6] = [
     [983_633, 13_567_574, 11, 166_800, 3],
 ];
 
-/// Times in ms of one sweep on an NVIDIA K40: points of the mesh, and for blocks of 1, 2, ... rows those by libraries and those that are
-/// optimised (Zubair et al. 2017, tables III and IV).
+/// Times in ms of one sweep on an NVIDIA K40: points of the mesh, and for blocks of 1, 2, ... rows the times by libraries and by
+/// optimised kernels (Zubair et al. 2017, tables III and IV).
 pub(super) const SWEEPS: [(usize, [&[f64]; 2]); 5] = [
     (
         103_178,

@@ -1,4 +1,4 @@
-//! One derivative on many ranks, by the model.
+//! One derivative on many ranks, predicted by the model.
 
 use crate::engine::distributed::Method;
 use crate::grid::{Axis, Decomposition, End};
@@ -15,7 +15,8 @@ pub(super) struct Derivative {
 }
 
 impl Derivative {
-    /// Along `axis` of a grid of `points` on `ranks`; `None` where blocks are too short for the method.
+    /// The prediction along `axis` of a grid of `points` with the decomposition `cut`; `None` if blocks are too short for the
+    /// method.
     pub(super) fn predict(
         &self,
         axis: Axis,

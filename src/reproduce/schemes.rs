@@ -1,4 +1,4 @@
-//! What follows from the coefficients alone: modified wavenumbers, decay of inverses, operations.
+//! Results that follow from the coefficients alone: modified wavenumbers, decay of inverses, operation counts.
 
 use std::f64::consts::PI;
 
@@ -12,7 +12,7 @@ use crate::io::plot::Point;
 use crate::lines::{BandedMatrix, BandedPcr, CyclicReduction, Factors, solve};
 use crate::scheme::{Scheme, family};
 
-/// Wavenumbers of a curve.
+/// Number of wavenumbers of a curve.
 const WAVES: u32 = 64;
 
 /// The first derivative of a family.
@@ -32,21 +32,21 @@ pub(super) fn wavenumbers(_: &Lab<'_>) -> Result<Finding> {
     }
     let (largest, place) = first("compact4").max_symbol();
     Ok(Finding::charts(&[("", chart)]).saying(
-        "Figure 1.1 compares the wavenumber k' that a formula makes of a wave with its k, for formulas that its legend names: compact ones \
-         follow the exact derivative to shorter waves at the same width. The text has no numbers; the scheme of the thesis is α = 1/4, \
+        "Figure 1.1 compares the modified wavenumber k' with k for the formulas named in its legend: at the same stencil width, compact \
+         formulas follow the exact derivative to shorter waves. The text has no numbers; the scheme of the thesis is α = 1/4, \
          a = 3/4 in its eq. 1.1 (§1.2.4).",
         format!(
             "k'h of three explicit and three compact first derivatives from their coefficients. `compact4` is the scheme of the thesis, \
              k'h = (3/2) sin kh / (1 + (1/2) cos kh): it is largest, {largest:.4}, at kh = {place:.4}."
         ),
-        "None for the scheme of the thesis: it is the same formula. Which others the picture has cannot be read from its text; those \
-         here are a choice.",
+        "None for the scheme of the thesis: it is the same formula. The other formulas of the figure cannot be identified from the text; \
+         those here are a choice.",
     ))
 }
 
-/// How far a disturbance goes in the inverse of A, which the methods for cut lines rest on.
+/// Range of a disturbance in the inverse of A, the basis of the methods for split lines.
 pub(super) fn decay(_: &Lab<'_>) -> Result<Finding> {
-    /// Rows of a matrix, and how many of them are drawn from its middle on.
+    /// Rows of a matrix, and the number of them that are drawn from its middle on.
     const ROWS: usize = 257;
     const DRAWN: usize = 60;
     let mut chart =
@@ -67,11 +67,11 @@ pub(super) fn decay(_: &Lab<'_>) -> Result<Finding> {
     }
     let chart = chart.logarithmic([false, true]);
     Ok(Finding::charts(&[("", chart)]).saying(
-        "No figure of the papers. Both distributed solvers rest on it: Srinath 2015, §3.3 (the secondary systems), and Song et al. 2022, \
-         eq. 9 to 14 (D⁻¹L and D⁻¹R).",
+        "Not a figure of the papers. Both distributed solvers are based on it: Srinath 2015, §3.3 (the secondary systems), and Song et \
+         al. 2022, eq. 9 to 14 (D⁻¹L and D⁻¹R).",
         format!(
-            "Entries of A⁻¹ along a row, by solving for a unit vector. They fall below ε = 2.2e-16 of the diagonal's after so many rows: {}. \
-             For a tridiagonal A it is the power of (1 − √(1 − 4α²)) / 2α.",
+            "Entries of A⁻¹ along a row, by solving for a unit vector. They fall below ε = 2.2e-16 of the diagonal entry after this many \
+             rows: {}. For a tridiagonal A it is the power of (1 − √(1 − 4α²)) / 2α.",
             reaches.join(", ")
         ),
         "The papers solve a reduced system over all ranks. Where a block is longer than this reach, `neighbour` needs one message to each \
@@ -85,8 +85,9 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
     let alpha = first("compact4").alpha;
     let matrix = |n: usize| BandedMatrix::toeplitz(n, alpha, 0.0, false);
     let levels = |n: usize| CyclicReduction::new(&matrix(n)).levels;
-    // Rows that stay: two quotients, a', c', two products and differences each for b' and d'; prepared, two of each for d'. Rows that
-    // follow: two products, two differences and a quotient. Of a neighbour beyond the first or the last row there is nothing.
+    // Remaining rows: two quotients, a', c', and two products and differences each for b' and d'; if prepared, two of each for
+    // d'. Eliminated rows: two products, two differences and a quotient. Neighbours beyond the first or the last row do not
+    // contribute.
     let reduction = |n: usize, [row, neighbour]: [usize; 2]| -> f64 {
         let of_level = |rows: usize| {
             let (stay, follow, is_odd) = (rows / 2, rows.div_ceil(2), rows % 2);
@@ -100,10 +101,11 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
         let used = |stride: usize| 2 * (n - stride);
         (0..pcr.levels.len()).map(|level| 2 * used(1 << level)).sum::<usize>() as f64 + n as f64
     };
-    // Quotients l, pivots and right-hand sides down, two operations and a quotient up; prepared: two down, and the pivot; two up.
+    // Forward elimination: quotients l, pivots and right-hand sides; back substitution: two operations and a quotient. If
+    // prepared: two forward, and the pivot; two backward.
     let thomas = |n: usize| (8 * n - 7) as f64;
     let thomas_prepared = |n: usize| (5 * n - 4) as f64;
-    let mut chart = Chart::new("Operations of a tridiagonal solve", "rows N", "operations a row");
+    let mut chart = Chart::new("Operations of a tridiagonal solve", "rows N", "operations per row");
     let mut add = |basis: Basis, name: &str, count: &dyn Fn(usize) -> f64| {
         let points = sizes.iter().map(|&n| (n as f64, count(n) / n as f64)).collect();
         chart.add(basis, name, points);
@@ -123,14 +125,14 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
         "Cyclic reduction needs 17 N operations, the Thomas algorithm 8 N − 1 (Esfahanian et al. 2014, section 2). It takes 2 log₂ N − 1 \
          steps where N processors share a system, elimination 2 N (Srinath 2015, §1.4).",
         format!(
-            "Additions, multiplications and quotients counted over the levels of this code's reductions for α = 1/4: `cr` {found:.3} a row \
-             at N = {n}. With coefficients worked out beforehand, which all lines share, `cr-sorted` and `neato` take \
+            "Additions, multiplications and quotients counted over the levels of this code's reductions for α = 1/4: `cr` {found:.3} per \
+             row at N = {n}. With coefficients computed beforehand, which all lines share, `cr-sorted` and `neato` take \
              {:.3}, `thomas` {:.3}; `pcr-banded` {:.2}, as its levels end where couplings fall below round-off.",
             prepared(n) / 4096.0,
             thomas_prepared(n) / 4096.0,
             banded(n) / 4096.0
         ),
-        "17 N is reached from below: rows at the ends of a level have one neighbour. 8 N − 1 against 8 N − 7 is a matter of what is \
-         counted in the first and the last row.",
+        "17 N is approached from below: rows at the ends of a level have one neighbour. The difference between 8 N − 1 and 8 N − 7 \
+         depends on the operations counted in the first and the last row.",
     ))
 }

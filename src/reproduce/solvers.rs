@@ -1,4 +1,5 @@
-//! Line solvers beside each other: table 4.1 and figures 4.1 to 4.4 of Srinath 2015, sorted against unsorted of Esfahanian et al. 2014.
+//! Comparison of line solvers: table 4.1 and figures 4.1 to 4.4 of Srinath 2015, sorted and unsorted reduction of Esfahanian et
+//! al. 2014.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +14,11 @@ use crate::io::plot::Point;
 
 const SHARED: &str = "neato-shared";
 const GLOBAL: &str = "neato-global";
-/// How the thesis measures, and what is different here.
+/// Measurements of the thesis, and the differences here.
 const MACHINE: &str = "The thesis times given right-hand sides in f64 on a K20, and MKL on a Xeon E5-2670 v2; here the stencil that makes \
                        them is part of every time, and `cr` reduces its coefficients once for the lines of a tile.";
 
-/// One size by one solver.
+/// Time of one size with one solver.
 struct Time {
     rows: usize,
     systems: usize,
@@ -25,11 +26,11 @@ struct Time {
     ms: f64,
 }
 
-/// All solvers of the backend on systems of these sizes, [rows, systems].
+/// Times of all solvers of the backend on systems of the sizes [rows, systems].
 struct Measured {
     times: Vec<Time>,
     command: String,
-    /// `host` or what the device is called.
+    /// `host` or the name of the device.
     machine: String,
 }
 
@@ -52,7 +53,7 @@ impl Measured {
         Ok(Self { times: report.results.iter().map(time).collect(), command, machine })
     }
 
-    /// The plane problems or the boxes of table 4.1, with `--quick` those that take little.
+    /// The plane problems or the boxes of table 4.1; with `--quick` only the small ones.
     fn of_kind(lab: &Lab<'_>, plane: bool) -> Result<Self> {
         let most = lab.pick(usize::MAX, if plane { 512 } else { 128 });
         let wanted = |times: &&SolverTimes| is_plane(times) == plane && times.rows <= most;
@@ -66,7 +67,7 @@ impl Measured {
         self.times.iter().map(|time| time.method).filter(|method| seen.insert(*method)).collect()
     }
 
-    /// (rows, what `of` makes of the time of `method`) of plane problems or of boxes.
+    /// (rows, `of` applied to the time of `method`) of plane problems or of boxes.
     fn points(
         &self,
         is_plane: bool,
@@ -79,7 +80,7 @@ impl Measured {
         self.times.iter().filter(wanted).filter_map(point).collect()
     }
 
-    /// The time of another method on the same systems.
+    /// The time of another method for the same systems.
     fn other(&self, time: &Time, method: &str) -> Option<f64> {
         let same = |other: &&Time| {
             (other.rows, other.systems) == (time.rows, time.systems) && other.method == method
@@ -87,7 +88,7 @@ impl Measured {
         self.times.iter().find(same).map(|other| other.ms)
     }
 
-    /// Smallest and largest of `points`, as words.
+    /// Smallest and largest of `points`, as text.
     fn range(points: &[Point]) -> String {
         let [low, high] = range(points.iter().map(|point| point.1));
         format!("{low:.2} to {high:.2}")
@@ -143,7 +144,7 @@ pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
         format!("{command} on {machine}. {largest}"),
         format!(
             "{MACHINE} On a host a tile of lines fills the vector instructions and stays in the caches, so that operations count \
-             (`esfahanian-operations`); work that is parallel within a line, which a GPU needs, it has no use for."
+             (`esfahanian-operations`); parallel work within a line, which a GPU needs, has no benefit there."
         ),
     ))
 }
@@ -164,8 +165,8 @@ pub(super) fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let Measured { command, machine, .. } = &measured;
     let here = match ratios.is_empty() {
         true => format!(
-            "{command} on {machine}: `neato-shared` alone. A host has no memory of both kinds; `--backend cuda` or `--backend opencl` \
-             measures `neato-global` too."
+            "{command} on {machine}: `neato-shared` alone. A host does not have both kinds of memory; `--backend cuda` or `--backend \
+             opencl` measures `neato-global` too."
         ),
         false => format!(
             "{command} on {machine}: the version in global memory takes {} times as long.",
@@ -183,15 +184,15 @@ pub(super) fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     ))
 }
 
-/// Figures 4.3 and 4.4: times over that of NEATO in shared memory.
+/// Figures 4.3 and 4.4: times relative to NEATO in shared memory.
 pub(super) fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let measured = Measured::of_kind(lab, plane)?;
     let kind = if plane { "n systems" } else { "n² systems" };
     let over = |mine: fn(&SolverTimes) -> Option<f64>| {
         published(plane, move |times| mine(times).map(|ms| ms / times.neato[1]))
     };
-    let title = format!("Time over that of NEATO, {kind} of n rows");
-    let mut chart = Chart::new(&title, "rows n", "time over that of NEATO (shared)");
+    let title = format!("Time relative to NEATO, {kind} of n rows");
+    let mut chart = Chart::new(&title, "rows n", "time relative to NEATO (shared)");
     let others = measured.methods().into_iter().filter(|method| *method != SHARED);
     let others = others.filter(|method| !method.starts_with("cr-sorted"));
     let mut found = Vec::new();
@@ -214,8 +215,8 @@ pub(super) fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
         ),
         format!("{command} on {machine}, relative to `neato-shared` on the same machine: {}.", found.join(", ")),
         format!(
-            "{MACHINE} All solvers run on the same machine here, so a ratio says what the method costs there, not what a GPU gains over \
-             cores."
+            "{MACHINE} All solvers run on the same machine here, so a ratio gives the cost of the method there, not the gain of a GPU \
+             over cores."
         ),
     ))
 }
@@ -228,8 +229,8 @@ pub(super) fn sorted(lab: &Lab<'_>) -> Result<Finding> {
     let mut here = String::new();
     for (picture, precision) in [("-f64", "f64"), ("-f32", "f32")] {
         let measured = Measured::new(lab, &sizes, precision)?;
-        let title = format!("Time over that of thomas, n systems of n rows, {precision}");
-        let mut chart = Chart::new(&title, "rows n", "time over that of thomas");
+        let title = format!("Time relative to thomas, n systems of n rows, {precision}");
+        let mut chart = Chart::new(&title, "rows n", "time relative to thomas");
         let mut found = Vec::new();
         for method in ["cr", "cr-sorted-direct", "cr-sorted-stepwise"] {
             let of = |time: &Time| measured.other(time, "thomas").map(|ms| time.ms / ms);
@@ -242,12 +243,12 @@ pub(super) fn sorted(lab: &Lab<'_>) -> Result<Finding> {
         charts.push((picture, chart.logarithmic([true; 2])));
     }
     Ok(Finding::charts(&charts).saying(
-        "On a GTX 480 sorting step by step fits best; against the Thomas algorithm on one core of a Core 2 Duo its speedup is up to 3.47 in \
-         f32 and 2.1 in f64 (abstract). The curves by size stand in pictures that are not at hand.",
+        "On a GTX 480 sorting step by step fits best; against the Thomas algorithm on one core of a Core 2 Duo its speedup is up to 3.47 \
+         in f32 and 2.1 in f64 (abstract). The figures with the curves by size are not available.",
         here.trim_end(),
         "There sorting makes global memory deliver whole rows to the threads of a warp. On a host the rows of a tile are whole cache lines \
          in any order, so sorting only moves data: it pays where strides of a power of two meet in few sets of a cache. The sorted \
-         solvers here take coefficients that were worked out beforehand, `cr` reduces them with the data, once a tile; the paper \
+         solvers here use coefficients computed beforehand, `cr` reduces them with the data, once per tile; the paper \
          sorts and reduces them with every system.",
     ))
 }

@@ -15,43 +15,44 @@ use crate::model::{Network, Rates, Work, most_cubic, predict};
 const BLOCK: usize = 256;
 const METHODS: [(Method, &str); 2] =
     [(Method::Pcr, "pcr (paper)"), (Method::Neighbour, "neighbour")];
-/// The rates where no others are given.
-const RATES: &str = "Rates here are those of an H200 with a link of 400 Gb/s, which are assumed but for that of a copy (`--rates` takes others).";
+/// The default rates.
+const RATES: &str = "Rates here are those of an H200 with a link of 400 Gb/s, which are assumed except for that of a copy (`--rates` \
+                     takes others).";
 
-/// What all these figures differ by.
+/// The differences common to all these figures.
 fn differences(lab: &Lab<'_>) -> String {
     format!(
-        "The paper measures up to 3072 V100 of Summit, and its text has no times. {} The paper solves with PCR on each GPU too, n log n \
-         work, which makes its strong scaling superlinear at first; the elimination here has n.",
+        "The paper measures up to 3072 V100 of Summit, and its text has no times. {} The paper also solves with PCR on each GPU, with n \
+         log n work, which makes its strong scaling superlinear at first; the elimination here has work n.",
         lab.said_of_rates(RATES)
     )
 }
 
-/// Modelled seconds of 256² lines of `line` points along x, on so many GPUs.
+/// Modelled seconds of 256² lines of `line` points along x, on `gpus` GPUs.
 fn seconds(lab: &Lab<'_>, method: Method, line: usize, gpus: usize) -> Option<f64> {
     let rates = lab.rates(Rates::h200());
     let derivative = Derivative { scheme: "compact6", periodic: true, method, rates };
     derivative.seconds(Axis::X, [line, BLOCK, BLOCK], Decomposition::along(Axis::X, gpus))
 }
 
-/// T₁ / Tₚ, times p where the work `grows` with the number p of GPUs (eq. 24).
+/// T₁ / Tₚ, multiplied by p if the work `grows` with the number p of GPUs (eq. 24).
 fn speedups(gpus: &[usize], grows: bool, seconds: impl Fn(usize) -> Option<f64>) -> Vec<Point> {
     let Some(one) = seconds(1) else { return Vec::new() };
     let work = |p: usize| if grows { p as f64 } else { 1.0 };
     gpus.iter().filter_map(|&p| Some((p as f64, work(p) * one / seconds(p)?))).collect()
 }
 
-/// Those on p blocks along x.
+/// Speedups of lines of 256 p points on p blocks along x.
 fn weak(lab: &Lab<'_>, method: Method, gpus: &[usize]) -> Vec<Point> {
     speedups(gpus, true, |p| seconds(lab, method, p * BLOCK, p))
 }
 
-/// A point for each on the line of perfect scaling.
+/// A point for each number on the line of ideal scaling.
 fn ideal(gpus: &[usize]) -> Vec<Point> {
     gpus.iter().map(|&p| (p as f64, p as f64)).collect()
 }
 
-/// The speedup of the last point, as words.
+/// The speedup of the last point, as text.
 fn last(name: &str, points: &[Point]) -> String {
     points
         .last()
@@ -72,9 +73,9 @@ pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
     }
     chart.add(Basis::Modelled, "ideal", ideal(&gpus));
     Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
-        "Speedups for the three indices, in a picture: superlinear at first, across the ideal line at about 32 GPUs, then a plateau where \
-         communication takes the time, and a slow decline.",
-        format!("One axis, since all three are alike in the model. {}.", found.join("; ")),
+        "Speedups for the three indices, as a figure: superlinear at first, across the ideal line at about 32 GPUs, then a plateau where \
+         communication dominates, and a slow decline.",
+        format!("One axis, since all three are equal in the model. {}.", found.join("; ")),
         differences(lab),
     ))
 }
@@ -88,7 +89,7 @@ pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
     for (picture, title, gpus) in
         [("-powers", "powers of two", &powers), ("-linear", "any number", &linear)]
     {
-        let title = format!("Weak scaling, 256³ points a GPU, {title}");
+        let title = format!("Weak scaling, 256³ points per GPU, {title}");
         let mut chart = Chart::new(&title, "GPUs", "speedup p T₁ / Tₚ");
         for (method, name) in METHODS {
             let points = weak(lab, method, gpus);
@@ -100,8 +101,8 @@ pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
         charts.push((picture, chart.logarithmic([logarithmic; 2])));
     }
     Ok(Finding::charts(&charts).saying(
-        "Speedups of lines cut along one axis on up to 2048 GPUs in powers of two, and on 1 to 32 one by one, in pictures: reasonably good to \
-         a large number, with little difference between the indices.",
+        "Speedups of lines cut along one axis on up to 2048 GPUs in powers of two, and on 1 to 32 one by one, as figures: reasonably \
+         good to a large number, with little difference between the indices.",
         format!("Lines cut along x in the model. {}.", found.join("; ")),
         differences(lab),
     ))
@@ -119,7 +120,7 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
     chart.add(Basis::Modelled, "2ⁿ − 1", before);
     chart.add(Basis::Modelled, "ideal", ideal(&best));
     Ok(Finding::charts(&[("", chart)]).saying(
-        "Two straight lines of different slope, in a picture: with 2ⁿ − 1 GPUs every level has an odd number of rows, so that each detaches \
+        "Two straight lines of different slope, as a figure: with 2ⁿ − 1 GPUs every level has an odd number of rows, so that each detaches \
          one and reattaches it in the end.",
         format!("From the rounds of messages of the plans that ranks run. {found}."),
         differences(lab),
@@ -136,8 +137,11 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
         let work = Work::new(&config, cut.ranks.map(|n| n * BLOCK), cut, Some(method)).ok()?;
         Some(predict(&work, &rates, network).step_seconds)
     };
-    let mut chart =
-        Chart::new("Weak scaling of Taylor-Green, 256³ points a GPU", "GPUs", "speedup p T₁ / Tₚ");
+    let mut chart = Chart::new(
+        "Weak scaling of Taylor-Green, 256³ points per GPU",
+        "GPUs",
+        "speedup p T₁ / Tₚ",
+    );
     let counts = |first: usize| -> Vec<usize> {
         (0..=9).map(|k| first << k).filter(|p| *p <= 3072).collect()
     };
@@ -153,10 +157,10 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
     all.sort_unstable();
     chart.add(Basis::Modelled, "ideal", ideal(&all));
     Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
-        "Weak scaling of a Navier-Stokes solver on the Taylor-Green vortex with 4·2ⁿ and 6·2ⁿ GPUs, in a picture: excellent up to 3072, \
+        "Weak scaling of a Navier-Stokes solver on the Taylor-Green vortex with 4·2ⁿ and 6·2ⁿ GPUs, as a figure: excellent up to 3072, \
          better than the solver alone, since the grid is cut along three axes.",
         format!(
-            "Steps of this code's equations, cut as near to cubes as can be. {}. `mpirun -n 8 kolmo bench step --weak` measures \
+            "Steps of this code's equations, with blocks as close to cubes as possible. {}. `mpirun -n 8 kolmo bench step --weak` measures \
              them.",
             found.join("; ")
         ),

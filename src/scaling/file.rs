@@ -1,4 +1,4 @@
-//! What other commands printed, read again.
+//! Reads the JSON output of other commands.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,48 +9,48 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::io::{open, refused};
 
-/// Where a time comes from.
+/// Source of a time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Basis {
-    /// A job took it.
+    /// Measured by a job.
     Measured,
-    /// The model, of the rates that the same job measured.
+    /// Predicted by the model from rates that the same job measured.
     Predicted,
-    /// `kolmo model`: network and method.
+    /// Predicted by `kolmo model`: network and method.
     Modelled(String),
 }
 
-/// The phases of a step, by the names that `kolmo bench` gives them.
+/// The phases of a step, named as by `kolmo bench`.
 pub(super) const PHASES: [&str; 4] = ["local", "pack", "communicate", "reduced"];
 
-/// Messages along x, y and z, in the same words.
+/// Names of the messages along x, y and z.
 pub(super) const ALONG: [&str; 3] = ["communicate_x", "communicate_y", "communicate_z"];
 
-/// The time of a step on some ranks.
+/// The time of a step on a number of ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) basis: Basis,
     pub(super) file: PathBuf,
     pub(super) ranks: usize,
-    /// Along x, y, z.
+    /// Numbers of ranks along x, y, z.
     pub(super) decomposition: [usize; 3],
-    /// The median, in seconds.
+    /// The median time in seconds.
     pub(super) seconds: f64,
-    /// The shortest one, where it was measured.
+    /// The shortest time, if it was measured.
     pub(super) fastest: Option<f64>,
-    /// In the order of [`PHASES`], each with nothing else to do meanwhile.
+    /// Seconds in the order of [`PHASES`], each without overlap.
     pub(super) phases: [f64; 4],
-    /// Those of messages along x, y and z, where they were told apart.
+    /// Seconds of messages along x, y and z, if they were timed separately.
     pub(super) along: Option<[f64; 3]>,
 }
 
-/// What a file says of one kind of scaling.
+/// The contents of a file for one kind of scaling.
 #[derive(Debug)]
 pub(super) struct Part {
     /// `weak` or `strong`.
     pub(super) scaling: String,
     pub(super) steps: Vec<Step>,
-    /// What has to be the same in all files, by the names of the fields.
+    /// Properties that must be equal in all files, by the names of the fields.
     pub(super) facts: Vec<(&'static str, String)>,
     /// Warnings of the job.
     pub(super) notes: Vec<String>,
@@ -109,7 +109,7 @@ struct ModelRow {
     prediction: Option<BTreeMap<String, f64>>,
 }
 
-/// What stands in `files`.
+/// The contents of `files`.
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Part>> {
     let once = files.iter().enumerate().filter(|(at, path)| !files[..*at].contains(path));
     let parts = once.map(|(_, path)| {
@@ -123,7 +123,7 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Part>> {
 }
 
 fn foreign(path: &Path, why: &dyn std::fmt::Display) -> Error {
-    let advice = "`kolmo bench step --weak --json`, `--strong`, and `kolmo model --json` print what is drawn";
+    let advice = "`kolmo bench step --weak --json`, `--strong`, and `kolmo model --json` print the data to draw";
     refused(format!("{}: {why}", path.display()), advice)
 }
 
@@ -138,7 +138,7 @@ fn parts(path: &Path, value: Value) -> Result<Vec<Part>> {
     }
 }
 
-/// A part for every result: each has facts of its own.
+/// One part per result, with its own properties.
 fn measured(path: &Path, bench: Bench) -> Result<Vec<Part>> {
     if let [first, ..] = &bench.failures[..] {
         return Err(foreign(path, &format!("the measurement failed: {first}")));
@@ -160,7 +160,7 @@ fn measured(path: &Path, bench: Bench) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// What may not differ between jobs.
+/// Properties that must be equal for all jobs.
 fn facts(machine: &BTreeMap<String, Value>, row: &BenchRow) -> Vec<(&'static str, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
     let of = |key: &str| machine.get(key).map_or("none".into(), text);
@@ -181,13 +181,13 @@ fn facts(machine: &BTreeMap<String, Value>, row: &BenchRow) -> Vec<(&'static str
     ]
 }
 
-/// Those of a rank where they stay, else of the grid.
+/// Points of a rank for weak scaling, of the grid for strong scaling.
 fn points(scaling: &str, own: [usize; 3], grid: [usize; 3]) -> (&'static str, String) {
     let shape = |[x, y, z]: [usize; 3]| format!("{x}x{y}x{z}");
     if scaling == "weak" { ("points", shape(own)) } else { ("grid", shape(grid)) }
 }
 
-/// Seconds by their names, which stand under `key` in a file.
+/// Seconds by name, stored under `key` in a file.
 struct Times<'a> {
     path: &'a Path,
     key: &'a str,
@@ -208,17 +208,18 @@ impl Times<'_> {
         Ok(all)
     }
 
-    /// Of the phases, and of messages along the axes; none of files of versions that did not tell them apart.
+    /// Seconds of the phases, and of messages along the axes; the latter are absent in files of versions that did not time them
+    /// separately.
     fn phases(&self) -> Result<([f64; 4], Option<[f64; 3]>)> {
         let is_told = ALONG.into_iter().any(|name| self.seconds.contains_key(name));
         Ok((self.each(PHASES)?, is_told.then(|| self.each(ALONG)).transpose()?))
     }
 }
 
-/// Shorter than any time.
+/// A bound below any time.
 const ABOVE: f64 = f64::MIN_POSITIVE;
 
-/// The measured time, and the predicted one where there is one.
+/// The measured time, and the predicted time if there is one.
 fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
     let medians = row.phase_seconds.iter().map(|(name, spread)| (name.clone(), spread.median));
     let times = Times { path, key: "phase_seconds", seconds: &medians.collect() };
@@ -280,7 +281,7 @@ fn ranks(path: &Path, ranks: usize) -> Result<usize> {
     if ranks > 0 { Ok(ranks) } else { Err(foreign(path, &"ranks is 0; it must be 1 or more")) }
 }
 
-/// A number that is there and not less than `least`.
+/// A number that must be present and at least `least`.
 fn number(path: &Path, key: &str, value: Option<f64>, least: f64) -> Result<f64> {
     match value {
         Some(number) if number.is_finite() && number >= least => Ok(number),

@@ -1,7 +1,8 @@
-//! `kolmo plot-scaling`: what several jobs measured on more and more ranks, and what the model says of it, in one table and in pictures.
+//! `kolmo plot-scaling`: times that several jobs measured on increasing numbers of ranks, and predictions of the model, in one
+//! table and in figures.
 //!
-//! `file` reads what `kolmo bench step --weak` (or `--strong`) and `kolmo model` printed and refuses what cannot be compared,
-//! `series` makes efficiencies of times, `output` writes. What is measured and what is modelled are series of their own everywhere.
+//! `file` reads the output of `kolmo bench step --weak` (or `--strong`) and of `kolmo model` and refuses files that cannot be
+//! compared, `series` computes efficiencies from times, `output` writes. Measured and modelled values are always separate series.
 
 mod file;
 mod options;
@@ -12,12 +13,12 @@ pub use options::PlotScalingOptions;
 
 use crate::error::Result;
 
-/// Read the files of `options`, and write pictures and a CSV. Returns a table for each kind of scaling, what has to be known to read it,
-/// and the names of the files, a line each.
+/// Read the files of `options`, and write figures and a CSV. Returns a table for each kind of scaling, notes for its
+/// interpretation, and the names of the files, one per line.
 ///
 /// # Errors
-/// Where a file is not what those commands print, where files cannot be compared, where efficiencies have no base, and where
-/// somebody else's file would be replaced.
+/// If a file is not the output of those commands, if files cannot be compared, if efficiencies have no base, or if a file not
+/// written by Kolmo would be replaced.
 pub fn plot_scaling(options: &PlotScalingOptions) -> Result<String> {
     let read = file::read(&options.files)?;
     let studies = series::studies(read, options.base)?;

@@ -1,4 +1,4 @@
-//! Scaling as a table, as CSV and as pictures.
+//! Scaling as a table, as CSV and as figures.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use crate::io::page::{Table, check_replaceable, check_replaceable_table, write_d
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::{make_directory_of, refused, write_text};
 
-/// What the model says has no dots, and no line without gaps.
+/// Curves of the model have neither dots nor solid lines.
 const MODELLED: [Line; MOST_MODELLED] =
     [Line::Dashed, Line::Dotted, Line::Long, Line::Sky, Line::Ink];
 /// The parts of a bar.
 const PARTS: [&str; 5] = ["sweeps", "pack", "messages", "reduced systems", "other"];
 const HEADER: &str = "scaling,series,file,ranks,px,py,pz,seconds,fastest_seconds,efficiency";
 
-/// Write pictures and the CSV, and return their names.
+/// Write figures and the CSV, and return their names.
 pub(super) fn write(studies: &[Study], options: &PlotScalingOptions) -> Result<Vec<PathBuf>> {
     let name = |ending: &str| {
         let mut name = options.out.clone().into_os_string();
@@ -28,7 +28,10 @@ pub(super) fn write(studies: &[Study], options: &PlotScalingOptions) -> Result<V
     };
     if options.out.is_dir() || options.out.as_os_str().as_encoded_bytes().ends_with(b"/") {
         return Err(refused(
-            format!("--out {} is a directory; files begin with it", options.out.display()),
+            format!(
+                "--out {} is a directory; it must be a prefix of file names",
+                options.out.display()
+            ),
             "for example `--out results/scaling`",
         ));
     }
@@ -50,7 +53,7 @@ pub(super) fn write(studies: &[Study], options: &PlotScalingOptions) -> Result<V
     Ok(pictures.into_iter().map(|(path, _)| path).chain([table]).collect())
 }
 
-/// All digits of all times.
+/// The CSV, with all digits of all times.
 fn csv(studies: &[Study]) -> String {
     let phases = PHASES.into_iter().chain(ALONG).map(|phase| format!(",{phase}_seconds"));
     let phases: String = phases.collect();
@@ -77,7 +80,7 @@ fn csv(studies: &[Study]) -> String {
     text
 }
 
-/// What stands in the columns of messages along x, y and z: `none` where they were not told apart.
+/// Columns of messages along x, y and z: `none` if they were not timed separately.
 fn along(step: &Step, text: impl Fn(f64) -> String, none: &str) -> [String; 3] {
     step.along.map_or_else(|| [none; 3].map(String::from), |seconds| seconds.map(text))
 }
@@ -92,10 +95,10 @@ impl Study {
         fact.map_or("", |(_, value)| value)
     }
 
-    /// "Weak scaling, 64x64x64 points a rank".
+    /// "Weak scaling, 64x64x64 points per rank".
     fn title(&self) -> String {
         match self.scaling {
-            "weak" => format!("Weak scaling, {} points a rank", self.fact("points")),
+            "weak" => format!("Weak scaling, {} points per rank", self.fact("points")),
             _ => format!("Strong scaling, {} points", self.fact("grid")),
         }
     }
@@ -119,10 +122,11 @@ impl Study {
             .svg()
     }
 
-    /// A bar for every time, by ranks; those of the model are pale. A stroke is the whole step, in which messages hide behind sweeps.
+    /// One bar per time, ordered by ranks; bars of the model are pale. A line marks the whole step, in which messages overlap
+    /// with sweeps.
     fn phases(&self) -> String {
         let mut steps: Vec<(&Series, &Step)> = self.steps().collect();
-        // Measured ones stay before modelled ones.
+        // A stable sort: measured steps stay before modelled ones.
         steps.sort_by_key(|(_, step)| step.ranks);
         let bar = |(series, step): (&Series, &Step)| {
             let label = format!("{} {}", step.ranks, series.name);
@@ -134,12 +138,12 @@ impl Study {
             }
         };
         let all: Vec<Bar> = steps.into_iter().map(bar).collect();
-        let unit = "ms a step; the stroke is the whole step";
+        let unit = "ms per step; the line is the whole step";
         bars(&self.title(), unit, &PARTS, &all)
     }
 }
 
-/// Seconds of the phases, and what is left of the step where they do not overlap.
+/// Seconds of the phases, and the remainder of the step without overlap.
 fn parts(step: &Step) -> [f64; 5] {
     let [a, b, c, d] = step.phases;
     [a, b, c, d, (step.seconds - (a + b + c + d)).max(0.0)]
@@ -148,14 +152,14 @@ fn parts(step: &Step) -> [f64; 5] {
 impl Display for Study {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let threads = match self.fact("device") {
-            "none" => format!("{}, threads a rank: {}", self.fact("cpu"), self.fact("threads")),
+            "none" => format!("{}, threads per rank: {}", self.fact("cpu"), self.fact("threads")),
             device => device.to_string(),
         };
         let [scheme, precision] = ["scheme", "precision"].map(|name| self.fact(name));
         writeln!(f, "{}, {scheme}, {precision}; {threads}", self.title())?;
         writeln!(
             f,
-            "medians; times of phases are those with nothing else to do meanwhile; efficiency relative to {}",
+            "medians; times of phases are without overlap; efficiency relative to {}",
             in_words(self.base)
         )?;
         let mut header: Vec<String> =

@@ -1,4 +1,4 @@
-//! Times of the same kind side by side, and how efficient they are.
+//! Times of the same kind, and their efficiencies.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use super::file::{Basis, Part, Step};
 use crate::error::{Error, Result};
 use crate::io::refused;
 
-/// More modelled curves than these cannot be told apart.
+/// Maximum number of modelled curves that can be distinguished.
 pub(super) const MOST_MODELLED: usize = 5;
 
 /// One kind of scaling.
@@ -17,27 +17,27 @@ pub(super) struct Study {
     pub(super) scaling: &'static str,
     /// Ranks that efficiencies are relative to.
     pub(super) base: usize,
-    /// What is the same in all measurements.
+    /// Properties common to all measurements.
     pub(super) facts: Vec<(&'static str, String)>,
-    /// What was measured comes first.
+    /// Series, the measured one first.
     pub(super) series: Vec<Series>,
-    /// What has to be known to read it.
+    /// Notes for the interpretation.
     pub(super) notes: Vec<String>,
 }
 
-/// Steps on more and more ranks, from one source.
+/// Steps on increasing numbers of ranks, from one source.
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: String,
     pub(super) basis: Basis,
-    /// By the number of ranks.
+    /// Ordered by the number of ranks.
     pub(super) steps: Vec<Step>,
-    /// The time of the base for as much work a rank.
+    /// Time at the base per unit of work on a rank.
     base: f64,
 }
 
 impl Series {
-    /// Time at the base over that of `step`, for as much work a rank.
+    /// Time at the base divided by that of `step`, for the same work per rank.
     pub(super) fn efficiency(&self, scaling: &str, step: &Step) -> f64 {
         self.base / cost(scaling, step)
     }
@@ -48,15 +48,15 @@ pub(super) fn in_words(ranks: usize) -> String {
     if ranks == 1 { "1 rank".into() } else { format!("{ranks} ranks") }
 }
 
-/// Seconds that as much work takes on a rank.
+/// Seconds per unit of work on a rank.
 fn cost(scaling: &str, step: &Step) -> f64 {
     if scaling == "weak" { step.seconds } else { step.seconds * step.ranks as f64 }
 }
 
-/// One for each kind of scaling that `parts` have; efficiencies are relative to `base` ranks.
+/// One study for each kind of scaling in `parts`; efficiencies are relative to `base` ranks.
 ///
 /// # Errors
-/// Where files differ in what must be the same, nothing was measured, or there is no time at the base.
+/// If files differ in properties that must be equal, if nothing was measured, or if there is no time at the base.
 pub(super) fn studies(parts: Vec<Part>, base: Option<u32>) -> Result<Vec<Study>> {
     let mut studies = Vec::new();
     for scaling in ["weak", "strong"] {
@@ -72,9 +72,9 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
     let measured = |part: &&&Part| part.steps[0].basis == Basis::Measured;
     let Some(first) = parts.iter().find(measured) else {
         return Err(refused(
-            format!("nothing of {scaling} scaling was measured"),
+            format!("no measurement of {scaling} scaling"),
             format!(
-                "add what `kolmo bench step --{scaling} --json` printed; `kolmo model --plot` draws the model alone"
+                "add the output of `kolmo bench step --{scaling} --json`; `kolmo model --plot` draws only the model"
             ),
         ));
     };
@@ -83,7 +83,7 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
     notes.sort();
     notes.dedup();
 
-    // By name, so that measured ones come first.
+    // Ordered by source, so that measured times come first.
     let mut groups: BTreeMap<(Basis, Option<PathBuf>), BTreeMap<usize, Step>> = BTreeMap::new();
     for step in parts.iter().flat_map(|part| &part.steps) {
         let file = matches!(step.basis, Basis::Modelled(_)).then(|| step.file.clone());
@@ -103,11 +103,11 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
     let several = files.iter().any(|file| *file != files[0]);
     if groups.len() > 1 + MOST_MODELLED {
         return Err(refused(
-            format!("{} modelled curves are more than a picture can tell apart", groups.len() - 1),
+            format!("{} modelled curves are too many for one figure", groups.len() - 1),
             "model one method on one network, as with `kolmo model --method neighbour --network fat-tree --json`",
         ));
     }
-    // The first group is what was measured, and has a step.
+    // The first group is the measured one, and has at least one step.
     let fewest = groups.values().find_map(|steps| steps.keys().next().copied()).unwrap_or(1);
     let base = base.map_or(fewest, |base| base as usize);
     let mut series = Vec::new();
@@ -122,7 +122,7 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
             Some(base) => {
                 series.push(Series { name, basis, steps: steps.into_values().collect(), base });
             }
-            // The job could not predict, and said why.
+            // The job could not predict, and its notes contain the reason.
             None if basis == Basis::Predicted => {
                 notes.push(format!("note: not drawn: {name}, without one on {}", in_words(base)));
             }
@@ -135,19 +135,16 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
 fn baseless<'a>(base: usize, name: &str, ranks: impl Iterator<Item = &'a usize>) -> Error {
     let numbers: Vec<_> = ranks.map(usize::to_string).collect();
     refused(
-        format!(
-            "efficiencies are relative to {}, and of those {name} there is no time",
-            in_words(base)
-        ),
+        format!("efficiencies are relative to {}, but {name} has no time for them", in_words(base)),
         format!("there is one for {}; choose with `--base`, or add {base}", numbers.join(", ")),
     )
 }
 
-/// What is drawn of two jobs of the same size.
+/// A note on two jobs of the same size: which one is drawn.
 fn twice(a: &Step, b: &Step) -> String {
     let (less, more) = if b.seconds < a.seconds { (b, a) } else { (a, b) };
     format!(
-        "note: {}, more than once: drawn is the step of {:.4} ms in {}, not that of {:.4} ms in {}",
+        "note: {}, more than once: the figure shows the step of {:.4} ms in {}, not that of {:.4} ms in {}",
         in_words(a.ranks),
         1e3 * less.seconds,
         less.file.display(),
@@ -156,17 +153,17 @@ fn twice(a: &Step, b: &Step) -> String {
     )
 }
 
-/// Refuse parts that differ in a field which both have.
+/// Refuse parts that differ in a property which both have.
 fn alike(first: &Part, other: &Part) -> Result<()> {
     for (name, value) in &other.facts {
-        // What jobs measure.
+        // A measurement of a job has no such property.
         let known = first.facts.iter().find(|(known, _)| known == name);
         let known = known.map_or("a step of taylor-green", |(_, value)| value);
         if value != known {
             let [a, b] = [first, other].map(|part| part.steps[0].file.display());
             return Err(refused(
                 format!("{b}: {name} is {value}, but {known} in {a}"),
-                "one picture has one machine, scheme, precision and size; draw the others with another `--out`",
+                "one figure has one machine, scheme, precision and size; draw the others with another `--out`",
             ));
         }
     }

@@ -1,8 +1,8 @@
-//! One-sided rows that close a scheme at the ends of a line that is not periodic.
+//! One-sided rows that close a scheme at the ends of a non-periodic line.
 //!
-//! A closure is a few rows, one for each point from the end on, found by matching Taylor series; the interior formula
-//! holds from there on. Whether the closed operator is stable is another matter. On u_t + u_x = 0, u(0) = 0, the largest
-//! real part of its eigenvalues, times h, is for 41 points:
+//! A closure is a few rows, one per point counted from the end, found by matching Taylor series; beyond them the
+//! interior formula applies. Matching does not ensure that the closed operator is stable. On u_t + u_x = 0, u(0) = 0,
+//! with 41 points, the largest real part of its eigenvalues, times h, is:
 //!
 //! | closure | interior | max Re λh | closure | interior | max Re λh |
 //! |---|---|---|---|---|---|
@@ -17,16 +17,18 @@
 //! | `e3-skew3-central4` | explicit6 | −8.9e-5 | | | |
 //! | `e3-skew3-central4-central6` | explicit8 | −4.5e-5 | | | |
 //!
-//! Those on the left stay stable as the grid is refined (max Re λh falls as h³); those on the right need a filter. Sound between two
-//! walls is another matter again, and so are stretched lines: all of these but `e2` let it grow (max Re λh is 0.05 for `c3-pade4` on 33 points, 0.02 on 65).
+//! The closures on the left stay stable as the grid is refined (max Re λh falls as h³); those on the right need a
+//! filter. For sound between two walls, and for stretched lines, all of these closures except `e2` are unstable
+//! (max Re λh is 0.05 for `c3-pade4` on 33 points, 0.02 on 65).
 //!
-//! The closures `sbp-...` sum by parts: with the weights H of their norm, fᵀ H D g + gᵀ H D f = f_N g_N − f₀ g₀ for any f and g, as
-//! ∫ (f g)' dx does. So whatever energy estimate the equations have by parts of an integral the discrete ones have too: sound between
-//! walls neither grows nor decays, for any map of a line (with weights H dx/dξ), and no mass goes through a wall. Their rows have half
-//! the order of the interior, a solution one more (Gustafsson 1975).
+//! The closures `sbp-...` sum by parts: with the weights H of their norm, fᵀ H D g + gᵀ H D f = f_N g_N − f₀ g₀ for any
+//! f and g, the discrete form of ∫ (f g)' dx. So every energy estimate that the equations have by integration by parts
+//! holds for the discrete equations too: sound between walls neither grows nor decays, for any map of a line (with
+//! weights H dx/dξ), and no mass passes through a wall. Their rows have half the order of the interior; the solution
+//! has one order more (Gustafsson 1975).
 //!
-//! [`default_closure`] sums by parts where there is one that does, [`open_closure`] is for faces that the flow goes through; midpoint
-//! formulas are periodic only.
+//! [`default_closure`] returns a closure that sums by parts where one exists, [`open_closure`] is for faces with
+//! through-flow; midpoint formulas are periodic only.
 
 use super::{Kind, Scheme, closure_rows::*, filter_closure, sbp_rows::*};
 
@@ -42,17 +44,17 @@ pub struct ClosureRow {
     pub order: u32,
 }
 
-/// The rows of points 0, 1, ... from an end; the interior formula holds from there on.
+/// The rows of points 0, 1, ... from an end; beyond them the interior formula applies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closure {
     /// Short unique name, e.g. `c3-pade4`.
     pub name: &'static str,
-    /// What it computes.
+    /// Operation that it approximates.
     pub kind: Kind,
     /// Rows of point 0, 1, ...
     pub rows: Vec<ClosureRow>,
-    /// The weights of points 0, 1, ... in the norm by which the closed operator sums by parts, for h = 1; 1 from there on. Empty where it
-    /// does not.
+    /// The weights of points 0, 1, ... in the norm by which the closed operator sums by parts, for h = 1; 1 beyond
+    /// them. Empty if it does not sum by parts.
     pub norm: &'static [f64],
     /// Author, year and equation.
     pub source: &'static str,
@@ -70,14 +72,14 @@ pub fn closures() -> Vec<Closure> {
     TABLE.iter().map(Entry::closure).collect()
 }
 
-/// The closure of that name.
+/// Returns the closure with the given name.
 pub fn closure(name: &str) -> Option<Closure> {
     TABLE.iter().find(|entry| entry.name == name).map(Entry::closure)
 }
 
-/// The closure of a scheme at the points: one that sums by parts where there is one, else [`open_closure`].
+/// Returns the closure of a scheme at the points: one that sums by parts where it exists, else [`open_closure`].
 pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
-    // Its rows go with one set of coefficients: those of the highest order that the stencil has.
+    // Its rows are valid for one set of coefficients only: those of the highest order for the stencil.
     let highest = 2 * (scheme.half_band() + scheme.half_width());
     let name = match (scheme.kind, scheme.half_band(), scheme.order) {
         (Kind::FirstDerivative, 0, order) => format!("sbp-explicit{order}"),
@@ -87,9 +89,9 @@ pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
     closure(&name).filter(|_| scheme.order as usize == highest).or_else(|| open_closure(scheme))
 }
 
-/// The closure of a scheme at the points where waves leave, which rates on the face itself let through: stable for advection, with the
-/// fewest rows that its stencil needs (three for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are
-/// periodic only.
+/// Returns the closure of a scheme at the points for boundaries where waves leave the domain, so that rates on the face
+/// itself let them pass: stable for advection, with the fewest rows that its stencil needs (three for pentadiagonal
+/// schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
 pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
     let prefix = match scheme.kind {
         Kind::FirstDerivative => "",
@@ -143,7 +145,7 @@ const fn first(name: &'static str, rows: &'static [&'static Row], source: &'stat
     Entry { name, kind: Kind::FirstDerivative, rows, norm: &[], source }
 }
 
-/// One that sums by parts.
+/// A closure that sums by parts.
 const fn by_parts(
     name: &'static str,
     rows: &'static [&'static Row],

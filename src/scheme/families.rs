@@ -21,15 +21,16 @@
 //!     = a (fⱼ₊½ + fⱼ₋½)/2 + b (fⱼ₊₃⸝₂ + fⱼ₋₃⸝₂)/2 + c (fⱼ₊₅⸝₂ + fⱼ₋₅⸝₂)/2
 //! ```
 //!
-//! The coefficients follow from matching Taylor series: a formula of order p for a first derivative is exact for polynomials of
-//! degree p. The leading errors of second derivatives are those of k''(kh), which is positive: a negative one damps too little.
+//! The coefficients follow from matching Taylor series: a formula of order p for a first derivative is exact for
+//! polynomials of degree p. The leading errors of second derivatives are those of k''(kh), which is positive: a
+//! negative error means too little damping.
 
 use super::{Kind, LeadingError, MAX_WIDTH, Scheme};
 
-/// The formulas that belong together under the name that a user types.
+/// Formulas that belong together, under their name in input files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SchemeFamily {
-    /// What the user types: `compact6`.
+    /// Name in an input file, e.g. `compact6`.
     pub name: &'static str,
     /// f' at the points.
     pub first: Scheme,
@@ -41,15 +42,15 @@ pub struct SchemeFamily {
     pub midpoint_interpolation: Scheme,
 }
 
-/// Every family, from the narrowest formula to the widest.
+/// All families, from the narrowest formula to the widest.
 ///
-/// All four formulas of a family have the same order, but for two: `explicit8` has the sixth-order explicit midpoint
-/// formulas, `spectral-like` the tenth-order compact ones.
+/// All four formulas of a family have the same order, with two exceptions: `explicit8` has the sixth-order explicit
+/// midpoint formulas, `spectral-like` the tenth-order compact ones.
 pub fn families() -> &'static [SchemeFamily] {
     FAMILIES
 }
 
-/// The family that a user calls `name`.
+/// Returns the family with the given name.
 pub fn family(name: &str) -> Option<&'static SchemeFamily> {
     FAMILIES.iter().find(|family| family.name == name)
 }
@@ -140,7 +141,8 @@ static FAMILIES: &[SchemeFamily] = &[
         COMPACT10_PENTA_MIDPOINTS[0],
         COMPACT10_PENTA_MIDPOINTS[1],
     ),
-    // Tuned to resolve short waves, nominally fourth order. Published decimals: they meet the order conditions to 2e-7 only.
+    // Optimised to resolve short waves, nominally fourth order. Published decimals: they satisfy the order conditions
+    // to 2e-7 only.
     family_of(
         formula("spectral-like", 4, [0.5771439, 0.0896406], &[1.3025166, 0.99355, 0.03750245],
             None, "Lele 1992, eq. 3.1.6"),
@@ -169,7 +171,8 @@ const COMPACT10_PENTA_MIDPOINTS: [Scheme; 2] = [
         Some(-1.0 / 524288.0), "Lele 1992, appendix C, all five coefficients"),
 ];
 
-/// A first derivative of no family: sixth order, pentadiagonal, with a three-point right-hand side (Lele 1992, §2.1, b = c = 0).
+/// A first derivative outside the families: sixth order, pentadiagonal, with a three-point right-hand side (Lele 1992,
+/// §2.1, b = c = 0).
 #[rustfmt::skip]
 pub const COMPACT6_PENTA: Scheme = of_kind(
     Kind::FirstDerivative, 1,
@@ -191,7 +194,7 @@ const fn family_of(
     }
 }
 
-/// The formula as one of that kind, for a derivative of order `derivative`.
+/// The formula with the given kind, for a derivative of order `derivative`.
 const fn of_kind(kind: Kind, derivative: i32, mut scheme: Scheme) -> Scheme {
     scheme.kind = kind;
     if let Some(lead) = &mut scheme.lead {
@@ -200,7 +203,7 @@ const fn of_kind(kind: Kind, derivative: i32, mut scheme: Scheme) -> Scheme {
     scheme
 }
 
-/// A formula whose kind is not known yet.
+/// A formula whose kind is set later.
 const fn formula(
     name: &'static str,
     order: u32,

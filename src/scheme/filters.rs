@@ -4,9 +4,9 @@
 //! β f̂ᵢ₋₂ + α f̂ᵢ₋₁ + f̂ᵢ + α f̂ᵢ₊₁ + β f̂ᵢ₊₂ = a₀ fᵢ + Σₛ aₛ (fᵢ₊ₛ + fᵢ₋ₛ)/2
 //! ```
 //!
-//! The tridiagonal family of Gaitonde and Visbal (2000, AIAA J. 38, 2103) of order 2N is exact for polynomials of degree
-//! 2N − 1 and removes the shortest wave. Both hold when f − f̂ is a multiple of a difference of order 2N, so that on
-//! any 2N + 1 neighbouring points n = 0 ... 2N, of which point i is filtered,
+//! The tridiagonal family of Gaitonde and Visbal (2000, AIAA J. 38, 2103) of order 2N is exact for polynomials of
+//! degree 2N − 1 and removes the shortest wave. Both hold when f − f̂ is a multiple of a difference of order 2N, so
+//! that on any 2N + 1 neighbouring points n = 0 ... 2N, of which point i is filtered,
 //!
 //! ```text
 //! α f̂ᵢ₋₁ + f̂ᵢ + α f̂ᵢ₊₁ = α fᵢ₋₁ + fᵢ + α fᵢ₊₁ − (1 − 2α)/4ᴺ Σₙ (−1)ⁿ⁺ⁱ C(2N, n) fₙ
@@ -17,7 +17,7 @@
 
 use super::{Closure, ClosureRow, Kind, LeadingError, MAX_WIDTH, Scheme};
 
-/// What the filters have in common.
+/// Common fields of all filters.
 const FILTER: Scheme = Scheme {
     name: "",
     kind: Kind::Filter,
@@ -44,7 +44,7 @@ pub const CF90: Scheme = Scheme {
 
 /// Pentadiagonal cut-off filter, nominally fourth order (Lele 1992, appendix C.2).
 ///
-/// Published decimals: the mean is kept to 2e-7, and T exceeds 1 by up to 1.5e-5.
+/// Published decimals: the mean is preserved to 2e-7, and T exceeds 1 by up to 1.5e-5.
 #[rustfmt::skip]
 pub const LELE_CUTOFF: Scheme = Scheme {
     name: "lele-cutoff", order: 4,
@@ -55,11 +55,11 @@ pub const LELE_CUTOFF: Scheme = Scheme {
     ..FILTER
 };
 
-/// Tridiagonal filter of the given order, 2, 4, 6, 8 or 10; −½ < `alpha` < ½, and the nearer to ½ the weaker (Gaitonde
-/// and Visbal 2000).
+/// Tridiagonal filter of the given order, 2, 4, 6, 8 or 10; −½ < `alpha` < ½, with weaker filtering closer to ½
+/// (Gaitonde and Visbal 2000).
 ///
 /// # Panics
-/// If `order` or `alpha` is none of these.
+/// If `order` or `alpha` is invalid.
 pub fn compact_filter(order: u32, alpha: f64) -> Scheme {
     assert_filter(order, alpha);
     let half = order / 2;
@@ -87,7 +87,7 @@ pub fn compact_filter(order: u32, alpha: f64) -> Scheme {
     }
 }
 
-/// Rows of the points 0 ... N − 1 near an end for [`compact_filter`] of order 2N: the end point is left as it is, the
+/// Rows of the points 0 ... N − 1 near an end for [`compact_filter`] of order 2N: the end point is not filtered, the
 /// others are filtered at full order (Gaitonde and Visbal 2000).
 ///
 /// # Panics
@@ -108,11 +108,11 @@ pub fn filter_closure(order: u32, alpha: f64) -> Closure {
     }
 }
 
-/// The formula of point 0 ≤ `point` < N near an end, of order 2N. Point 0 has one neighbour only, and (1 − α) in place
+/// The formula of point 0 ≤ `point` < N near an end, of order 2N. Point 0 has only one neighbour, and (1 − α) in place
 /// of (1 − 2α).
 ///
 /// # Panics
-/// As [`compact_filter`], and if `point` is no near-boundary point.
+/// As [`compact_filter`], and if `point` is not a near-boundary point.
 pub fn filter_row(order: u32, alpha: f64, point: u32) -> ClosureRow {
     assert_filter(order, alpha);
     assert!(

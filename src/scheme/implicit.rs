@@ -1,10 +1,10 @@
 //! Diagonally implicit Runge-Kutta methods: their stages are solved one after another.
 
-/// dU/dt = R(U) in stages Uᵢ = Uₙ + dt Σⱼ aᵢⱼ R(Uⱼ), j ≤ i. All are stiffly accurate: the last stage is the new state. A stage whose row
-/// is 0 is the old state.
+/// dU/dt = R(U) in stages Uᵢ = Uₙ + dt Σⱼ aᵢⱼ R(Uⱼ), j ≤ i. All are stiffly accurate: the last stage is the new state.
+/// A stage whose row is 0 is the old state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImplicitMethod {
-    /// What the user types.
+    /// Name in an input file.
     pub name: &'static str,
     /// Order of accuracy.
     pub order: u32,
@@ -14,10 +14,10 @@ pub struct ImplicitMethod {
     pub source: &'static str,
 }
 
-/// Every implicit method.
+/// All implicit methods.
 pub static IMPLICIT_METHODS: [&ImplicitMethod; 3] = [&BACKWARD_EULER, &SDIRK2, &ESDIRK64];
 
-/// The implicit method of first order.
+/// The first-order implicit method.
 pub static BACKWARD_EULER: ImplicitMethod =
     ImplicitMethod { name: "backward-euler", order: 1, a: &[&[1.0]], source: "Euler 1768" };
 
@@ -32,8 +32,8 @@ pub static SDIRK2: ImplicitMethod = ImplicitMethod {
     source: "Alexander 1977",
 };
 
-/// Five implicit stages behind an explicit one, each of second order, L-stable: ARK4(3)6L\[2\]SA, its implicit part (Kennedy and Carpenter
-/// 2003, Appl. Numer. Math. 44, 139).
+/// Five implicit stages after an explicit one, each of second order, L-stable: the implicit part of ARK4(3)6L\[2\]SA
+/// (Kennedy and Carpenter 2003, Appl. Numer. Math. 44, 139).
 #[rustfmt::skip]
 pub static ESDIRK64: ImplicitMethod = ImplicitMethod {
     name: "esdirk64",
@@ -54,8 +54,8 @@ pub static ESDIRK64: ImplicitMethod = ImplicitMethod {
 mod tests {
     use super::*;
 
-    /// A digit that is wrong: the conditions of order (Hairer, Nørsett and Wanner 1993, section II.2), and L-stability, R(∞) = 0, which a
-    /// regular A of a stiffly accurate method has.
+    /// Detects a wrong digit: the order conditions (Hairer, Nørsett and Wanner 1993, section II.2), and L-stability,
+    /// R(∞) = 0, which holds for a stiffly accurate method with a regular A.
     #[test]
     fn methods_have_their_orders() {
         for method in IMPLICIT_METHODS {
@@ -94,7 +94,7 @@ mod tests {
                 method.name,
                 c[stages - 1]
             );
-            // Stages of one implicit coefficient, but for a first that is explicit.
+            // All stages have the same implicit coefficient, except a possible explicit first stage.
             let own: Vec<f64> = (0..stages).map(|i| a(i, i)).filter(|own| *own != 0.0).collect();
             assert!(own.iter().all(|it| *it == own[0]) && own.len() + 1 >= stages);
         }

@@ -1,6 +1,7 @@
-//! Numerics on paper: coefficients, closures, filters, Runge-Kutta tableaux, and what theory says of them.
+//! The numerical schemes as data: coefficients, closures, filters, Runge-Kutta tableaux, and their theoretical
+//! properties.
 //!
-//! Nothing here knows a field, a grid or a device. A [`Scheme`] is one formula on a uniform line of spacing h,
+//! This module is independent of fields, grids and devices. A [`Scheme`] is one formula on a uniform line of spacing h,
 //!
 //! ```text
 //! β f'ᵢ₋₂ + α f'ᵢ₋₁ + f'ᵢ + α f'ᵢ₊₁ + β f'ᵢ₊₂ = right-hand side
@@ -8,12 +9,12 @@
 //!
 //! whose right-hand side depends on its [`Kind`] (Lele 1992, J. Comput. Phys. 103, 16).
 //!
-//! - Formulas: [`families`], those that go together under the name that a user types. Filters: [`compact_filter`], [`CF90`],
+//! - Formulas: [`families`], grouped by their names in input files. Filters: [`compact_filter`], [`CF90`],
 //!   [`LELE_CUTOFF`].
-//! - What a formula does to a wave exp(ikx): [`Scheme::symbol`] as a function of w = kh in [0, π], and from it
+//! - Action of a formula on a wave exp(ikx): [`Scheme::symbol`] as a function of w = kh in [0, π], and from it
 //!   [`Scheme::modified_wavenumber`], [`Scheme::transfer`], [`Scheme::resolving_efficiency`], [`Scheme::max_symbol`].
-//! - Ends of a line that is not periodic: [`default_closure`], [`closure`], [`filter_closure`].
-//! - Time: [`Tableau`], with its limits of linear stability computed from its coefficients.
+//! - Ends of a non-periodic line: [`default_closure`], [`closure`], [`filter_closure`].
+//! - Time integration: [`Tableau`], with its linear stability limits computed from its coefficients.
 //!
 //! ```
 //! use kolmo::scheme::{family, tableau};
@@ -44,7 +45,7 @@ pub use options::*;
 pub use runge_kutta::*;
 pub use tableaux::*;
 
-/// What a [`Scheme`] computes, which fixes the form of its right-hand side.
+/// Operation that a [`Scheme`] approximates, which determines the form of its right-hand side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// f' at the points: Σₛ aₛ (fᵢ₊ₛ − fᵢ₋ₛ) / (2 s h), s = 1, 2, ...
@@ -76,7 +77,7 @@ pub const MAX_WIDTH: usize = 5;
 pub struct Scheme {
     /// Short unique name, e.g. `compact6`.
     pub name: &'static str,
-    /// What it computes.
+    /// Operation that it approximates.
     pub kind: Kind,
     /// Left-hand weight of the nearest neighbours; 0 for explicit schemes.
     pub alpha: f64,
@@ -88,7 +89,7 @@ pub struct Scheme {
     pub rhs: [f64; MAX_WIDTH],
     /// Formal order of accuracy.
     pub order: u32,
-    /// Leading error of the symbol; `None` where published decimals do not meet the order conditions exactly.
+    /// Leading error of the symbol; `None` where published decimals do not satisfy the order conditions exactly.
     pub lead: Option<LeadingError>,
     /// Author, year and equation.
     pub source: &'static str,
@@ -100,12 +101,12 @@ impl Scheme {
         if self.beta != 0.0 { 2 } else { usize::from(self.alpha != 0.0) }
     }
 
-    /// Half-width of the right-hand side: how many of a₁, a₂, ... there are.
+    /// Half-width of the right-hand side: the number of coefficients a₁, a₂, ...
     pub fn half_width(&self) -> usize {
         self.rhs.iter().rposition(|&a| a != 0.0).map_or(0, |last| last + 1)
     }
 
-    /// The fewest points a periodic line must have so that no point of the stencil is met twice.
+    /// Minimum number of points of a periodic line, so that no stencil contains a point twice.
     pub fn min_points(&self) -> usize {
         let reach = match self.kind {
             Kind::MidpointDerivative | Kind::MidpointInterpolation => 2 * self.half_width(),

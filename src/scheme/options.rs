@@ -1,4 +1,4 @@
-//! What a user chooses of a filter and of implicit steps.
+//! User options of the filter and of implicit time steps.
 
 use std::fmt;
 
@@ -15,13 +15,14 @@ pub struct FilterConfig {
     /// 2, 4, 6, 8 or 10.
     #[serde(deserialize_with = "order")]
     pub order: u32,
-    /// α_f in (−½, ½); weaker as it grows.
+    /// α_f in (−½, ½); the filter is weaker for larger values.
     #[serde(deserialize_with = "within_half")]
     pub alpha: f64,
-    /// Steps from one application to the next. Implicit steps have it as a rate, with the time that so many explicit ones take.
+    /// Steps from one application to the next. Implicit steps apply it as a rate, with the time of this many explicit
+    /// steps.
     #[serde(deserialize_with = "count")]
     pub every: u64,
-    /// τ of a filter that acts as a rate, (F U − U)/τ in dU/dt; then `every` means nothing.
+    /// τ of a filter that acts as a rate, (F U − U)/τ in dU/dt; `every` is then ignored.
     #[serde(deserialize_with = "positive", skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
 }
@@ -32,7 +33,7 @@ impl Default for FilterConfig {
     }
 }
 
-/// As in an input.
+/// Prints the filter as in an input file.
 impl fmt::Display for FilterConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { order, alpha, every, time } = self;
@@ -49,32 +50,33 @@ fn order<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
     order.is_multiple_of(2).then_some(order).ok_or_else(odd)
 }
 
-/// `implicit = { method, ... }` of `[time]`: steps beyond the limit of stability of explicit ones.
+/// `implicit = { method, ... }` of `[time]`: time steps beyond the stability limit of explicit methods.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ImplicitConfig {
-    /// How.
+    /// Time integration method.
     #[serde(deserialize_with = "method")]
     pub method: Marching,
-    /// The fall of the residual at which a steady run, or else each stage, is done; by default 1e-10, or else 1e-6.
+    /// Reduction of the residual at which a steady run, or each stage of an unsteady one, has converged; by default
+    /// 1e-10 or 1e-6, respectively.
     #[serde(deserialize_with = "below_one", skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// Most steps of a steady run.
+    /// Maximum number of steps of a steady run.
     #[serde(deserialize_with = "count")]
     pub steps: u64,
-    /// The same of the linear systems.
+    /// Reduction of the residual at which a linear system has converged.
     #[serde(deserialize_with = "below_one")]
     pub linear_tolerance: f64,
-    /// Dimensions of the Krylov space before it begins anew.
+    /// Dimension of the Krylov space before a restart.
     #[serde(deserialize_with = "few")]
     pub krylov: u32,
-    /// Most products of a linear system.
+    /// Maximum number of matrix-vector products per linear system.
     #[serde(deserialize_with = "few")]
     pub products: u32,
     /// Symmetric sweeps of the preconditioner; by default more at low Mach numbers.
     #[serde(deserialize_with = "some_few", skip_serializing_if = "Option::is_none")]
     pub sweeps: Option<u32>,
-    /// The factor by which a steady run may lengthen its step at once.
+    /// Maximum factor by which a steady run may increase its step at once.
     #[serde(deserialize_with = "above_one")]
     pub growth: f64,
 }
@@ -95,37 +97,38 @@ impl Default for ImplicitConfig {
 }
 
 impl ImplicitConfig {
-    /// Whether they lead to a steady flow.
+    /// True if the implicit steps march to a steady flow.
     pub fn is_steady(&self) -> bool {
         self.method == Marching::Steady
     }
 
-    /// See `sweeps`: 5, or at low Mach numbers, where the pressure of a point depends on that of all others, 1/Ma, at most 20.
+    /// Returns `sweeps`, by default 5, or more at low Mach numbers, where the pressure at a point depends on that at
+    /// all others: 1/Ma, at most 20.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "5 to 20")]
     pub fn sweeps(&self, mach: f64) -> u32 {
         self.sweeps.unwrap_or((1.0 / mach).clamp(5.0, 20.0).round() as u32)
     }
 
-    /// See `tolerance`.
+    /// Returns `tolerance` or its default.
     pub fn tolerance(&self) -> f64 {
         self.tolerance.unwrap_or(if self.is_steady() { 1e-10 } else { 1e-6 })
     }
 }
 
-/// Where implicit steps lead.
+/// Goal and method of implicit time steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Marching {
     /// To a steady flow: backward Euler, with steps that grow as the residual falls (Mulder and van Leer 1985).
     Steady,
-    /// Through time, by backward differences of second order from the two states before (Curtiss and Hirschfelder 1952); the first step is
-    /// one of backward Euler.
+    /// Time-accurate, by backward differences of second order from the two previous states (Curtiss and Hirschfelder
+    /// 1952); the first step is backward Euler.
     Bdf2,
-    /// Through time, in the stages of a step.
+    /// Time-accurate, by the stages of a Runge-Kutta method.
     InTime(&'static ImplicitMethod),
 }
 
 impl Marching {
-    /// What the user types.
+    /// Name in an input file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Steady => "steady",
@@ -134,7 +137,7 @@ impl Marching {
         }
     }
 
-    /// The order of its error in the step.
+    /// Order of accuracy in the time step.
     pub fn order(self) -> u32 {
         match self {
             Self::Bdf2 => 2,
@@ -142,7 +145,7 @@ impl Marching {
         }
     }
 
-    /// The stages of a step; without what `bdf2` knows of the step before.
+    /// The stages of a step; for `bdf2` without the terms of the previous step.
     pub fn method(self) -> &'static ImplicitMethod {
         match self {
             Self::Steady | Self::Bdf2 => &BACKWARD_EULER,
@@ -157,12 +160,12 @@ impl Serialize for Marching {
     }
 }
 
-/// A whole number of what takes memory or time.
+/// A whole number of items that cost memory or time.
 fn few<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
     whole::<u32, 1, 10_000, u32, D>(input)
 }
 
-/// The same, where it is given.
+/// Like [`few`], for an optional value.
 fn some_few<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u32>, D::Error> {
     few(input).map(Some)
 }

@@ -1,14 +1,14 @@
 //! Explicit Runge-Kutta tableaux and their limits of linear stability.
 //!
 //! On dU/dt = λU one step multiplies U by the stability polynomial R(z) = Σₖ γₖ zᵏ, z = λ dt, with γ₀ = 1 and
-//! γₖ = bᵀ Aᵏ⁻¹ 1 (Hairer and Wanner 1996, §IV.2). It is stable where |R| ≤ 1. Everything that follows from the
-//! coefficients is computed from them.
+//! γₖ = bᵀ Aᵏ⁻¹ 1 (Hairer and Wanner 1996, §IV.2). It is stable where |R| ≤ 1. All properties that follow from the
+//! coefficients are computed from them.
 
 use num_complex::Complex;
 
 use super::spectral::largest_within;
 
-/// How a tableau is stored, which is how it is stepped.
+/// Form in which a tableau is stored and stepped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
     /// Williamson's 2N storage: G ← aₛ G + R(U), U ← U + bₛ dt G. `a[0]` is 0.
@@ -30,7 +30,7 @@ pub enum Form {
 /// An explicit Runge-Kutta method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tableau {
-    /// What the user types: `hale64`.
+    /// Name in an input file, e.g. `hale64`.
     pub name: &'static str,
     /// Order of accuracy on nonlinear problems.
     pub order: u32,
@@ -40,15 +40,15 @@ pub struct Tableau {
     pub source: &'static str,
 }
 
-/// |R| may exceed 1 by this much: published decimals do not meet the order conditions exactly (1e-10 for `ssprk54`), and
-/// a wave that grows by this factor needs 1e9 steps to grow e-fold.
+/// |R| may exceed 1 by this much: published decimals do not satisfy the order conditions exactly (1e-10 for `ssprk54`),
+/// and a wave that grows by this factor needs 1e9 steps to grow e-fold.
 const GROWTH: f64 = 1e-9;
 
 /// Step in z of the scan along an axis: much finer than any feature of |R|, a polynomial of degree 6 at most.
 const SCAN_STEP: f64 = 1e-3;
 
 impl Tableau {
-    /// Number of stages: right-hand sides a step.
+    /// Number of stages: right-hand sides per step.
     pub fn stages(&self) -> usize {
         match self.form {
             Form::LowStorage { b, .. } | Form::Butcher { b, .. } => b.len(),
@@ -65,7 +65,7 @@ impl Tableau {
                 (a.iter().map(padded).collect(), b.to_vec())
             }
             Form::LowStorage { a, b } => {
-                // What G and U hold as combinations of the stages' right-hand sides (times dt).
+                // G and U as combinations of the stages' right-hand sides (times dt).
                 let (mut g, mut u) = (vec![0.0; stages], vec![0.0; stages]);
                 let mut rows = Vec::with_capacity(stages);
                 for s in 0..stages {

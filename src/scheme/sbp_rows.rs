@@ -1,13 +1,15 @@
 //! Rows of closures by summation by parts, and the weights of their norms (see [`super::closures`]).
 //!
-//! Explicit rows of order 1 and 2: Strand 1994, J. Comput. Phys. 110, 47; 3 and 4 solve the same conditions with what is left free chosen for the
-//! smallest truncation error. Compact rows are ours: with A = Ã H for a diagonal H, the operator A⁻¹B sums by parts where
+//! Explicit rows of order 1 and 2: Strand 1994, J. Comput. Phys. 110, 47; those of order 3 and 4 satisfy the same
+//! conditions with the free parameters chosen for the smallest truncation error. The compact rows were derived for this code: with A = Ã H
+//! for a diagonal H, the operator A⁻¹B sums by parts where
 //!
 //! B Ãᵀ + Ã Bᵀ = Ã E Ãᵀ,  E = diag(−1, 0, ..., 0, 1),
 //!
-//! which away from the ends holds of itself, since symmetric and antisymmetric Toeplitz matrices commute. With the conditions of Taylor
-//! matching that makes a polynomial system for the weights of a few rows, those of Ã and of H. Solutions were found by least squares from
-//! random starts; of those with a well-conditioned A that of the smallest truncation error is here, refined by Newton's method until the conditions hold to 1e-30.
+//! which is satisfied automatically away from the ends, since symmetric and antisymmetric Toeplitz matrices commute.
+//! Together with Taylor matching this yields a polynomial system for the weights of a few rows, those of Ã and of H.
+//! Solutions were found by least squares from random starts; of those with a well-conditioned A the one with the
+//! smallest truncation error is used, refined by Newton's method until the conditions hold to 1e-30.
 
 use super::closure_rows::{Row, row};
 

@@ -1,17 +1,17 @@
-//! What a formula does to a wave exp(ikx) on a uniform periodic line, as a function of w = kh in [0, π].
+//! Action of a formula on a wave exp(ikx) on a uniform periodic line, as a function of w = kh in [0, π].
 
 use std::f64::consts::PI;
 
 use super::{Kind, Scheme};
 
-/// Intervals of [0, π] in which extrema and thresholds are looked for before they are refined.
+/// Intervals of [0, π] for the search of extrema and thresholds before refinement.
 const SCAN: u32 = 4096;
 
 /// Differences of two symbols below this are noise.
 const ROUND_OFF: f64 = 1e-14;
 
 impl Scheme {
-    /// The real factor that the formula multiplies a wave by, for h = 1: k' of a first or midpoint derivative (times
+    /// The real factor by which the formula multiplies a wave, for h = 1: k' of a first or midpoint derivative (times
     /// i), k'' > 0 of a second derivative (times −1), T of an interpolation or a filter (Lele 1992, §3).
     pub fn symbol(&self, w: f64) -> f64 {
         let half = match self.kind {
@@ -22,7 +22,7 @@ impl Scheme {
             let s = f64::from(s) - half;
             match self.kind {
                 Kind::FirstDerivative | Kind::MidpointDerivative => a * (s * w).sin() / s,
-                // 2 (1 − cos sw) = 4 sin²(sw/2), which keeps its digits as w goes to 0.
+                // 2 (1 − cos sw) = 4 sin²(sw/2), which avoids cancellation as w goes to 0.
                 Kind::SecondDerivative => a * ((0.5 * s * w).sin() / (0.5 * s)).powi(2),
                 Kind::MidpointInterpolation | Kind::Filter => a * (s * w).cos(),
             }
@@ -35,8 +35,8 @@ impl Scheme {
         1.0 + 2.0 * self.alpha * w.cos() + 2.0 * self.beta * (2.0 * w).cos()
     }
 
-    /// The wavenumber (times h) that a derivative sees in place of w: k', or √k'' of a second derivative. `None` for
-    /// formulas that do not differentiate.
+    /// The modified wavenumber (times h) of a derivative: k', or √k'' of a second derivative. `None` for formulas that
+    /// do not differentiate.
     pub fn modified_wavenumber(&self, w: f64) -> Option<f64> {
         match self.kind {
             Kind::FirstDerivative | Kind::MidpointDerivative => Some(self.symbol(w)),
@@ -45,7 +45,7 @@ impl Scheme {
         }
     }
 
-    /// Transfer function: the symbol over the exact one (w, w² or 1), which is 1 where the formula is exact.
+    /// Transfer function: the symbol divided by the exact one (w, w² or 1); 1 where the formula is exact.
     pub fn transfer(&self, w: f64) -> f64 {
         let w = w.max(f64::EPSILON); // at 0 the limit
         match self.kind {
@@ -61,7 +61,7 @@ impl Scheme {
         largest_within(&resolved, PI / f64::from(SCAN), PI) / PI
     }
 
-    /// Largest symbol on [0, π] and where it is: what the time step of an explicit integrator is limited by.
+    /// Largest symbol on [0, π] and its location: it limits the time step of an explicit integrator.
     pub fn max_symbol(&self) -> (f64, f64) {
         let step = PI / f64::from(SCAN);
         let (mut max, mut at) = (self.symbol(0.0), 0);
@@ -74,7 +74,7 @@ impl Scheme {
         if at == 0 || at == SCAN {
             return (max, PI * f64::from(at / SCAN));
         }
-        // One maximum between the neighbours: a third of the interval is dropped at a time.
+        // One maximum between the neighbours: each iteration drops a third of the interval.
         let (mut low, mut high) = (f64::from(at - 1) * step, f64::from(at + 1) * step);
         while high - low > 1e-8 {
             let third = (high - low) / 3.0;

@@ -2,7 +2,7 @@
 
 use super::{Form, Tableau};
 
-/// Every tableau.
+/// All tableaux.
 pub static TABLEAUX: [&Tableau; 13] = [
     &RK4,
     &SSPRK3,
@@ -19,7 +19,8 @@ pub static TABLEAUX: [&Tableau; 13] = [
     &BOGEY_BAILLY62,
 ];
 
-/// The tableau that a user calls `name`. Names end in stages and order, or in the order alone where both are equal.
+/// Returns the tableau with the given name. Names end with the number of stages and the order, or with the order alone
+/// where both are equal.
 pub fn tableau(name: &str) -> Option<&'static Tableau> {
     TABLEAUX.iter().copied().find(|tableau| tableau.name == name)
 }
@@ -58,8 +59,8 @@ pub static SSPRK43: Tableau = Tableau {
     source: "Spiteri and Ruuth 2002",
 };
 
-/// Strong stability preserving, five stages of fourth order, SSP coefficient 1.508 (Spiteri and Ruuth 2002, SIAM J. Numer.
-/// Anal. 40, 469). Its 14 decimals meet the order conditions to 1e-10.
+/// Strong stability preserving, five stages of fourth order, SSP coefficient 1.508 (Spiteri and Ruuth 2002, SIAM J.
+/// Numer. Anal. 40, 469). Its 14 decimals satisfy the order conditions to 1e-10.
 #[rustfmt::skip]
 pub static SSPRK54: Tableau = Tableau {
     name: "ssprk54", order: 4,
@@ -173,8 +174,8 @@ pub static KCL54: Tableau = Tableau {
     source: "Kennedy, Carpenter and Lewis 2000",
 };
 
-/// RK4(3)5\[2R+\]C, five stages, fourth order (Kennedy, Carpenter and Lewis 2000, Appl. Numer. Math. 35, 177): row s of A is
-/// b up to its last entry, which keeps the storage at two registers.
+/// RK4(3)5\[2R+\]C, five stages, fourth order (Kennedy, Carpenter and Lewis 2000, Appl. Numer. Math. 35, 177): row s of
+/// A equals b except for its last entry, so that two registers suffice.
 #[rustfmt::skip]
 pub static KCL54_2R: Tableau = Tableau {
     name: "kcl54-2r", order: 4,
@@ -237,8 +238,9 @@ pub static BERLAND64: Tableau = Tableau {
     source: "Berland, Bogey and Bailly 2006",
 };
 
-/// HALE-RK6: six stages, fourth order, 2N storage, high accuracy and large imaginary limit (Allampalli, Hixon, Nallasamy
-/// and Sawyer 2009, J. Comput. Phys. 228, 3837). It takes the largest stable convective step per stage of all here.
+/// HALE-RK6: six stages, fourth order, 2N storage, high accuracy and large imaginary limit (Allampalli, Hixon,
+/// Nallasamy and Sawyer 2009, J. Comput. Phys. 228, 3837). It allows the largest stable convective step per stage of
+/// all methods here.
 #[rustfmt::skip]
 pub static HALE64: Tableau = Tableau {
     name: "hale64", order: 4,
@@ -250,7 +252,8 @@ pub static HALE64: Tableau = Tableau {
 };
 
 /// Six stages, optimised dispersion and dissipation, second order (Bogey and Bailly 2004, J. Comput. Phys. 194, 194):
-/// every stage starts from the step's beginning, with weights that are ratios of the γₖ of the stability polynomial.
+/// every stage starts from the beginning of the step, with weights that are ratios of the γₖ of the stability
+/// polynomial.
 #[rustfmt::skip]
 pub static BOGEY_BAILLY62: Tableau = Tableau {
     name: "bogey-bailly62", order: 2,

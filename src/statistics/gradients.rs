@@ -1,47 +1,45 @@
-//! Probability densities of velocity gradients, and their moments.
+//! Probability density functions of velocity gradients, and their moments.
 //!
-//! Longitudinal gradients are ∂uₐ/∂xₐ along every axis a along which something varies, all counted together; transverse ones
-//! are ∂uᵢ/∂xₐ of the components i that are transverse as in [`super::increments`]. Their means vanish in a periodic box, so
-//! the moments are plain ones: ⟨g²⟩, the skewness ⟨g³⟩/⟨g²⟩^{3/2} and the flatness ⟨g⁴⟩/⟨g²⟩². Densities are those of
-//! g/⟨g²⟩^{1/2}, in bins that are the same in every run; the two bins at the ends take in what lies beyond them, so that a
-//! density integrates to one.
+//! Longitudinal gradients are ∂uₐ/∂xₐ along every axis a with more than one point, pooled together; transverse ones are
+//! ∂uᵢ/∂xₐ of the components i that are transverse as in [`super::increments`]. Their means vanish in a periodic box, so the
+//! moments are not centred: ⟨g²⟩, the skewness ⟨g³⟩/⟨g²⟩^{3/2} and the flatness ⟨g⁴⟩/⟨g²⟩². Densities are those of g/⟨g²⟩^{1/2},
+//! in bins that are the same in every run; the two end bins include all values beyond them, so that a density integrates to one.
 
 use super::increments::others;
 use super::sums::{long_sums, sums};
 use crate::comm::Communicator;
 use crate::grid::{Axis, Grid};
 
-/// Bins of a density.
+/// Number of bins of a density.
 pub const BINS: usize = 201;
 
-/// The bins lie between − and + this many root mean squares.
+/// The bins extend to ± this many root mean squares.
 pub const REACH: f64 = 15.0;
 
 /// Width of a bin, in root mean squares.
 const WIDTH: f64 = 2.0 * REACH / BINS as f64;
 
-/// A density and the moments of what it is of.
+/// The density of a quantity and its moments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Density {
     /// `longitudinal` or `transverse`.
     pub quantity: &'static str,
     /// ⟨g²⟩.
     pub mean_square: f64,
-    /// 0/0, not a number, where nothing varies.
+    /// Skewness; 0/0, NaN, where the gradient is zero everywhere.
     pub skewness: f64,
-    /// 3 for a normal distribution; not a number where nothing varies.
+    /// Flatness: 3 for a normal distribution; NaN where the gradient is zero everywhere.
     pub flatness: f64,
-    /// The density in each bin, a value at [`centre`]; empty where nothing varies.
+    /// The density in each bin, the value at [`centre`]; empty where the gradient is zero everywhere.
     pub density: Vec<f64>,
 }
 
-/// The middle of a bin, in root mean squares.
+/// The centre of a bin, in root mean squares.
 pub fn centre(bin: usize) -> f64 {
     (bin as f64 + 0.5) * WIDTH - REACH
 }
 
-/// Of the longitudinal and of the transverse gradients, from ∂uᵢ/∂xⱼ at 3 i + j; nothing where there is one point.
-/// Collective.
+/// Densities of the longitudinal and the transverse gradients, from ∂uᵢ/∂xⱼ at 3 i + j; empty on a single point. Collective.
 pub fn densities(comm: &dyn Communicator, grid: &Grid, gradient: &[Vec<f64>; 9]) -> Vec<Density> {
     let along = |axis: Axis| 4 * axis.index();
     let longitudinal: Vec<usize> = grid.active_axes().map(along).collect();
@@ -58,7 +56,7 @@ pub fn densities(comm: &dyn Communicator, grid: &Grid, gradient: &[Vec<f64>; 9])
         .into()
 }
 
-/// Of all the values of some fields together. Collective.
+/// The density of all values of some fields together. Collective.
 fn density(
     comm: &dyn Communicator,
     grid: &Grid,

@@ -1,9 +1,9 @@
 //! Structure functions of the velocity.
 //!
-//! With δuᵢ = uᵢ(x + r eₐ) − uᵢ(x) along axis a, periodic: the longitudinal ones ⟨(δuₐ)ⁿ⟩ and the transverse ones, the mean
-//! of ⟨(δuᵢ)ⁿ⟩ over the other components i (Monin and Yaglom 1975), n = 2, 3, 4 and 6. Odd powers keep their
-//! sign: the longitudinal third one is that of Kolmogorov's 4/5 law. Components along an axis with one point are no
-//! transverse ones, unless there are no others.
+//! With δuᵢ = uᵢ(x + r eₐ) − uᵢ(x) along a periodic axis a: the longitudinal functions ⟨(δuₐ)ⁿ⟩ and the transverse ones, the mean
+//! of ⟨(δuᵢ)ⁿ⟩ over the other components i (Monin and Yaglom 1975), n = 2, 3, 4 and 6. Odd powers keep their sign: the
+//! longitudinal function of order 3 is that of Kolmogorov's 4/5 law. Components along an axis with one point do not count as
+//! transverse, unless there are no others.
 
 use crate::comm::Communicator;
 use crate::fourier::{Pencils, carry, map_to_rows};
@@ -13,24 +13,24 @@ use crate::statistics::sums::sums;
 /// The orders n.
 pub const ORDERS: [i32; 4] = [2, 3, 4, 6];
 
-/// Most separations along an axis.
+/// Maximum number of separations along an axis.
 const MOST: usize = 32;
 
 /// Structure functions at one separation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Increments {
-    /// The axis that r lies along; `None` is the mean over all of them.
+    /// Axis of the separation; `None` is the mean over all axes.
     pub axis: Option<Axis>,
-    /// r, in units of the box.
+    /// Separation r, in units of the box.
     pub separation: f64,
-    /// Of every order in [`ORDERS`].
+    /// Longitudinal functions of the orders in [`ORDERS`].
     pub longitudinal: [f64; 4],
-    /// Of every order in [`ORDERS`].
+    /// Transverse functions of the orders in [`ORDERS`].
     pub transverse: [f64; 4],
 }
 
-/// Those of a velocity field along every axis along which something varies, then, where these have equal numbers of points
-/// and equal spacings, the mean over them. Takes room for three more components. Collective.
+/// Structure functions of a velocity field along every axis with more than one point, then, where these have equal numbers of points
+/// and equal spacings, their mean over the axes. Needs memory for three more components. Collective.
 pub fn structure_functions(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
@@ -85,7 +85,7 @@ pub fn structure_functions(
     all
 }
 
-/// Separations in points: from 1 to half a period, in steps that grow by one factor where they are more than a point.
+/// Separations in points: from 1 to half a period, in a geometric sequence where steps exceed a point.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to n/2")]
 fn separations(n: usize) -> Vec<usize> {
     let growth = |step: usize| ((n / 2) as f64).powf(step as f64 / (MOST - 1) as f64);
@@ -94,7 +94,7 @@ fn separations(n: usize) -> Vec<usize> {
     found
 }
 
-/// Σ δⁿ over the points of a periodic line, of every order.
+/// Σ δⁿ over the points of a periodic line, for every order.
 fn powers(line: &[f64], separation: usize) -> [f64; 4] {
     let mut sums = [0.0; 4];
     let (first, rest) = line.split_at(separation);
@@ -123,7 +123,7 @@ pub(super) fn others(grid: &Grid, axis: Axis) -> Vec<usize> {
     found
 }
 
-/// How many of them [`structure_functions`] finds.
+/// Number of rows of [`structure_functions`].
 pub fn rows(grid: &Grid) -> usize {
     let axes: Vec<usize> = grid.active_axes().map(Axis::index).collect();
     let along = |a: &usize| separations(grid.points[*a]).len();
@@ -131,7 +131,7 @@ pub fn rows(grid: &Grid) -> usize {
     axes.iter().map(along).sum::<usize>() + pooled
 }
 
-/// Whether these are several axes with as many points and the same spacing.
+/// Whether these are several axes with equal numbers of points and equal spacings.
 fn are_alike(grid: &Grid, axes: &[usize]) -> bool {
     let Some((&first, rest)) = axes.split_first() else { return false };
     let is_like = |&a: &usize| {
@@ -141,7 +141,7 @@ fn are_alike(grid: &Grid, axes: &[usize]) -> bool {
     !rest.is_empty() && rest.iter().all(is_like)
 }
 
-/// The mean over axes, where they are alike.
+/// The mean over the axes, where they are alike.
 fn pooled(grid: &Grid, all: &[Increments]) -> Vec<Increments> {
     let axes: Vec<usize> = grid.active_axes().map(Axis::index).collect();
     if !are_alike(grid, &axes) {

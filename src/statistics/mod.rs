@@ -1,9 +1,9 @@
-//! Statistics of turbulence in a periodic box: moments, spectra, structure functions, densities of gradients; between two walls,
-//! profiles.
+//! Statistics of turbulence: moments, spectra, structure functions and densities of gradients in a periodic box; profiles between
+//! two walls.
 //!
-//! They are computed from a [`Sample`], plain values on the host in f64, each rank with those of its block; averages are
-//! volume averages over the box, written ⟨·⟩ below, and go over all ranks. Everything is non-dimensional as the equations
-//! are. Where nothing varies along an axis (one point) no wavenumber, separation or gradient lies along it.
+//! They are computed from a [`Sample`], plain f64 values on the host, on each rank those of its block; averages are volume
+//! averages over the whole box, on all ranks, written ⟨·⟩ below. Everything is non-dimensional, like the equations. An axis of
+//! one point has no wavenumbers, separations or gradients.
 //!
 //! | module | what it computes | file in `RUN_DIR/statistics` |
 //! |---|---|---|
@@ -14,7 +14,7 @@
 //! | [`profiles`] | averages over planes parallel to walls, in wall units too, averaged over time | `profiles.csv` |
 //! | [`mod@turbulence`] | scales, Reynolds and Mach numbers, skewness, shares of the dilatational part | `turbulence.csv` |
 //!
-//! [`crate::time::Statistics`] is what a run keeps: it samples, averages and writes.
+//! [`crate::time::Statistics`] samples, averages and writes them in a run.
 
 pub mod gradients;
 pub mod increments;

@@ -4,10 +4,10 @@
 //! uᵢ'' = uᵢ − {uᵢ} the Reynolds stresses ⟨uᵢ'uⱼ'⟩ and the Favre stresses {uᵢ''uⱼ''} = ⟨ρuᵢ''uⱼ''⟩/⟨ρ⟩; the variances of ρ,
 //! p and T. Of a scalar ⟨φ⟩ and ⟨φ'²⟩.
 //!
-//! Averages over time are over the box and over time at once: deviations are from the mean of all of it. Time counts by the
-//! trapezoidal rule: of the time between two samples each gets one half. Means and second moments of two parts are put
-//! together by those of the parts and the difference of the means (Chan, Golub and LeVeque 1983), so that a small variance
-//! does not drown in the square of a large mean, as that of p does where the Mach number is small.
+//! Averages over time are over the box and over time together: deviations are from the mean over both. Time is weighted by the
+//! trapezoidal rule: each of two samples gets half of the time between them. Means and second moments of two parts are combined
+//! from those of the parts and the difference of the means (Chan, Golub and LeVeque 1983), so that a small variance is not lost
+//! in the square of a large mean, as for p at a low Mach number.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,44 +47,44 @@ pub const FLOW: [&str; 24] = [
 /// Columns of the moments of a scalar.
 pub const SCALAR: [&str; 2] = ["scalar", "scalar_variance"];
 
-/// Second moments of (ρ, p, T, u, v, w) that are taken.
+/// Second moments of (ρ, p, T, u, v, w).
 const OF_ALL: [[usize; 2]; 9] =
     [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [3, 4], [3, 5], [4, 5]];
-/// Second moments of (u, v, w) that are taken.
+/// Second moments of (u, v, w).
 const OF_VELOCITY: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
 
-/// Means of some quantities and second moments of their deviations, all with one weight.
+/// Means of some quantities and second moments of their deviations, with a common weight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Average {
-    /// What the average is over: 1 or ⟨ρ⟩ for the box, the integral of that over time for some time.
+    /// Weight of the average: 1 or ⟨ρ⟩ for the box, its integral over time for a time average.
     weight: f64,
     means: Vec<f64>,
-    /// Which two quantities each of `products` is of.
+    /// The two quantities of each of `products`.
     pairs: Vec<[usize; 2]>,
     products: Vec<f64>,
 }
 
-/// The moments of one instant: one [`Average`] with the weight 1 and, of a flow, one with ρ.
+/// The moments of one instant: one [`Average`] with the weight 1 and, for a flow, one with ρ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments(Vec<Average>);
 
-/// Averages over time so far, to be carried by a checkpoint: as JSON it keeps every bit.
+/// Averages over time so far, as stored in a checkpoint: JSON preserves every bit.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Running {
-    /// The time of their first sample; `None` before it, and where an earlier version did not tell.
+    /// Time of the first sample; `None` before it, and in files of versions that did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     began: Option<f64>,
-    /// Time they are over.
+    /// Averaging time.
     duration: f64,
     averages: Option<Moments>,
-    /// The last sample and its time: one half of the time to the next one will be its.
+    /// The last sample and its time: it will be weighted with half of the time to the next one.
     last: Option<(f64, Moments)>,
 }
 
 impl Average {
-    /// Over the box, of fields with the weight of a field, or 1. Collective.
+    /// Averages over the box, of fields weighted with a field, or with 1. Collective.
     fn over_box(
         comm: &dyn Communicator,
         grid: &Grid,
@@ -115,7 +115,7 @@ impl Average {
         Self { weight: total * grid.per_point(), means, pairs: pairs.to_vec(), products }
     }
 
-    /// Take in `other`, whose weight counts `times`.
+    /// Merge `other`, with its weight multiplied by `times`.
     fn merge(&mut self, other: &Self, times: f64) {
         let weight = self.weight + times * other.weight;
         if weight <= 0.0 {
@@ -137,17 +137,17 @@ impl Average {
 }
 
 impl Moments {
-    /// In the order of [`FLOW`] or [`SCALAR`].
+    /// The values in the order of [`FLOW`] or [`SCALAR`].
     pub fn values(&self) -> Vec<f64> {
         self.0.iter().flat_map(|part| part.means.iter().chain(&part.products)).copied().collect()
     }
 }
 
 impl Running {
-    /// Look at averages that a file carries: those of a flow, or of a scalar, at `now`.
+    /// Check averages read from a file: those of a flow, or of a scalar, at `now`.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Describes what is wrong with them.
     pub fn check(&self, of_a_scalar: bool, now: f64) -> Result<(), String> {
         let shapes: &[(usize, &[[usize; 2]])] =
             if of_a_scalar { &[(1, &[[0, 0]])] } else { &[(6, &OF_ALL), (3, &OF_VELOCITY)] };
@@ -173,13 +173,13 @@ impl Running {
         Ok(())
     }
 
-    /// What of them holds where averages begin at `from`: nothing, where they began before.
+    /// The averages, if they began at `from` or later; else none.
     #[must_use]
     pub fn since(self, from: f64) -> Self {
         if self.began.is_some_and(|began| began < from) { Self::default() } else { self }
     }
 
-    /// Take in the sample of `time`.
+    /// Add the sample at `time`.
     pub fn add(&mut self, time: f64, now: &Moments) {
         if let Some((before, last)) = &self.last {
             let half = 0.5 * (time - before);
@@ -200,13 +200,13 @@ impl Running {
         self.last = Some((time, now.clone()));
     }
 
-    /// The time that the averages are over.
+    /// The averaging time.
     pub fn duration(&self) -> f64 {
         self.duration
     }
 
-    /// The averages, in the order of [`FLOW`] or [`SCALAR`]: what the first sample says until there are two; `None` before
-    /// there is one.
+    /// The averages, in the order of [`FLOW`] or [`SCALAR`]: those of the first sample until there are two; `None` before there
+    /// is one.
     pub fn values(&self) -> Option<Vec<f64>> {
         let averages = self.averages.as_ref().filter(|_| self.duration > 0.0);
         averages.or(self.last.as_ref().map(|(_, last)| last)).map(Moments::values)

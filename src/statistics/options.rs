@@ -1,12 +1,12 @@
-//! What a user chooses of statistics.
+//! User options of statistics.
 
 use serde::Serialize;
 
-/// What statistics can be taken of.
+/// Kinds of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Statistic {
-    /// Means and second moments, of Reynolds and of Favre.
+    /// Reynolds and Favre means and second moments.
     Moments,
     /// Spectra of energy and dissipation.
     Spectra,
@@ -14,14 +14,14 @@ pub enum Statistic {
     Increments,
     /// Probability densities of the velocity gradients.
     Gradients,
-    /// Scales and numbers of isotropic turbulence.
+    /// Scales and dimensionless numbers of isotropic turbulence.
     Turbulence,
     /// Averages over planes parallel to walls.
     Profiles,
 }
 
 impl Statistic {
-    /// All of them; a scalar has the first two, a flow between walls the last.
+    /// All kinds; a scalar has the first two, a flow between walls the last.
     pub const ALL: [Statistic; 6] = [
         Statistic::Moments,
         Statistic::Spectra,
@@ -31,12 +31,12 @@ impl Statistic {
         Statistic::Profiles,
     ];
 
-    /// Whether it takes the velocity gradient.
+    /// Whether it needs the velocity gradient.
     pub fn needs_gradients(self) -> bool {
         matches!(self, Statistic::Gradients | Statistic::Turbulence | Statistic::Profiles)
     }
 
-    /// What the user types.
+    /// Name in the input.
     pub fn name(self) -> &'static str {
         match self {
             Statistic::Moments => "moments",

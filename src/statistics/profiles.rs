@@ -1,13 +1,13 @@
-//! Averages over planes parallel to two walls, as functions of the coordinate across, and their averages over time.
+//! Averages over planes parallel to two walls, as functions of the wall-normal coordinate, and their averages over time.
 //!
-//! ⟨·⟩ is over a plane and over time at once: what is kept are means of the quantities and of their products, over time by the
-//! trapezoidal rule, from which deviations follow. With uᵢ' = uᵢ − ⟨uᵢ⟩, {f} = ⟨ρf⟩/⟨ρ⟩ and f'' = f − {f} as in
-//! [`moments`](super::moments). Squares are those of ρ, p and T less those of the gas at rest: at a low Mach number p' would drown in
-//! ⟨p²⟩ − ⟨p⟩². s is the axis along the walls with the larger Σ|⟨ρu⟩|, n the one across.
+//! ⟨·⟩ is over a plane and over time together: the means of the quantities and of their products are accumulated, over time by
+//! the trapezoidal rule, and deviations follow from them. With uᵢ' = uᵢ − ⟨uᵢ⟩, {f} = ⟨ρf⟩/⟨ρ⟩ and f'' = f − {f} as in
+//! [`moments`](super::moments). Squares of ρ, p and T are those of the difference from the gas at rest: at a low Mach number p'
+//! would be lost in ⟨p²⟩ − ⟨p⟩². s is the axis along the walls with the larger Σ|⟨ρu⟩|, n the wall-normal one.
 //!
-//! In wall units lengths are in μ_w/(ρ_w u_τ), velocities in u_τ = √(τ_w/ρ_w), of the nearer wall. The velocity of van Driest
-//! (1951) is ∫ √(⟨ρ⟩/ρ_w) du⁺; y* = y √(⟨ρ⟩ τ_w)/⟨μ⟩ (Huang, Coleman and Bradshaw 1995), and that of Trettel and Larsson (2016) has
-//! the slope ⟨μ⟩/μ_w du⁺/dy⁺ over y*.
+//! In wall units, lengths are in μ_w/(ρ_w u_τ) and velocities in u_τ = √(τ_w/ρ_w), of the nearer wall. The velocity of van Driest
+//! (1951) is ∫ √(⟨ρ⟩/ρ_w) du⁺; y* = y √(⟨ρ⟩ τ_w)/⟨μ⟩ (Huang, Coleman and Bradshaw 1995), and that of Trettel and Larsson (2016)
+//! has the slope ⟨μ⟩/μ_w du⁺/dy⁺ over y*.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::sums::long_sums;
 use crate::comm::Communicator;
 use crate::grid::{Decomposition, Grid};
 
-/// Columns of a profile, behind the time that averages are over; its first is the coordinate.
+/// Columns of a profile, after the averaging time; the first is the coordinate.
 pub const COLUMNS: [&str; 40] = [
     "coordinate",
     "density",
@@ -60,10 +60,10 @@ pub const COLUMNS: [&str; 40] = [
     "u_plus_trettel_larsson",
 ];
 
-/// Means that are kept of a plane: ρ, p, T, μ/Re, u, ρu, uᵢuⱼ, ρuᵢuⱼ, (ρ − ρ₀)², (p − p₀)², (T − T₀)², the viscous stresses on it
-/// along the two other axes, −k μ ∂T/∂n, ρT, ρu_nT.
+/// Number of means per plane: ρ, p, T, μ/Re, u, ρu, uᵢuⱼ, ρuᵢuⱼ, (ρ − ρ₀)², (p − p₀)², (T − T₀)², the viscous stresses on the
+/// plane along the two other axes, −k μ ∂T/∂n, ρT, ρu_nT.
 const KEPT: usize = 31;
-/// Where they are.
+/// Their positions.
 const U: usize = 4;
 const RHO_U: usize = 7;
 const UU: usize = 10;
@@ -71,19 +71,19 @@ const RHO_UU: usize = 16;
 const SQUARES: usize = 22;
 const STRESS: usize = 25;
 const HEAT: usize = 28;
-/// The products of two components.
+/// The products of two velocity components.
 const PAIRS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
 
-/// The means of one instant, or over some time, plane after plane.
+/// The means of one instant, or over some time, plane by plane.
 pub type Means = Vec<f64>;
 
-/// Averages over time so far, to be carried by a checkpoint: as JSON it keeps every bit.
+/// Averages over time so far, as stored in a checkpoint: JSON preserves every bit.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunningProfiles {
     /// The time of the first sample; `None` before it.
     began: Option<f64>,
-    /// Time they are over.
+    /// Averaging time.
     duration: f64,
     /// ρ₀, p₀ and T₀.
     #[serde(default)]
@@ -95,10 +95,10 @@ pub struct RunningProfiles {
 }
 
 impl RunningProfiles {
-    /// Look at averages that a file carries, at `now`.
+    /// Check averages read from a file, at `now`.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// Describes what is wrong with them.
     pub fn check(&self, now: f64) -> Result<(), String> {
         let last = self.last.as_ref();
         let mut times = self.began.into_iter().chain(last.map(|(time, _)| *time));
@@ -112,13 +112,13 @@ impl RunningProfiles {
         Ok(())
     }
 
-    /// What of them holds where averages begin at `from`: nothing, where they began before.
+    /// The averages, if they began at `from` or later; else none.
     #[must_use]
     pub fn since(self, from: f64) -> Self {
         if self.began.is_some_and(|began| began < from) { Self::default() } else { self }
     }
 
-    /// Take in the sample of `time`. Those of another grid or gas begin again.
+    /// Add the sample at `time`. For another grid or gas, the averages restart.
     pub fn add(&mut self, time: f64, now: &Means, walls: &BetweenWalls) {
         let at_rest = walls.at_rest;
         if self.sums.len() != now.len() || self.at_rest != at_rest {
@@ -136,7 +136,7 @@ impl RunningProfiles {
         self.last = Some((time, now.clone()));
     }
 
-    /// The time that the averages are over.
+    /// The averaging time.
     pub fn duration(&self) -> f64 {
         self.duration
     }
@@ -175,7 +175,7 @@ pub fn means(
     sums.chunks(width).flat_map(of_plane).collect()
 }
 
-/// What is averaged, at a point.
+/// The averaged quantities at a point.
 fn kept(flow: &Flow, walls: &BetweenWalls, at: usize) -> [f64; KEPT] {
     let n = walls.axis.index();
     let (rho, p, t) = (flow.density[at], flow.pressure[at], flow.temperature[at]);
@@ -231,8 +231,8 @@ pub fn rows(means: &[f64], grid: &Grid, walls: &BetweenWalls) -> Vec<Vec<f64>> {
     planes.iter().enumerate().map(row).collect()
 }
 
-/// Of the axes along the walls, that along which more mass flows, whatever its sense: as much flows forth and back between walls that
-/// move against each other.
+/// The axis along the walls with the larger mass flux, regardless of its direction: between walls that move against each other,
+/// the fluxes in both directions are equal.
 fn along(planes: &[&[f64]], n: usize) -> usize {
     let flux = |a: usize| planes.iter().map(|plane| plane[RHO_U + a].abs()).sum::<f64>();
     let mut axes = (0..3).filter(|a| *a != n);
@@ -240,12 +240,12 @@ fn along(planes: &[&[f64]], n: usize) -> usize {
     if flux(second) > flux(first) { second } else { first }
 }
 
-/// u_τ, Re_τ, the distance from the nearer wall, y⁺, u⁺, that of van Driest, y*, and u⁺ of Trettel and Larsson.
+/// u_τ, Re_τ, distance from the nearer wall, y⁺, u⁺, u⁺ of van Driest, y*, and u⁺ of Trettel and Larsson.
 fn in_wall_units(planes: &[&[f64]], y: &[f64], s: usize) -> Vec<[f64; 8]> {
     let count = planes.len();
     let mut units = vec![[0.0; 8]; count];
     let half = 0.5 * (y[count - 1] - y[0]);
-    // From each wall to the middle, which is the lower wall's, whatever its coordinate is rounded to.
+    // From each wall to the middle, which belongs to the lower wall, whatever the rounding of its coordinate.
     let of_low = y.partition_point(|y_j| y_j - y[0] <= half * (1.0 + 1e-12));
     let halves = [(0..of_low).collect::<Vec<_>>(), (of_low..count).rev().collect()];
     for from_wall in halves {

@@ -1,13 +1,13 @@
-//! What statistics are taken of.
+//! Input of the statistics.
 
 use crate::grid::Axis;
 
 /// The fields of one instant at the points of a rank's block, i fastest.
 #[derive(Clone, Debug)]
 pub enum Sample {
-    /// Of a flow.
+    /// Fields of a flow.
     Flow(Box<Flow>),
-    /// Of an advected scalar: φ.
+    /// φ of an advected scalar.
     Scalar(Vec<f64>),
 }
 
@@ -24,20 +24,20 @@ pub struct Flow {
     pub temperature: Vec<f64>,
     /// φ of each passive scalar.
     pub scalars: Vec<Vec<f64>>,
-    /// ∂uᵢ/∂xⱼ at 3 i + j, by the operators that the run uses; 0 along an axis with one point.
+    /// ∂uᵢ/∂xⱼ at 3 i + j, by the operators of the run; 0 along an axis with one point.
     pub gradient: Option<Box<[Vec<f64>; 9]>>,
-    /// ⟨μ⟩/Re over the box; 0 where there is no viscosity.
+    /// ⟨μ⟩/Re over the box; 0 without viscosity.
     pub viscosity: f64,
     /// c₀ = 1/Ma, the speed of sound where T = 1.
     pub sound_speed: f64,
-    /// What a flow between walls across one axis has more, where there is a gradient.
+    /// Additional fields of a flow between walls across one axis, where there is a gradient.
     pub walls: Option<BetweenWalls>,
 }
 
-/// The fields of a flow between walls across one axis.
+/// Additional fields of a flow between walls across one axis.
 #[derive(Clone, Debug)]
 pub struct BetweenWalls {
-    /// The axis.
+    /// The wall-normal axis.
     pub axis: Axis,
     /// μ/Re.
     pub viscosity: Vec<f64>,
@@ -59,7 +59,7 @@ pub enum Kind {
 }
 
 impl Sample {
-    /// Which kind it is.
+    /// The kind of the sample.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Flow(_) => Kind::Flow,

@@ -1,7 +1,7 @@
 //! Spectra over spherical shells of wavenumbers.
 //!
 //! A spectrum is the sum over all modes of a shell (see [`Shells`]), of both signs (one-sided in |k|), not divided by the shell's
-//! width k₀: the sum over the shells is the volume average, to round-off (Parseval). The mean is shell 0 and nothing else is.
+//! width k₀: the sum over the shells is the volume average, to round-off (Parseval). Shell 0 contains the mean only.
 //!
 //! ```text
 //! energy                  Σ ½ |û|²                     sums to ½⟨u·u⟩
@@ -12,9 +12,10 @@
 //! density, pressure       Σ |f̂|² without the mean      sums to the variance
 //! scalar, passive scalars the same
 //! ```
-//! k in the dissipation is that of every mode, not of its shell; it sums to ⟨τᵢⱼ∂ⱼuᵢ⟩, the `dissipation` of the series but for what the
-//! scheme makes of the shortest waves, where μ is uniform. The shortest wave of an even number of points, mₐ = nₐ/2, stands for both signs of kₐ: it lies at
-//! |kₐ| = π/h, and what mixes kₐ with another component, which has either sign, is left out.
+//! k in the dissipation is that of each mode, not of its shell; for uniform μ the dissipation sums to ⟨τᵢⱼ∂ⱼuᵢ⟩, the
+//! `dissipation` of the series except for the error of the scheme at the shortest waves. The shortest wave of an even number of
+//! points, mₐ = nₐ/2, represents both signs of kₐ: it lies at |kₐ| = π/h, and products of kₐ with another component, whose sign
+//! is undetermined, are left out.
 
 use num_complex::Complex;
 
@@ -41,15 +42,15 @@ pub const SCALAR: [&str; 1] = ["scalar"];
 /// Spectra over the same shells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectra {
-    /// s k₀, from s = 0 on.
+    /// s k₀, starting at s = 0.
     pub wavenumbers: Vec<f64>,
     /// Modes in each shell, of both signs.
     pub modes: Vec<f64>,
-    /// Of every quantity, in the order of [`FLOW`] or [`SCALAR`], one value a shell.
+    /// Values of every quantity, in the order of [`FLOW`] or [`SCALAR`], one per shell.
     pub values: Vec<Vec<f64>>,
 }
 
-/// Those of a flow. Takes 40 bytes a point at most beside it. Collective.
+/// Spectra of a flow. Takes at most 40 bytes per point in addition to it. Collective.
 pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow) -> Spectra {
     let shells = Shells::new(grid);
     let nu = flow.viscosity;
@@ -86,14 +87,14 @@ pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow
     over_ranks(&shells, comm, found)
 }
 
-/// That of a scalar. Collective.
+/// Spectrum of a scalar. Collective.
 pub fn scalar(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, phi: &[f64]) -> Spectra {
     let shells = Shells::new(grid);
     let found = variance(&shells, comm, fourier, grid, phi);
     over_ranks(&shells, comm, found.into())
 }
 
-/// (|k·û|², |k × û|²). A component of k that has both signs at once has no part in what mixes it with another.
+/// (|k·û|², |k × û|²). A component of k with both signs does not contribute to products with another component.
 fn helmholtz(k: [f64; 3], both_signs: [bool; 3], u: [Complex<f64>; 3]) -> [f64; 2] {
     let (mut along, mut across) = (0.0, 0.0);
     let mut single = Complex::<f64>::ZERO;
@@ -113,7 +114,7 @@ fn helmholtz(k: [f64; 3], both_signs: [bool; 3], u: [Complex<f64>; 3]) -> [f64; 
     [along + single.norm_sqr(), across]
 }
 
-/// `width` sums over each shell, of what `add` adds for a coefficient of `modes`.
+/// `width` sums over each shell, where `add` adds the contribution of a coefficient that represents `modes` modes.
 fn sum(
     shells: &Shells,
     modes: &Modes,
@@ -138,7 +139,7 @@ fn variance(
 ) -> [Vec<f64>; 2] {
     let mut mean = sums(field.len(), 1, |at, sums| sums[0] += field[at]);
     comm.sum(&mut mean);
-    // A large mean would leave its round-off in every mode.
+    // A large mean would leave round-off in every mode.
     let mean = mean[0] * grid.per_point();
     let modes = fourier.forward(comm, field.iter().map(|value| value - mean).collect());
     let mut found = sum(shells, &modes, 2, |at, mode, sums| {
@@ -149,7 +150,7 @@ fn variance(
     std::array::from_fn(|q| std::mem::take(&mut found[q]))
 }
 
-/// The sums of all ranks: of modes, and of every quantity.
+/// The sums over all ranks: of modes, and of every quantity.
 fn over_ranks(shells: &Shells, comm: &dyn Communicator, found: Vec<Vec<f64>>) -> Spectra {
     let mut all = found.concat();
     comm.sum(&mut all);

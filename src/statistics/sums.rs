@@ -1,16 +1,16 @@
-//! Sums in a fixed order, whatever threads there are.
+//! Sums in a fixed order, independent of the number of threads.
 
 use rayon::prelude::*;
 
-/// Items that are added up one after another; the sums of such parts are added then, which also keeps round-off small.
+/// Number of items that are summed one after another; these partial sums are then added, which also reduces round-off.
 const TOGETHER: usize = 4096;
 
-/// The sum of `count` contributions of `width` numbers: `add(at, sums)` adds that of number `at`.
+/// The sum of `count` contributions of `width` numbers: `add(at, sums)` adds contribution number `at`.
 pub(super) fn sums(count: usize, width: usize, add: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
     sums_of_parts(count, TOGETHER, width, add)
 }
 
-/// The same where numbers are many: by few parts, each of which has sums of its own.
+/// The same for many numbers per contribution: few parts, each with its own sums.
 pub(super) fn long_sums(
     count: usize,
     width: usize,

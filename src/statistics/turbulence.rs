@@ -1,7 +1,7 @@
-//! What is said of isotropic turbulence: scales, Reynolds and Mach numbers, the shape of the velocity gradients.
+//! Quantities of isotropic turbulence: scales, Reynolds and Mach numbers, skewness and flatness of the velocity gradients.
 //!
 //! With ⟨·⟩ over the box, u' the fluctuations uᵢ − ⟨uᵢ⟩, ω the vorticity, θ = div u, ν = ⟨μ⟩/(Re ⟨ρ⟩), and gradients by the
-//! operators that the run uses:
+//! operators of the run:
 //!
 //! ```text
 //! u_rms                    u' = (⟨uᵢ'uᵢ'⟩/3)^½, the root mean square of a component
@@ -17,13 +17,13 @@
 //! integral_scale           L₁₁ = π/(2u'²) Σ E_s/k over the shells of the spectrum (Batchelor 1953; Pope 2000, eq. 6.260)
 //! turnover_time            L₁₁ / u'
 //! skewness, flatness       ⟨g³⟩/⟨g²⟩^{3/2} and ⟨g⁴⟩/⟨g²⟩² of g = ∂u/∂x
-//! dilatational_energy      what the dilatational part of the velocity has of ½ ⟨uᵢ'uᵢ'⟩ (Helmholtz)
-//! dilatational_dissipation what ⁴⁄₃ ν ⟨θ²⟩ is of ε
+//! dilatational_energy      share of the dilatational part of the velocity in ½ ⟨uᵢ'uᵢ'⟩ (Helmholtz)
+//! dilatational_dissipation share of ⁴⁄₃ ν ⟨θ²⟩ in ε
 //! density_rms              ⟨(ρ − ⟨ρ⟩)²⟩^½
 //! pressure_rms             ⟨(p − ⟨p⟩)²⟩^½
 //! ```
-//! ⟨(∂u/∂x)²⟩, skewness and flatness are means of those of ∂u/∂x, ∂v/∂y and ∂w/∂z; the last two of those that vary. Without viscosity what needs ν or ε is
-//! infinite or not a number. They are of turbulence in space: every axis has more than one point.
+//! ⟨(∂u/∂x)²⟩, skewness and flatness are means over ∂u/∂x, ∂v/∂y and ∂w/∂z; the last two over those that vary. Without viscosity,
+//! quantities with ν or ε are infinite or NaN. They are for three-dimensional turbulence: every axis has more than one point.
 
 use std::f64::consts::PI;
 
@@ -33,7 +33,7 @@ use super::sums::sums;
 use crate::comm::Communicator;
 use crate::grid::Grid;
 
-/// What there is, in order.
+/// The columns, in order.
 pub const COLUMNS: [&str; 18] = [
     "u_rms",
     "kinetic_energy",
@@ -55,7 +55,7 @@ pub const COLUMNS: [&str; 18] = [
     "pressure_rms",
 ];
 
-/// Its numbers, in the order of [`COLUMNS`], from a flow with its gradient and its spectra. Collective.
+/// Their values, in the order of [`COLUMNS`], from a flow with its gradient and its spectra. Collective.
 pub fn turbulence(
     comm: &dyn Communicator,
     grid: &Grid,

@@ -12,7 +12,7 @@ use crate::physics::ERROR_COLUMNS;
 use crate::real::Values;
 
 impl Simulation {
-    /// Names that [`Simulation::field`] knows: of every [`Variable`], with `_x`, `_y`, `_z` where it has components.
+    /// Names known to [`Simulation::field`]: of every [`Variable`], with `_x`, `_y`, `_z` where it has components.
     pub fn field_names(&self) -> Vec<String> {
         self.components().map(|(name, ..)| name).collect()
     }
@@ -20,8 +20,8 @@ impl Simulation {
     /// The field `name` (`density`, `velocity_x`, `vorticity_z`, …) at the points of [`Simulation::block`], in an array of
     /// `[nz, ny, nx]` values: `[[k, j, i]]` is the value at point (i, j, k). Non-dimensional, as in the files of a run.
     ///
-    /// # Errors
-    /// Where there is no such field; what the device says.
+    /// Where there is no such field; errors of the device.
+    /// Where there is no such field; errors of the device.
     pub fn field(&mut self, name: &str) -> Result<Array3<f64>> {
         let Some((_, variable, component)) = self.components().find(|(known, ..)| known == name)
         else {
@@ -33,11 +33,11 @@ impl Simulation {
         Ok(self.array(values.collect()))
     }
 
-    /// The conserved variable `name` (`density`, `momentum_x`, …, `total_energy`, `rho_NAME` of a passive scalar; `scalar`), in an array
-    /// as above: a view of the field itself where that is in host memory in 64 bit, else a copy.
+    /// The conserved variable `name` (`density`, `momentum_x`, …, `total_energy`, `rho_NAME` of a passive scalar; `scalar`), in
+    /// an array as above: a view of the field itself where it is in host memory in 64 bit, else a copy.
     ///
     /// # Errors
-    /// Where there is no such field; what the device says.
+    /// Where there is no such field; errors of the device.
     pub fn conserved(&self, name: &str) -> Result<CowArray<'_, f64, Ix3>> {
         let names = self.system.names();
         let Some(at) = names.iter().position(|known| known == name) else {
@@ -55,15 +55,15 @@ impl Simulation {
         })
     }
 
-    /// Begin from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow and its passive scalars by their
-    /// names, or `scalar`, at the points of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] gives them.
-    /// Time and steps stay as they are. Walls have their velocity and temperature from here on, faces with `state = "initial"` the flow of
-    /// these arrays; what the exact solution is nobody knows then, so that [`Simulation::error`] has none and the columns of errors
-    /// go. Collective.
+    /// Start from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow and its passive scalars by
+    /// name, or `scalar`, at the points of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] returns
+    /// them. Time and step count do not change. From here on, walls have the velocity and temperature of these arrays, and faces
+    /// with `state = "initial"` their flow. The exact solution is then unknown, so that [`Simulation::error`] returns `None` and
+    /// the error columns disappear. Collective.
     ///
     /// # Errors
-    /// On all ranks, where an array is missing, not known or of another shape, and where the flow is none (ρ or p ≤ 0, or no
-    /// number). What was there before is still there then.
+    /// On all ranks, where an array is missing, unknown or of another shape, and where the flow is invalid (ρ or p ≤ 0, or not finite).
+    /// The previous state is then unchanged.
     pub fn start_from(&mut self, arrays: &[(&str, ArrayView3<'_, f64>)]) -> Result<()> {
         let comm = self.backend.comm();
         let state = self.ordered(arrays).and_then(|ordered| {
@@ -77,8 +77,8 @@ impl Simulation {
         self.system.hold(&mut state, self.moment.time);
         self.system.check_now(&state, self.moment).map_err(|error| match error {
             Error::Diverged { field, value, index: [i, j, k], .. } => refused(
-                format!("the start has {field} = {value} at point ({i}, {j}, {k})"),
-                "allowed: positive density and pressure, and numbers",
+                format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"),
+                "allowed: positive density and pressure, and finite numbers",
             ),
             other => other,
         })?;
@@ -92,7 +92,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The arrays of a start in the order of the equations.
+    /// The initial arrays in the order of the equations.
     fn ordered<'a>(
         &self,
         arrays: &'a [(&str, ArrayView3<'_, f64>)],
@@ -101,7 +101,7 @@ impl Simulation {
         let allowed = || format!("allowed: {}, each once, as {shape:?} values", names.join(", "));
         let is_known = |name: &str| names.iter().any(|known| known == name);
         if let Some((name, _)) = arrays.iter().find(|(name, _)| !is_known(name)) {
-            return Err(refused(format!("`{name}` is nothing to begin from"), allowed()));
+            return Err(refused(format!("`{name}` is not an initial field"), allowed()));
         }
         let find = |wanted: &String| {
             let found: Vec<_> = arrays.iter().filter(|(name, _)| name == wanted).collect();
@@ -127,7 +127,7 @@ impl Simulation {
         })
     }
 
-    /// Of arrays of the block.
+    /// Shape of the arrays of the block.
     fn shape(&self) -> [usize; 3] {
         let [nx, ny, nz] = self.block().points;
         [nz, ny, nx]

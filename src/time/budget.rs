@@ -1,4 +1,4 @@
-//! What a run would take, told before anything is allocated.
+//! Cost estimate of a run before anything is allocated.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ use crate::grid::{Block, Decomposition};
 use crate::io::progress::duration;
 use crate::physics::StageWork;
 
-/// Memory and time of `config` on one rank: bytes by what they are for, the largest grid of the same proportions that fits,
-/// a step's time, from steps on a grid of at most 64 points along each axis,
-/// and what the whole run takes of time and disk.
+/// Memory and time of `config` on one rank: bytes by purpose, the largest grid of the same proportions that fits, the time per
+/// step, from steps on a grid of at most 64 points along each axis, and the time and disk space of the whole run.
 ///
 /// # Errors
-/// What a device or a compiler says.
+/// Errors of a device or a compiler.
 pub fn budget(config: &Config) -> Result<String> {
     let points = config.grid.points;
     let block = Block::whole(points);
@@ -38,16 +37,16 @@ pub fn budget(config: &Config) -> Result<String> {
     line("points", format!("{x} x {y} x {z}, {}", config.compute.precision.name()));
     line("fields", parts.described());
     let (each, all) = (parts.bytes_a_point(), gib(parts.bytes(&block)));
-    line("memory", format!("{each} bytes a point, {all}"));
+    line("memory", format!("{each} bytes per point, {all}"));
     let outputs = for_outputs(config, &block);
     if outputs > 0.0 {
-        let of = "of pictures, fields, statistics and checkpoints";
+        let of = "for pictures, fields, statistics and checkpoints";
         line("outputs", format!("{} more on the host, {of}", gib(outputs)));
     }
     if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
         let cut = Decomposition::asked(ranks, ranks.iter().product(), points)?;
         line("ranks", of_a_rank(config, cut, device.as_deref()));
-        line("", "all else here is of one rank".into());
+        line("", "all other lines are for one rank".into());
     }
     let (place, free) = match &device {
         Some(device) => (
@@ -89,7 +88,7 @@ pub fn budget(config: &Config) -> Result<String> {
     let (step, ns) = (a_point * block.len() as f64, 1e9 * a_point / stages as f64);
     let [x, y, z] = sample.grid.points;
     let on = format!("as on {x} x {y} x {z} points");
-    line("time", format!("{step:.3} s a step expected: {ns:.1} ns a point and stage, {on}"));
+    line("time", format!("{step:.3} s per step expected: {ns:.1} ns per point and stage, {on}"));
     let length = Length::of(config)?;
     let Length { steps, dt, .. } = length;
     let all = duration(steps * step);
@@ -102,17 +101,17 @@ pub fn budget(config: &Config) -> Result<String> {
     Ok(text)
 }
 
-/// What the first of several ranks holds: its block is the largest.
+/// Memory of the first of several ranks, which has the largest block.
 fn of_a_rank(config: &Config, cut: Decomposition, device: Option<&Device>) -> String {
     let block = cut.block(0, config.grid.points);
     let parts = Parts::of(config, &block, device.map(|device| device.info()));
-    // Where fields are on a device, outputs are not.
+    // Where fields are on a device, outputs are on the host.
     let outputs = if device.is_some() { 0.0 } else { for_outputs(config, &block) };
     let fields = parts.bytes(&block) + outputs;
     let messages = for_messages(config, cut, &block);
     let ([px, py, pz], [x, y, z]) = (cut.ranks, block.points);
     format!(
-        "{px} x {py} x {pz}, each with {x} x {y} x {z} points: {}, {} of it to exchange along axes that are cut",
+        "{px} x {py} x {pz}, each with {x} x {y} x {z} points: {}, {} of it for exchange along axes that are cut",
         gib(fields + messages),
         gib(messages)
     )
@@ -122,15 +121,15 @@ fn words(config: &Config) -> String {
     match (config.compute.right_hand_side, StageWork::of(&config.problem())) {
         (RightHandSide::Fused, Some(StageWork { words, words_in_planes, solves, flops })) => {
             format!(
-                "{words} read and written a point and stage, {words_in_planes} on a host whose caches hold a plane, {solves} line \
+                "{words} read and written per point and stage, {words_in_planes} on a host whose caches hold a plane, {solves} line \
                  solves, {flops} operations"
             )
         }
-        _ => "not counted: only of fused sweeps in 2N storage".into(),
+        _ => "not counted: known only for fused sweeps in 2N storage".into(),
     }
 }
 
-/// In the unit that it is told in best.
+/// A size in its most readable unit.
 fn size(bytes: f64) -> String {
     let units = [("GiB", f64::from(1 << 30)), ("MiB", f64::from(1 << 20)), ("KiB", 1024.0)];
     let (unit, of) = units.into_iter().find(|(_, of)| bytes >= *of).unwrap_or(units[2]);

@@ -1,4 +1,4 @@
-//! The end of the wall time that a run has.
+//! The wall-time limit of a run.
 
 use std::env;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::config::WallLimit;
 use crate::error::{Error, Result};
 
-/// Bytes a second that a rank, and all of them together, write a checkpoint with, as long as none was.
+/// Assumed write rate in bytes per second of a rank, and of all ranks together, until a checkpoint was written.
 const SLOW_DISK: f64 = 50e6;
 const SLOW_SYSTEM: f64 = 2e9;
 
-/// Knows when a run has to stop so that its checkpoint is written in time.
+/// Decides when a run has to stop so that its checkpoint is written in time.
 #[derive(Debug)]
 pub(super) struct Deadline {
     end: Option<Instant>,
     slowest_step: f64,
     slowest_checkpoint: Option<f64>,
-    /// What a checkpoint may take before one was written.
+    /// Assumed duration of a checkpoint before one was written.
     guess: f64,
 }
 
@@ -24,7 +24,7 @@ impl Deadline {
     /// For a run that began at `start`, and a state of `bytes` bytes on each of `ranks`.
     ///
     /// # Errors
-    /// Where the batch system is to be asked and says nothing.
+    /// Where the batch system is to be queried and gives no answer.
     pub(super) fn new(
         limit: Option<WallLimit>,
         start: Instant,
@@ -39,17 +39,18 @@ impl Deadline {
         Ok(Self { end, slowest_step: 0.0, slowest_checkpoint: None, guess })
     }
 
-    /// A step with all that was written behind it took so long.
+    /// Record the duration of a step including all outputs after it.
     pub(super) fn stepped(&mut self, seconds: f64) {
         self.slowest_step = self.slowest_step.max(seconds);
     }
 
-    /// A checkpoint took so long.
+    /// Record the duration of a checkpoint.
     pub(super) fn saved(&mut self, seconds: f64) {
         self.slowest_checkpoint = Some(self.slowest_checkpoint.unwrap_or(0.0).max(seconds));
     }
 
-    /// Whether one more step would leave no time for the last outputs and a checkpoint, should they take twice as long as ever.
+    /// Whether one more step would leave no time for the last outputs and a checkpoint, if they take twice as long as the longest
+    /// so far.
     pub(super) fn is_near(&self) -> bool {
         let checkpoint = self.slowest_checkpoint.unwrap_or(self.guess);
         let reserve = 3.0 * self.slowest_step + 2.0 * checkpoint;
@@ -58,7 +59,7 @@ impl Deadline {
     }
 }
 
-/// `None` is farther than clocks go.
+/// `None` is beyond the range of the clock.
 fn after(start: Instant, seconds: f64) -> Option<Instant> {
     start.checked_add(Duration::try_from_secs_f64(seconds).ok()?)
 }
@@ -67,7 +68,7 @@ fn after(start: Instant, seconds: f64) -> Option<Instant> {
 fn batch_seconds() -> Result<f64> {
     let number = |name: &str| env::var(name).ok()?.trim().parse::<f64>().ok();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
-    // Slurm gives the end as seconds since 1970; PBS the length of the job, which began with its session.
+    // Slurm gives the end in seconds since 1970; PBS the length of the job, which began with its session.
     let length = || number("PBS_WALLTIME").map(|length| length - session_age().unwrap_or(0.0));
     let left = number("SLURM_JOB_END_TIME").map(|end| end - now).or_else(length);
     left.map(|left| left.max(0.0)).ok_or_else(|| {
@@ -78,13 +79,13 @@ fn batch_seconds() -> Result<f64> {
     })
 }
 
-/// Seconds since the leader of this session began, the shell of a batch job; `None` where the system does not tell.
+/// Seconds since the start of the session leader, the shell of a batch job; `None` where the system does not report it.
 #[cfg(target_os = "linux")]
 fn session_age() -> Option<f64> {
     use std::fs::read_to_string;
-    // SAFETY: questions about this process and the system, which cannot fail with these arguments.
+    // SAFETY: queries about this process and the system, which cannot fail with these arguments.
     let (leader, ticks) = unsafe { (libc::getsid(0), libc::sysconf(libc::_SC_CLK_TCK)) };
-    // Behind the name, which may hold anything, stands the third of the numbers of proc(5); the 22nd is when the process began.
+    // The name may contain anything; after it follows the third of the fields of proc(5); the 22nd is the start of the process.
     let stat = read_to_string(format!("/proc/{leader}/stat")).ok()?;
     let began: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
     let uptime: f64 =

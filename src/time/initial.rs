@@ -17,10 +17,10 @@ use crate::grid::{Decomposition, Grid};
 use crate::io::ArrayFile;
 use crate::physics::System;
 
-/// That of the case, at the points of this rank's block. Collective.
+/// The initial state of the case, at the points of this rank's block. Collective.
 ///
 /// # Errors
-/// On all ranks, where a file of arrays cannot be used, or the state is no flow.
+/// On all ranks, where a file of arrays cannot be used, or the state is invalid.
 pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>> {
     let backend = system.backend();
     let comm = backend.comm();
@@ -61,7 +61,7 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
     all_or_error(comm, state)
 }
 
-/// ρφ of passive scalar number `at` at its start, in the flow of `state`. Collective.
+/// Initial ρφ of passive scalar number `at`, in the flow of `state`. Collective.
 pub(super) fn initial_scalar(
     system: &dyn System,
     state: &[Field],
@@ -78,7 +78,7 @@ pub(super) fn initial_scalar(
     all_or_error(backend.comm(), made)
 }
 
-/// φ of passive scalar number `at` at its start, at every point of this rank's block. Collective.
+/// Initial φ of passive scalar number `at` at every point of this rank's block. Collective.
 fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Result<Vec<f64>> {
     let (scalar, comm) = (&config.scalars[at], backend.comm());
     let (name, cut) = (&scalar.name, backend.decomposition());
@@ -116,7 +116,7 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
     Ok(values)
 }
 
-/// The file of a start, which may have arrays of these `names` and of passive scalars. Collective.
+/// Open the file of initial arrays, which may contain arrays of these `names` and of passive scalars. Collective.
 fn open(
     path: &Path,
     names: &[&str],
@@ -128,8 +128,8 @@ fn open(
     all_or_error(comm, ArrayFile::open(path, &names))
 }
 
-/// What the file of the start has, at the points of this rank's block, by the position of its name among those that it may
-/// have. Collective.
+/// The arrays of the initial file at the points of this rank's block, by the position of their names among the allowed ones.
+/// Collective.
 fn arrays(
     case: &dyn GridCase,
     config: &Config,

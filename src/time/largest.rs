@@ -4,9 +4,9 @@ use super::memory::Parts;
 use crate::config::Config;
 use crate::grid::{Block, MOST_POINTS};
 
-/// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes: none, or at least 16
-/// along each axis, which all formulas have enough of, in multiples of 8, or of 64 beyond 1024. On a device, lines of other lengths may
-/// need more fields.
+/// The largest grid of the proportions of `config` for which `fits` says that it fits into `free` bytes: `None`, or at least 16
+/// points along each axis, enough for all formulas, in multiples of 8, or of 64 beyond 1024. On a device, lines of other lengths
+/// may need more fields.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MOST_POINTS")]
 pub(super) fn largest(
     config: &Config,
@@ -32,7 +32,7 @@ pub(super) fn largest(
     lengths.map(scaled).find(fits).map(|config| config.grid.points)
 }
 
-/// What to do where the grid of `config` does not fit, in words.
+/// Advice where the grid of `config` does not fit.
 pub(super) fn advice(largest: Option<[usize; 3]>) -> String {
     let instead = "`compute.precision = \"f32\"`, or an integrator in 2N storage";
     match largest {

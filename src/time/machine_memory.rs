@@ -1,21 +1,21 @@
-//! Memory that this machine can still give, by what limits it: the machine itself, the control groups of this process (batch systems
-//! and containers), and the limits of the process (`ulimit`).
+//! Memory available on this machine, by limit: of the machine itself, of the control groups of this process (batch systems and
+//! containers), and of the process (`ulimit`).
 
 use std::fs;
 use std::path::{Component, Path};
 
-/// Address space that a process needs beside its fields: code, stacks and heaps of threads.
+/// Address space that a process needs in addition to its fields: code, stacks and heaps of threads.
 #[cfg(unix)]
 const BESIDE: f64 = 64.0 * (1 << 20) as f64;
 
-/// Bytes that `processes` such as this one can still be given together on this machine, where the system tells (Linux).
+/// Bytes available to `processes` such as this one together on this machine, where the system reports it (Linux).
 pub(crate) fn available_memory(processes: usize) -> Option<f64> {
     let root = Path::new("/");
     let of_process = limit_of_process(root).map(|bytes| bytes * processes as f64);
     [of_system(root), of_groups(root), of_process].into_iter().flatten().reduce(f64::min)
 }
 
-/// What the machine can give. Files of the system lie in `root`.
+/// Memory available on the machine. System files are looked up below `root`.
 fn of_system(root: &Path) -> Option<f64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -23,13 +23,13 @@ fn of_system(root: &Path) -> Option<f64> {
     Some(kib * 1024.0)
 }
 
-/// Where a version of control groups tells what.
+/// File names of a version of control groups.
 struct Version {
-    /// Where its tree is mounted.
+    /// Mount point of its tree.
     tree: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// In `memory.stat`: pages of files that are given back before anything fails.
+    /// Key in `memory.stat` of the file pages that are reclaimed before an allocation fails.
     given_back: &'static str,
 }
 
@@ -47,7 +47,7 @@ const SECOND: Version = Version {
     given_back: "inactive_file",
 };
 
-/// The least that is left of the limits of this process' control groups, and of those above them.
+/// The smallest remainder of the limits of this process's control groups and their parents.
 fn of_groups(root: &Path) -> Option<f64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     // "0::/user.slice" of version 2, "4:cpu,memory:/docker/1f" of version 1.
@@ -60,7 +60,7 @@ fn of_groups(root: &Path) -> Option<f64> {
         }
     };
     let left = text.lines().filter_map(group).filter_map(|(version, path)| {
-        // In a container the path may be one that is not mounted there: what is has its limits at the top.
+        // In a container the path may not be mounted: the limits are then at the top.
         let names = Path::new(&path).components().filter_map(|part| match part {
             Component::Normal(name) => Some(name),
             _ => None,
@@ -76,7 +76,7 @@ fn of_groups(root: &Path) -> Option<f64> {
     left.reduce(f64::min)
 }
 
-/// What a control group may still take, where it has a limit.
+/// Remaining memory of a control group, where it has a limit.
 fn left_in(folder: &Path, version: &Version) -> Option<f64> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<f64>().ok();
@@ -90,15 +90,15 @@ fn left_in(folder: &Path, version: &Version) -> Option<f64> {
     Some((limit - used.max(0.0)).max(0.0))
 }
 
-/// What is left of the limits on the address space and the data of this process.
+/// Remainder of the limits on the address space and the data of this process.
 #[cfg(unix)]
 fn limit_of_process(root: &Path) -> Option<f64> {
     let pages = fs::read_to_string(root.join("proc/self/statm")).unwrap_or_default();
     let pages: Vec<f64> = pages.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-    // SAFETY: takes no memory.
+    // SAFETY: does not access memory.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as f64;
     let left = |resource, used: usize| {
-        // SAFETY: all zero is a limit, which the call fills.
+        // SAFETY: an all-zero limit is valid, and the call fills it.
         let limit = unsafe {
             let mut limit: libc::rlimit = std::mem::zeroed();
             (libc::getrlimit(resource, &raw mut limit) == 0).then_some(limit.rlim_cur)?
@@ -106,7 +106,7 @@ fn limit_of_process(root: &Path) -> Option<f64> {
         let used = pages.get(used).unwrap_or(&0.0) * page;
         (limit != libc::RLIM_INFINITY).then(|| (limit as f64 - used - BESIDE).max(0.0))
     };
-    // In the second file: all pages first, those of data and stack sixth.
+    // In statm: all pages first, those of data and stack sixth.
     [left(libc::RLIMIT_AS, 0), left(libc::RLIMIT_DATA, 5)].into_iter().flatten().reduce(f64::min)
 }
 
@@ -121,7 +121,7 @@ mod tests {
 
     const MIB: f64 = (1 << 20) as f64;
 
-    /// A root of a system with these files.
+    /// A file system root with these files.
     fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -1,4 +1,4 @@
-//! Whether a run fits into memory.
+//! Whether a run fits in memory.
 
 use super::available_memory;
 use super::largest::{advice, largest};
@@ -11,12 +11,11 @@ use crate::grid::{Block, Decomposition};
 use crate::physics::{FieldCounts, all_sweeps, composed_room};
 use crate::scheme::Form;
 
-/// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
-/// program for it. Each of `ranks` ranks on this machine holds about as many points as `block`, one of those that the grid is
-/// `cut` into.
+/// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system kills the program.
+/// Each of `ranks` ranks on this machine holds about as many points as `block`, a block of the grid's partition `cut`.
 ///
 /// # Errors
-/// [`Error::Config`] with what is needed, what is there, and what would fit.
+/// [`Error::Config`] with the required memory, the available memory, and what would fit.
 pub(crate) fn check_memory(
     config: &Config,
     cut: Decomposition,
@@ -30,8 +29,8 @@ pub(crate) fn check_memory(
     check(config, block, ranks, needed)
 }
 
-/// The same of what the host needs for the outputs of a run whose fields are elsewhere, and for a component of a random force on
-/// its way there.
+/// The same check for the host memory that the outputs of a run need whose fields are elsewhere, and a component of a random
+/// force that is generated on the host.
 pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
     check(config, block, ranks, |config, block| {
         let random = config.forcing.as_ref().is_some_and(|force| force.stochastic().is_some());
@@ -40,8 +39,8 @@ pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) 
     })
 }
 
-/// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another, or while
-/// a start is made of them. Collective.
+/// The same check for the values of `fields` fields while they are read from a checkpoint, whose grid may differ, or while an
+/// initial state is built. Collective.
 pub(super) fn check_values_memory(
     comm: &dyn Communicator,
     fields: usize,
@@ -51,7 +50,7 @@ pub(super) fn check_values_memory(
     let needed = 8.0 * (fields * ranks) as f64 * block.len() as f64;
     let checked = match available_memory(ranks) {
         Some(available) if needed > available => {
-            let advice = "these are the values that the run begins from; use more machines";
+            let advice = "these are the initial values of the run; use more machines";
             Err(too_large(block, ranks, [needed, available], advice))
         }
         _ => Ok(()),
@@ -59,7 +58,7 @@ pub(super) fn check_values_memory(
     all_or_error(comm, checked)
 }
 
-/// Refuse a grid of which `ranks` blocks such as this one need more than there is, by the bytes that each of them needs.
+/// Refuse a grid of which `ranks` blocks such as this one need more than the free memory, given the bytes per block.
 fn check(
     config: &Config,
     block: &Block,
@@ -71,20 +70,20 @@ fn check(
     if all(config, block) <= available {
         return Ok(());
     }
-    // A larger or smaller grid that is cut in the same way.
+    // A larger or smaller grid with the same partition.
     let whole = config.grid.points;
     let fits = |config: &Config| {
         let scaled = |a: usize| (block.points[a] * config.grid.points[a]).div_ceil(whole[a]);
         let block = Block::whole(std::array::from_fn(scaled));
         all(config, &block) <= available
     };
-    // What other machines hold of the grid does not count here.
+    // Blocks on other machines do not count here.
     let share = count(whole) / (count(block.points) * ranks as f64);
     let advice = advice(largest(config, available * share.max(1.0), fits));
     Err(too_large(block, ranks, [all(config, block), available], &advice))
 }
 
-/// What is said of bytes that are needed and more than there are.
+/// The error for bytes that exceed the free memory.
 fn too_large(block: &Block, ranks: usize, bytes: [f64; 2], advice: &str) -> Error {
     let [x, y, z] = block.points;
     let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
@@ -92,10 +91,10 @@ fn too_large(block: &Block, ranks: usize, bytes: [f64; 2], advice: &str) -> Erro
     Error::refused(no_room(what, bytes, "of memory", "are free"), advice)
 }
 
-/// The same for the memory of a device, where operators keep what they make unless every sweep is one kernel.
+/// The same check for the memory of a device, where operators store their results unless every sweep is one kernel.
 ///
 /// # Errors
-/// [`Error::Config`] with what is needed, what is there, and what would fit.
+/// [`Error::Config`] with the required memory, the available memory, and what would fit.
 pub(crate) fn check_device_memory(
     config: &Config,
     cut: Decomposition,
@@ -116,15 +115,15 @@ pub(crate) fn check_device_memory(
     })
 }
 
-/// Whether a device has room also where every sweep is run operator by operator, which tuning may find faster. What happens to
-/// be free does not count: a run that goes on is to be cut as it was.
+/// Whether the memory of a device also suffices if every sweep is run operator by operator, which tuning may find faster. The
+/// momentarily free memory does not count: a restarted run must be partitioned as before.
 pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) -> bool {
     let needed = Parts::shaped(config, block, Some((on, false))).bytes(block);
     device::check_memory(on, None, needed, block.points, String::new).is_ok()
 }
 
-/// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, as none is
-/// unless `fused`, and what the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
+/// Fields that operators need on `device` for the points of `block`: their results where a sweep is not one kernel, as always
+/// unless `fused`, and the workspace of the line solvers. The matrices that `cusparse` keeps, one per line, are not counted.
 fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
     let room = composed_room(&config.problem(), block, |axis, sweep, operators| {
@@ -137,8 +136,8 @@ fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, 
     room + solver + pencils
 }
 
-/// Bytes of the arrays that the rank with `block` works in along axes that are `cut`: planes that are sent and received, and, where
-/// lines travel, copies of them with what operators make.
+/// Bytes of the working arrays of the rank with `block` along axes that are `cut`: planes that are sent and received, and, where
+/// lines are transposed between ranks, copies of them with the results of operators.
 pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
     if cut == Decomposition::ONE {
         return 0.0;
@@ -149,7 +148,7 @@ pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
     (needed.values(block.len()) * config.compute.precision.bytes()) as f64
 }
 
-/// [`for_messages`] of blocks of other sizes too: planes go with the surface, whole lines with the points, and the more of both
+/// [`for_messages`] for blocks of other sizes: planes scale with the surface, whole lines with the points, and the larger of both
 /// counts.
 fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl Fn(&Block) -> f64 {
     let (bytes, points) = (for_messages(config, cut, block), block.len() as f64);
@@ -159,15 +158,15 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
     }
 }
 
-/// Values a point that are on the host while fields, planes or pictures are written, one variable after another: what is computed of
-/// all points, and of fields twice the points that are written, where they are and where they go; of a region as many as its part of
-/// the box.
+/// Values per point on the host while fields, planes or pictures are written, one variable after another: computed values at all
+/// points, and, for fields, twice the written points, at the source and at the destination; for a region only its part of the
+/// box.
 fn for_variables(config: &Config) -> f64 {
     let largest = |variables: &[Variable]| {
         variables.iter().map(Variable::components).max().unwrap_or(0) as f64
     };
     let planes = config.output.planes.as_ref().map_or(0.0, |planes| largest(&planes.variables));
-    // A picture is of one value.
+    // A picture shows one value.
     let computed = planes.max(1.0);
     let Some(fields) = &config.output.fields else { return computed };
     let of_axis = |a: usize| {
@@ -179,12 +178,13 @@ fn for_variables(config: &Config) -> f64 {
     computed.max(largest(&fields.variables) * written)
 }
 
-/// Bytes that outputs need on the host while they are made.
+/// Bytes that outputs need on the host while they are computed.
 pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
         let gradients = statistics.quantities.iter().any(|quantity| quantity.needs_gradients());
-        // Of profiles (mu, heat), of a flow (rho, u, p, T), passive scalars, gradients, and three components before, in and behind a transform.
+        // For profiles (mu, heat), for a flow (rho, u, p, T), passive scalars, gradients, and three components before, in and
+        // after a transform.
         if !config.case.is_flow() {
             5
         } else {
@@ -194,21 +194,21 @@ pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     });
     let checkpoint = config.output.checkpoint.as_ref();
     let copies = if checkpoint.is_some_and(|it| it.asynchronous) { state } else { 0 };
-    // What of a variable is packed, and what of it is compressed.
+    // Packed values of a variable, and their compressed copy.
     let packed = checkpoint.map_or(0.0, |it| if it.compress { 3.0 } else { 2.0 });
     let made = for_variables(config).max(packed).max(statistics as f64);
     8.0 * block.len() as f64 * (copies as f64 + made)
 }
 
-/// Points of a box, of which there may be more than numbers of points can say.
+/// Number of points of a box, which may exceed the range of integers.
 pub(super) fn count(points: [usize; 3]) -> f64 {
     points.iter().map(|&n| n as f64).product()
 }
 
-/// Unknowns of implicit steps at a point.
+/// Unknowns of implicit steps per point.
 pub(super) const UNKNOWNS: usize = 5;
 
-/// Numbers of 64 bit at a point of the blocks of implicit steps: 5 x 5 each, 1 in 64 bit and up to 6 in 32.
+/// 64-bit numbers per point of the blocks of implicit steps: 5 x 5 each, 1 in 64 bit and up to 6 in 32.
 fn implicit_blocks(config: &Config) -> usize {
     UNKNOWNS * UNKNOWNS * (1 + active_axes(config))
 }
@@ -217,7 +217,7 @@ fn active_axes(config: &Config) -> usize {
     config.grid.points.iter().filter(|n| **n > 1).count()
 }
 
-/// Fields at a point that implicit steps have: the vectors of unknowns, those in the order of the blocks, and the blocks.
+/// Fields of implicit steps: the vectors of unknowns, those in the order of the blocks, and the blocks.
 fn implicit_fields(config: &Config) -> usize {
     let Some(implicit) = &config.time.implicit else { return 0 };
     let vectors =
@@ -225,7 +225,8 @@ fn implicit_fields(config: &Config) -> usize {
     UNKNOWNS * vectors + implicit_blocks(config) + usize::from(implicit.is_steady())
 }
 
-/// Numbers of 64 bit at a point that implicit steps have on the host while blocks are made of the state, with the arrays of their rows.
+/// 64-bit numbers per point of implicit steps on the host while blocks are computed from the state, including the arrays of their
+/// rows.
 fn implicit_on_host(config: &Config) -> usize {
     match config.time.implicit {
         Some(_) => UNKNOWNS + implicit_blocks(config) + 4 * 2 * active_axes(config),
@@ -233,28 +234,28 @@ fn implicit_on_host(config: &Config) -> usize {
     }
 }
 
-/// Fields of the points of a block that a run holds all the time, by what they are for.
+/// Fields that a run holds permanently for the points of a block, by purpose.
 pub struct Parts {
-    /// What fields are for, and how many.
+    /// Purpose and number of fields.
     counts: [(&'static str, usize); 9],
-    /// Bytes of a value.
+    /// Bytes per value.
     value: f64,
 }
 
 impl Parts {
-    /// Those of `config` for the points of `block`, on the host or on `device`.
+    /// The fields of `config` for the points of `block`, on the host or on `device`.
     pub fn of(config: &Config, block: &Block, device: Option<&DeviceInfo>) -> Self {
         Self::shaped(config, block, device.map(|device| (device, true)))
     }
 
-    /// The same on a device with sweeps fused where they can be, or none.
+    /// The same on a device with sweeps fused where possible, or without fusing.
     fn shaped(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
         let state = config.problem().fields();
         let (copies, stages) = match config.time.integrator.form {
             Form::LowStorage { .. } => (1, 1),
             Form::Butcher { b, .. } => (2, b.len()),
         };
-        // A filter that is a rate has F U − U.
+        // A filter that acts as a rate needs F U − U.
         let by_time =
             |filter: FilterConfig| filter.time.is_some() || config.time.implicit.is_some();
         let rates = stages + usize::from(config.scheme.filter.is_some_and(by_time));
@@ -262,28 +263,28 @@ impl Parts {
         let held = held.unwrap_or_default();
         let on_host = usize::from(device.is_none());
         let counts = [
-            // U, and copies of it that an integrator keeps.
+            // U, and the copies of it that an integrator keeps.
             ("state", copies * state),
             ("rates", rates * state),
             ("primitive variables", held.primitives),
             ("gradients", held.gradients),
-            // On the host also a component of a random force on its way there.
+            // On the host also a component of a random force that is generated there.
             ("force", held.force + if held.force > 0 { on_host } else { 0 }),
             ("weights of averages", held.weights),
             ("metric", held.metric),
-            // What operators and line solvers make.
+            // Results of operators and line solvers.
             ("operators", device.map_or(0, |device| for_operators(config, block, device))),
             ("implicit steps", implicit_fields(config) + on_host * implicit_on_host(config)),
         ];
         Self { counts, value: config.compute.precision.bytes() as f64 }
     }
 
-    /// All of them.
+    /// Total number of fields.
     fn fields(&self) -> usize {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 
-    /// Bytes a point.
+    /// Bytes per point.
     pub fn bytes_a_point(&self) -> f64 {
         self.fields() as f64 * self.value
     }
@@ -293,7 +294,7 @@ impl Parts {
         count(block.points) * self.bytes_a_point()
     }
 
-    /// In words.
+    /// Description in words.
     pub fn described(&self) -> String {
         let present = self.counts.iter().filter(|(_, count)| *count > 0);
         let named: Vec<_> = present.map(|(name, count)| format!("{count} {name}")).collect();
@@ -323,7 +324,7 @@ mod tests {
             let number = text.split(" need ").nth(1).and_then(|rest| rest.split(' ').next());
             number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
         };
-        // The advice is a grid of which as many fit into what is free, to the digits of the message.
+        // The advice is the grid of which this many fit into the free memory, to the digits of the message.
         for (text, ranks) in [(&one, 1.0), (&four, 4.0)] {
             let most = text.split(" at most ").nth(1).and_then(|rest| rest.split(" points").next());
             let most: Vec<usize> = most.unwrap().split(" x ").map(|n| n.parse().unwrap()).collect();

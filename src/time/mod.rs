@@ -1,4 +1,4 @@
-//! Time: Runge-Kutta steps, the size of a step, the run loop.
+//! Time integration: Runge-Kutta steps, step size, run loop.
 
 mod arrays;
 mod budget;
@@ -45,10 +45,10 @@ pub use stepper::Stepper;
 pub(crate) use sweep_blocks::check_sweeps;
 pub use task::{Ending, Origin, Requests, Task};
 
-/// What `work` makes on rank 0, and nothing on the others. Collective.
+/// The result of `work` on rank 0, `None` on the others. Collective.
 ///
 /// # Errors
-/// That of `work`, on all ranks.
+/// The error of `work`, on all ranks.
 fn on_first<T>(comm: &dyn Communicator, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     all_or_error(comm, (comm.rank() == 0).then(work).transpose())
 }

@@ -1,4 +1,4 @@
-//! What a whole run comes to: steps, and bytes on disk.
+//! Estimates for a whole run: steps, and bytes on disk.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,40 +18,40 @@ use crate::physics;
 use crate::scheme::{ImplicitConfig, Marching};
 use crate::statistics::increments;
 
-/// Bytes of a number in a table, with its comma.
+/// Bytes per number in a table, with its comma.
 const CELL: f64 = 20.0;
-/// Bytes in a field file of a byte of its values, which are written in Base64.
+/// Bytes in a field file per byte of its values, which are written in Base64.
 const BASE64: f64 = 4.0 / 3.0;
-/// Points along the longest axis of the two grids that the first step is found from.
+/// Points along the longest axis of the two grids from which the first step is estimated.
 const SAMPLES: [usize; 2] = [64, 32];
-/// Fewest points along an axis of them, enough for all formulas.
+/// Minimum number of points along their axes, enough for all formulas.
 const FEWEST: usize = 16;
 
-/// Times of outputs that are gone through one by one; with more the others are taken to lie as close.
+/// Maximum number of output times that are visited one by one; the spacing of further ones is assumed to be the same.
 const MOST_LANDINGS: usize = 1 << 16;
-/// Most points of a part of a curvilinear grid that it is found from.
+/// Maximum number of points of the part of a curvilinear grid from which it is estimated.
 const MOST_POINTS: usize = 1 << 22;
 
-/// Steps of a run and the times that it takes.
+/// Steps of a run and its times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Length {
-    /// As many as there are with the first step's dt.
+    /// Number of steps if all have the dt of the first.
     pub(super) steps: f64,
     /// dt of the first step from the initial state.
     pub(super) dt: f64,
-    /// Steps that lie behind the checkpoint that it starts from.
+    /// Steps before the checkpoint that the run starts from.
     before: f64,
-    /// The time that it starts at.
+    /// Start time.
     start: f64,
-    /// The time that it ends at.
+    /// End time.
     end: f64,
 }
 
 impl Length {
-    /// Of a run that takes all its steps as large as the first.
+    /// For a run whose steps are all as large as the first.
     ///
     /// # Errors
-    /// Where the initial state makes no sense, or the checkpoint that it starts from cannot be read.
+    /// Where the initial state is invalid, or the checkpoint that the run starts from cannot be read.
     pub(super) fn of(config: &Config) -> Result<Self> {
         let checkpoint = config.origin.as_deref().map(head).transpose()?;
         let (before, start) = checkpoint.map_or((0.0, 0.0), |head| (head.step as f64, head.time));
@@ -67,7 +67,7 @@ impl Length {
         Ok(Self { steps, dt, before, start, end })
     }
 
-    /// How often something is done on a `schedule`, where a step takes `seconds`; with the first time, at the start.
+    /// Number of outputs of a `schedule`, including the one at the start, where a step takes `seconds`.
     fn times(&self, schedule: Schedule, seconds: f64) -> f64 {
         let Self { steps, before, start, end, .. } = *self;
         // Counted from the start of the first run, up to the start and the end of this one.
@@ -77,15 +77,15 @@ impl Length {
         let by_wall = schedule.every_wall.map(|every| [0.0, steps * seconds / every]);
         let of = |[first, last]: [f64; 2]| last.floor() - first.floor();
         let all: f64 = [by_steps, by_time, by_wall].into_iter().flatten().map(of).sum();
-        // At the end, too, where nothing is due.
+        // Also at the end, where no output is due.
         let at_end =
             [by_steps, by_time].into_iter().flatten().any(|[_, last]| reached(last.floor(), last));
         1.0 + (all + f64::from(!at_end)).clamp(1.0, steps)
     }
 }
 
-/// Steps of at most `dt` from `start` on, some of which land on the times of outputs: how many there are up to `end`, but `most`, and
-/// the time that they reach.
+/// Steps of at most `dt` from `start`, some of which land on output times: their number up to `end`, limited to `most`, and the
+/// time that they reach.
 fn course(config: &Config, dt: f64, [start, end]: [f64; 2], most: f64) -> (f64, f64) {
     let mut agenda = OutputSchedule::new(config, start, &BTreeMap::new());
     let (mut steps, mut time) = (0.0, start);
@@ -109,8 +109,8 @@ fn course(config: &Config, dt: f64, [start, end]: [f64; 2], most: f64) -> (f64, 
     (all, start + all * pace)
 }
 
-/// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell;
-/// where these do not, a [part of the box](part_of_box).
+/// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), and two coarser grids
+/// determine c and d; where they cannot, a [part of the box](part_of_box) is used.
 fn first_rate(config: &Config) -> Result<f64> {
     let longest = config.grid.points.into_iter().max().unwrap_or(1);
     if longest <= SAMPLES[0] {
@@ -128,8 +128,8 @@ fn first_rate(config: &Config) -> Result<f64> {
     Ok(longest * (convective + diffusive * longest))
 }
 
-/// The same run on few points of the same spacings, where fewer in the whole box would not tell: where an axis has to keep its
-/// points, and on a curvilinear grid, whose points are closer here than there, unless that were too many.
+/// The same run on few points with the same spacings, where fewer points in the whole box would not give the rate: where an axis
+/// has to keep its points, and on a curvilinear grid, whose spacing varies, unless that would be too many points.
 fn part_of_box(config: &Config) -> Option<Config> {
     let keeps = sample::keeps_points(config).contains(&true);
     let mapped = config.grid.mapping.is_some();
@@ -152,9 +152,9 @@ fn part_of_box(config: &Config) -> Option<Config> {
     Some(part)
 }
 
-/// That of the initial state of `config`.
+/// The rate of the initial state of `config`.
 fn rate(mut config: Config) -> Result<f64> {
-    // The host has not all that a device has, and the rate does not depend on it; nor on vectors that implicit steps keep.
+    // The host lacks some line solvers of devices, and the rate depends neither on them nor on vectors of implicit steps.
     config.compute.line_solver = None;
     config.time.implicit = None;
     let host = Arc::new(Cpu::<f64>::configured(&config.compute, None)?);
@@ -163,7 +163,7 @@ fn rate(mut config: Config) -> Result<f64> {
     Ok(simulation.rate.unwrap_or(f64::NAN))
 }
 
-/// Bytes that a run leaves on disk, by what they are, where a step takes `seconds`. Checkpoints that are compressed take less.
+/// Bytes that a run leaves on disk, by kind, where a step takes `seconds`. Compressed checkpoints take less.
 pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'static str, f64)> {
     let grid = config.grid();
     let width =
@@ -178,7 +178,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
     let mut parts = vec![("series", times(output.series) * columns as f64 * CELL)];
     if let Some(fields) = &output.fields {
         let points = selected(fields, &grid).points;
-        // Files of curvilinear grids have three coordinates of every point.
+        // Files of curvilinear grids have three coordinates per point.
         let coordinates =
             if grid.plane.is_some() { 3.0 * width(Some(Precision::F64)) } else { 0.0 };
         let point = values(&fields.variables) * width(fields.precision) + coordinates;
@@ -210,10 +210,10 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         parts.push(("statistics", times(statistics.schedule) * once));
     }
     if let Some(checkpoint) = &output.checkpoint {
-        // `bdf2` goes on from the state before, too.
+        // `bdf2` also stores the previous state.
         let before = config.time.implicit.filter(|implicit| implicit.method == Marching::Bdf2);
         let state = (problem.fields() + before.map_or(0, |_| UNKNOWNS)) as f64;
-        // The oldest goes when the newest is there.
+        // The oldest is removed when the newest is complete.
         let kept = checkpoint.schedule.map_or(1.0, times).min(checkpoint.keep as f64 + 1.0);
         parts.push(("checkpoints", kept * state * count(grid.points) * width(None)));
     }
@@ -241,7 +241,7 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
     }
 
-    /// Catches steps that are counted without those that are cut short to land on an output.
+    /// Detects whether steps that are shortened to land on an output are counted.
     #[test]
     fn steps_that_land_on_times_are_counted() {
         for (outputs, expected) in [
@@ -280,7 +280,7 @@ mod tests {
                 ("series", 11.0 * 22.0 * CELL),
                 ("fields", 5.0 * 33.0 * 33.0 * 33.0 * 4.0 * 4.0 * BASE64),
                 ("planes", 3.0 * 2.0 * 65.0 * 65.0 * 8.0 * BASE64),
-                // One more than stay, while it is written.
+                // One more than are kept, during writing.
                 ("checkpoints", 4.0 * 5.0 * n * 8.0),
             ]
         );

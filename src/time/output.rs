@@ -1,4 +1,4 @@
-//! What a run writes while it goes on.
+//! Output during a run.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Fields and pictures, or what of them is asked for.
+    /// Write fields and pictures, or those of them that are requested.
     pub(super) fn write_fields_and_pictures(&mut self, fields: bool, pictures: bool) -> Result<()> {
         let start = Instant::now();
         if fields {
@@ -56,7 +56,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The statistics of the present state, where the run takes any.
+    /// Take the statistics of the present state, where the run has any.
     pub(super) fn write_statistics(&mut self) -> Result<()> {
         let Some(statistics) = &mut self.statistics else { return Ok(()) };
         let start = Instant::now();
@@ -76,8 +76,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// All volumes of one kind. A variable is computed once for all of them, and written before the next where there is one volume; of
-    /// several no more than their points are kept.
+    /// Write all volumes of one kind. A variable is computed once for all of them, and, with one volume, written before the next
+    /// is computed; with several, only the points of each are kept.
     fn write_volumes(&mut self, kind: Kind) -> Result<()> {
         let moment = (self.simulation.steps(), self.simulation.time());
         let block = self.simulation.block();
@@ -121,7 +121,7 @@ impl Run<'_> {
             }
         }
         if !is_computed.get() {
-            // No file is to blame.
+            // The error has no file.
             return written.map(drop);
         }
         if let Some(bytes) = self.tolerate_failure(written)? {
@@ -131,7 +131,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The planes through the middle of the box. Of a field that is spread over ranks nothing but them travels.
+    /// Write the planes through the middle of the box. With several ranks only the planes are communicated.
     fn write_pictures(&mut self) -> Result<()> {
         self.pictures_taken += 1;
         self.simulation.drawn().iter().try_for_each(|of| self.write_pictures_of(*of))
@@ -177,7 +177,7 @@ impl Run<'_> {
         self.tolerate_failure(written).map(|_| ())
     }
 
-    /// What comes of a file that could not be written on some rank: the end of the run, or a warning. Collective.
+    /// Handle a file that could not be written on some rank: end the run, or warn. Collective.
     pub(super) fn tolerate_failure<T>(&self, written: Result<T>) -> Result<Option<T>> {
         let comm = self.simulation.backend().comm();
         match all_or_error(comm, written) {
@@ -186,7 +186,7 @@ impl Run<'_> {
                 let step = self.simulation.steps();
                 if comm.rank() == 0 {
                     let why = why.what();
-                    tell(&format!("warning: step {step}: {why}; the run goes on without it"));
+                    tell(&format!("warning: step {step}: {why}; the run continues without it"));
                 }
                 tracing::warn!(step, "{why}");
                 Ok(None)
@@ -201,7 +201,7 @@ impl Run<'_> {
     }
 }
 
-/// Fields of some points, written together.
+/// Fields at a set of points, written together.
 pub(super) struct Volume {
     kind: Kind,
     variables: Vec<Variable>,
@@ -209,11 +209,12 @@ pub(super) struct Volume {
     writers: Vec<FieldWriter>,
 }
 
-/// What a run writes fields into.
+/// The field outputs of a run.
 pub(super) struct Volumes(Vec<Volume>);
 
 impl Volumes {
-    /// Those of `config` in `directory`: new, or behind what is there of the run that `owner` has on rank 0. Collective.
+    /// The volumes of `config` in `directory`: new, or continued after the existing files of the run, of which `owner` decides on
+    /// rank 0. Collective.
     pub(super) fn open(
         comm: &dyn Communicator,
         config: &Config,
@@ -235,7 +236,7 @@ impl Volumes {
             }
         });
         let planes = config.output.planes.as_ref().map(|planes| {
-            // Two coordinates may mean the same plane.
+            // Two coordinates may refer to the same plane.
             let asked = (0..3).flat_map(|a| planes.at[a].iter().map(move |&x| (a, x)));
             let selected: BTreeMap<(usize, usize), Selection> = asked
                 .map(|(a, x)| (a, all.across(grid, a, x)))
@@ -260,7 +261,7 @@ impl Volumes {
             let written = course.volumes.get(&folder(directory, writer)).map(Vec::as_slice);
             writer.resume(last, written, &|path| owner.owns(path))
         };
-        // What the run does not go on with is not to keep what it has not computed: also planes that are not asked for any more.
+        // Also remove later files of planes that are no longer requested: the continued run has not computed them.
         let cut = || {
             let ended = |path: &Path, stem| FieldWriter::new(path, stem, layout(all, 1));
             if fields.is_none() {
@@ -281,20 +282,20 @@ impl Volumes {
         Ok(Self(volumes))
     }
 
-    /// Have all that this rank has written on disk.
+    /// Flush all files of this rank to disk.
     pub(super) fn sync(&mut self) -> Result<()> {
         let mut writers = self.0.iter_mut().flat_map(|volume| &mut volume.writers);
         writers.try_for_each(FieldWriter::sync)
     }
 
-    /// (step, time) of all that was written, by the folder in `directory`.
+    /// (step, time) of all outputs so far, by folder in `directory`.
     pub(super) fn written(&self, directory: &Path) -> BTreeMap<String, Vec<(u64, f64)>> {
         let writers = self.0.iter().flat_map(|volume| &volume.writers);
         writers.map(|writer| (folder(directory, writer), writer.written())).collect()
     }
 }
 
-/// The points of `grid` of which `fields` are written.
+/// The points of `grid` at which `fields` are written.
 pub(super) fn selected(fields: &FieldsConfig, grid: &Grid) -> Selection {
     let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |it| (it.from, it.to));
     Selection::between(grid, from, to, fields.stride)
@@ -306,7 +307,7 @@ fn folder(directory: &Path, writer: &FieldWriter) -> String {
     folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
-/// The smallest and the largest value that is a number; zeros where there is none.
+/// The smallest and the largest finite value; zeros where there is none.
 fn finite_range(values: &[f64]) -> [f64; 2] {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     match (finite().reduce(f64::min), finite().reduce(f64::max)) {

@@ -1,4 +1,4 @@
-//! All that a run writes, and when.
+//! Schedule of all outputs of a run.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ impl Kind {
     pub(super) const ALL: [Self; 5] =
         [Self::Series, Self::Fields, Self::Planes, Self::Statistics, Self::Checkpoint];
 
-    /// As in the input.
+    /// Name in the input.
     pub(super) fn name(self) -> &'static str {
         ["series", "fields", "planes", "statistics", "checkpoint"][self as usize]
     }
 }
 
-/// The plans of all kinds that a run writes.
+/// The plans of all kinds of output of a run.
 #[derive(Debug)]
 pub(super) struct OutputSchedule {
     plans: [Option<Plan>; Kind::ALL.len()],
@@ -34,7 +34,7 @@ pub(super) struct OutputSchedule {
 }
 
 impl OutputSchedule {
-    /// Of a run that is at `time`, and has `written` what was due until then.
+    /// For a run at `time`, whose previous outputs are given by `written`.
     pub(super) fn new(config: &Config, time: f64, written: &BTreeMap<String, u64>) -> Self {
         let Config { output, time: steps, .. } = config;
         let plan = |kind| {
@@ -53,12 +53,12 @@ impl OutputSchedule {
         }
     }
 
-    /// Whether the run writes this at all.
+    /// Whether the run has this output at all.
     pub(super) fn has(&self, kind: Kind) -> bool {
         self.plans[kind as usize].is_some()
     }
 
-    /// Whether so much wall time has passed that something is due, by kind.
+    /// Whether an output is due by wall time, by kind.
     pub(super) fn late(&self) -> [bool; Kind::ALL.len()] {
         std::array::from_fn(|kind| self.plans[kind].as_ref().is_some_and(Plan::late))
     }
@@ -78,7 +78,7 @@ impl OutputSchedule {
         self.plans.iter().flatten().any(|plan| plan.due_by_step(step))
     }
 
-    /// `kind` counts as written at `step`.
+    /// Record `kind` as written at `step`.
     pub(super) fn write(&mut self, kind: Kind, step: u64) {
         self.written[kind as usize] = Some(step);
     }
@@ -88,14 +88,14 @@ impl OutputSchedule {
         self.written[kind as usize]
     }
 
-    /// What a checkpoint says of it.
+    /// The record for a checkpoint.
     pub(super) fn all_written(&self) -> BTreeMap<String, u64> {
         let step = |kind: Kind| Some((kind.name().to_string(), self.written(kind)?));
         Kind::ALL.into_iter().filter_map(step).collect()
     }
 
-    /// The next time that a step from `time` must not pass. None that is as good as reached: an interval may be shorter than
-    /// what times can tell apart.
+    /// The next time that a step from `time` must not pass. Times reached up to round-off are skipped: an interval may be shorter
+    /// than the resolution of time.
     pub(super) fn next_time(&self, time: f64) -> Option<f64> {
         let times = self.plans.iter().flatten().filter_map(Plan::next_time);
         times.filter(|next| !reached(time, *next)).reduce(f64::min)

@@ -1,33 +1,33 @@
-//! Planes of values as pictures with equal pixels show them.
+//! Values on planes, resampled to pictures with equal pixels.
 
 use crate::grid::{Grid, Plane};
 
-/// What a picture shows.
+/// The content of a picture.
 pub(super) struct Pixels {
-    /// How many to the right and up.
+    /// Number to the right and up.
     pub(super) points: [usize; 2],
-    /// Coordinates of the edges, from left to right and from below to above.
+    /// Coordinates of the edges: left and right, bottom and top.
     pub(super) edges: [[f64; 2]; 2],
-    /// NaN where there is no gas.
+    /// NaN outside the gas.
     pub(super) values: Vec<f64>,
 }
 
 /// Pixels along the longer side of a picture of a curvilinear grid.
 const SIDE: f64 = 720.0;
-/// What is seen round a body, in its sizes: to the left, to the right, and above and below.
+/// Visible region around a body, in body sizes: upstream (left), downstream (right), and above and below.
 const VIEW: [f64; 3] = [2.0, 8.0, 3.0];
 
-/// Most points along a side of a picture: rank 0 holds all of them.
+/// Maximum number of points along a side of a picture: rank 0 holds all of them.
 const MOST_SIDE: usize = 2048;
 
-/// Points of `grid` from one of a picture to the next.
+/// Number of grid points between picture points.
 pub(super) fn stride(grid: &Grid) -> usize {
     let longest = grid.points.into_iter().max().unwrap_or(1);
-    // Of curvilinear grids the pixels are not the points.
+    // On curvilinear grids the pixels are not the points.
     if grid.plane.is_some() { 1 } else { longest.div_ceil(MOST_SIDE) }
 }
 
-/// The picture of values at every `stride`-th point of a plane along two axes; `None` where that is a curved surface.
+/// The picture of values at every `stride`-th point of a plane along two axes; `None` where the plane is a curved surface.
 pub(super) fn pixels(
     grid: &Grid,
     stride: usize,
@@ -44,7 +44,7 @@ pub(super) fn pixels(
     }
 }
 
-/// Each cell of a curvilinear grid as two triangles, on which values are linear.
+/// Draws each cell of a curvilinear grid as two triangles with linear values.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -93,7 +93,7 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
     Pixels { points, edges, values: picture }
 }
 
-/// The edges of the picture: of all points, or about the body that lines along the first axis go round.
+/// The edges of the picture: of all points, or of a region around the body that lines along the first axis surround.
 fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
     let bounds = |points: &[f64]| {
         points.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)])
@@ -111,7 +111,7 @@ fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
     [within([x - left, x + right], all[0]), within([y - across, y + across], all[1])]
 }
 
-/// Where point `i` of a picture along axis `a` lay if all spacings were equal.
+/// Coordinate of point `i` of a picture along axis `a` if all spacings were equal.
 fn uniform(grid: &Grid, stride: usize, a: usize, i: usize) -> f64 {
     grid.origin[a] + grid.spacing[a] * stride as f64 * i as f64
 }
@@ -123,7 +123,7 @@ fn edges(grid: &Grid, stride: usize, a: usize) -> [f64; 2] {
     [grid.origin[a] - half, uniform(grid, stride, a, last) + half]
 }
 
-/// The values of a picture along two axes, at equal spacings: between the points of a stretched axis those of straight lines.
+/// The values of a picture along two axes at equal spacings: linear interpolation between the points of a stretched axis.
 fn at_equal_spacings(
     grid: &Grid,
     stride: usize,
@@ -140,7 +140,7 @@ fn at_equal_spacings(
         for i in 0..n {
             let x = uniform(grid, stride, a, i);
             let low = (0..n).rfind(|&j| coordinate(j) <= x).unwrap_or(0);
-            // Behind the last point of a periodic axis follows the first.
+            // On a periodic axis the first point follows the last.
             let high = if low + 1 < n || grid.closes(a) { low + 1 } else { low };
             let [from, to] = [low, high].map(coordinate);
             let part = if high > low { (x - from) / (to - from) } else { 0.0 };

@@ -1,33 +1,33 @@
-//! When things are due.
+//! Output intervals.
 
 use std::time::Instant;
 
 use crate::config::Schedule;
 
-/// Whether `time` is `due` but for round-off: times that should coincide, three times 0.1 and 0.3, must not leave a step
-/// of 1e-17 between them.
+/// Whether `time` has reached `due` up to round-off: times that should coincide, such as three times 0.1 and 0.3, must not leave
+/// a step of 1e-17 between them.
 pub(super) fn reached(time: f64, due: f64) -> bool {
     time >= due * (1.0 - 1e-12)
 }
 
-/// A schedule in progress: knows what was done and what comes next.
+/// A schedule in progress: tracks what is done and what is next.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     schedule: Schedule,
-    /// Multiples of `every_time` that are done.
+    /// Number of multiples of `every_time` that are done.
     done: u64,
     last_wall: Instant,
 }
 
 impl Plan {
-    /// A schedule all of which is done that is due until `time`.
+    /// A schedule where everything due until `time` is done.
     pub(super) fn new(schedule: Schedule, time: f64) -> Self {
         let mut plan = Self { schedule, done: 0, last_wall: Instant::now() };
         plan.catch_up(time);
         plan
     }
 
-    /// Count as done what is due at `time`; true where that is more than was.
+    /// Mark everything due at `time` as done; true where there was anything new.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     fn catch_up(&mut self, time: f64) -> bool {
         let Some(interval) = self.schedule.every_time else { return false };
@@ -46,7 +46,7 @@ impl Plan {
         self.schedule.every_time.map(|interval| (self.done as f64 + 1.0) * interval)
     }
 
-    /// Whether so much wall time has passed that something is due. Clocks of ranks differ: what one says must hold for all.
+    /// Whether an output is due by wall time. Clocks of ranks differ: the result on one rank must be applied on all.
     pub(super) fn late(&self) -> bool {
         self.schedule
             .every_wall
@@ -58,8 +58,7 @@ impl Plan {
         self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every))
     }
 
-    /// True where something is due after step `step` at time `time`, or because it is [`Plan::late`]; it then counts as
-    /// done.
+    /// Whether an output is due after step `step` at time `time`, or because it is [`Plan::late`]; it then counts as done.
     pub(super) fn due(&mut self, step: u64, time: f64, late: bool) -> bool {
         let by_time = self.catch_up(time);
         if late {

@@ -1,4 +1,4 @@
-//! What became of an exact solution on a line, and what the wall of a body feels, at the end of a run.
+//! The numerical and the exact solution along a line, and the loads on the wall of a body, at the end of a run.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::io::pieces::line;
 use crate::io::{PROFILE, SURFACE};
 
-/// (ρ, ρu, ρv, ρw), as `profile.csv` calls them.
+/// (ρ, ρu, ρv, ρw), as named in `profile.csv`.
 const NAMES: [&str; 4] = ["density", "momentum_x", "momentum_y", "momentum_z"];
 
 impl Run<'_> {
-    /// `profile.csv`: what was computed and what is exact at the points of a line through the middle of the box, along the first
-    /// axis that has more than one. Nothing where no solution is known. Collective.
+    /// Write `profile.csv`: the numerical and the exact solution at the points of a line through the middle of the box, along the
+    /// first axis with more than one point. Does nothing without an exact solution. Collective.
     pub(super) fn write_profile(&mut self) -> Result<()> {
         let (grid, config) = (self.simulation.grid().clone(), self.config);
         let Some(axis) = (0..3).find(|&axis| grid.points[axis] > 1) else { return Ok(()) };
@@ -45,8 +45,8 @@ impl Run<'_> {
         self.write_table(PROFILE, &text)
     }
 
-    /// `surface.csv`: the points of a body's wall with the length of the wall up to them and the coefficients of pressure and friction.
-    /// Nothing where there is no body. Collective.
+    /// Write `surface.csv`: the points of a body's wall with the arc length up to them and the pressure and friction
+    /// coefficients. Does nothing without a body. Collective.
     pub(super) fn write_surface(&mut self) -> Result<()> {
         let Some(points) = self.simulation.surface()? else { return Ok(()) };
         let mut text = String::from("x,y,length,pressure_coefficient,friction_coefficient\n");
@@ -60,14 +60,14 @@ impl Run<'_> {
         self.write_table(SURFACE, &text)
     }
 
-    /// Rank 0 writes its text. Collective.
+    /// Write the text of rank 0. Collective.
     fn write_table(&mut self, name: &str, text: &str) -> Result<()> {
         let written = self.files.as_mut().map_or(Ok(()), |files| files.write(name, text));
         self.tolerate_failure(written).map(drop)
     }
 }
 
-/// The exact solution of what shows it, where there is one.
+/// The exact solution of the quantity that is shown, where there is one.
 fn exact(config: &Config, x: [f64; 3], time: f64) -> Option<f64> {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
     if let Some(scalar) = config.case.scalar() {

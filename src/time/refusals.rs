@@ -1,4 +1,4 @@
-//! Why a run is refused before its first step.
+//! Refusals of a run before its first step.
 
 use std::path::Path;
 
@@ -7,18 +7,21 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Grid};
 
-/// A wall time that is over before the run begins; nothing is written then.
+/// A wall-time limit that is over before the run begins; nothing is written in this case.
 pub(super) fn no_time() -> Error {
-    Error::refused("time.wall_limit leaves no time for a single step and a checkpoint", "give more")
+    Error::refused(
+        "time.wall_limit leaves no time for a single step and a checkpoint",
+        "increase it",
+    )
 }
 
-/// The same of a run that goes on, where its files are open already: whoever restarts it until it is done must not do so for ever.
+/// The same for a restarted run, whose files are already open: a script that restarts it until it is done must not loop forever.
 pub(super) fn no_time_to_go_on(directory: &Path) -> Error {
-    let what = "time.wall_limit left no time for a single step; give more".to_string();
+    let what = "time.wall_limit left no time for a single step; increase it".to_string();
     Error::Format { path: directory.to_path_buf(), what }
 }
 
-/// Steps that would never reach the end, since they are less than the spacing of numbers there.
+/// Refuse steps smaller than the spacing of floating-point numbers at the end time, which would never reach it.
 pub(super) fn check_step(simulation: &Simulation) -> Result<()> {
     let dt = simulation.rate.map(|rate| simulation.next_dt(rate, None));
     let (Some(end), Some(dt)) = (simulation.config.time.end, dt) else { return Ok(()) };
@@ -31,7 +34,7 @@ pub(super) fn check_step(simulation: &Simulation) -> Result<()> {
     ))
 }
 
-/// A file of `output.reference` that cannot be used.
+/// An unusable file in `output.reference`.
 pub(super) fn refused_reference(why: &Error) -> Error {
     Error::refused(
         format!("output.reference: {}", why.what()),
@@ -43,12 +46,12 @@ fn is_curved(grid: &Grid, a: usize) -> bool {
     a < 2 && grid.plane.is_some()
 }
 
-/// Whether values on other points along axis `a` go to this grid.
+/// Whether values on other points along axis `a` can be interpolated to this grid.
 pub(super) fn takes_other_points(grid: &Grid, a: usize) -> bool {
     grid.closes(a) && grid.lines[a].is_none() && !is_curved(grid, a)
 }
 
-/// Values of another grid, which only a periodic axis of equal spacings takes.
+/// Check values of another grid, which only a uniform periodic axis accepts.
 pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
     let differs = |axis: &Axis| {
         let a = axis.index();
@@ -62,13 +65,13 @@ pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
         (false, false) => "between walls",
     };
     let found = format!(
-        "the values have {} points along {name}, the grid has {}; {along} they go to no other grid",
+        "the values have {} points along {name}, the grid has {}; {along} they cannot be interpolated to another grid",
         points[a], grid.points[a]
     );
     Err(Error::refused(found, &format!("use as many points along {name}")))
 }
 
-/// The keys of a resolved input. Without the path of a file of points: they are the same by their checksum, wherever it lies.
+/// The keys of a resolved input, without the path of a file of points: its checksum identifies the points, wherever the file is.
 pub(super) fn keys_without_path(input: &str) -> toml::Table {
     let mut keys = input.parse::<toml::Table>().unwrap_or_default();
     let grid = keys.get_mut("grid").and_then(toml::Value::as_table_mut);
@@ -77,7 +80,8 @@ pub(super) fn keys_without_path(input: &str) -> toml::Table {
     keys
 }
 
-/// Values from a run of the input `was` that lie at other points of stretched axes or of a curvilinear grid of `config`, or lay at others.
+/// Refuse values from a run of the input `was` whose points differ on stretched axes or on a curvilinear grid, of `config` or of
+/// that run.
 pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
     let [was, now] = [was, &config.to_toml()].map(keys_without_path);
     for (key, way_out) in [
@@ -96,7 +100,7 @@ pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// An unphysical initial state is a mistake of the input, which all of `ranks` ranks know of.
+/// An unphysical initial state is an input error that all of `ranks` ranks report.
 pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
     let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
     let mistake = Error::refused(

@@ -1,4 +1,4 @@
-//! Going on from a checkpoint: which one, with what configuration, and whether that is the same flow.
+//! Restart from a checkpoint: which checkpoint, with which configuration, and whether the flow is the same.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,31 +20,31 @@ use crate::io::summary::Part;
 use crate::io::{RunDirectory, RunId, Summary, refused};
 use crate::scheme::ImplicitConfig;
 
-/// What a user asks of a restart.
+/// User options of a restart.
 #[derive(Clone, Debug, Default)]
 pub struct RestartOptions {
     /// The `key.path=value` of each `--set`.
     pub set: Vec<String>,
-    /// The step to go on from; `None` is that of the newest sound checkpoint.
+    /// The step to restart from; `None` is that of the newest sound checkpoint.
     pub from: Option<u64>,
-    /// Whether case, gas and box may be others than those of the checkpoint.
+    /// Whether case, gas and box may differ from those of the checkpoint.
     pub allow_physics_change: bool,
 }
 
-/// What is to be done for it.
+/// The action for a restart.
 #[derive(Debug)]
 pub enum Restart {
-    /// Nothing: a sentence that says so.
+    /// Nothing to do: a message that says so.
     Finished(String),
     /// Run this from there.
     Run(Box<(Config, Origin)>),
 }
 
-/// Find out what it takes to go on with the run in `directory`, which rank 0 has [entered](RunDirectory::enter). Collective.
+/// Determine how to continue the run in `directory`, which rank 0 has [entered](RunDirectory::enter). Collective.
 ///
 /// # Errors
-/// On all ranks: where there is no run, no sound checkpoint of the step that is asked for, or another flow is asked for. Nothing is
-/// changed then but for remains of checkpoints that were never finished.
+/// On all ranks: where there is no run, no sound checkpoint of the requested step, or where another flow is requested. Then
+/// nothing is changed, except that remains of unfinished checkpoints are removed.
 pub fn restart(
     comm: &dyn Communicator,
     directory: &Path,
@@ -54,7 +54,7 @@ pub fn restart(
     let checkpoints = RunDirectory::checkpoints(directory);
     let look = || {
         checkpoint::check_name(directory)?;
-        // A folder that cannot be read is not one without checkpoints.
+        // An unreadable folder is not a folder without checkpoints.
         match std::fs::read_dir(&checkpoints) {
             Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::io(&checkpoints)(why));
@@ -77,7 +77,7 @@ pub fn restart(
     let sentence = if first { finished(directory, &config, found.as_ref()) } else { None };
     let mut sentence = sentence.unwrap_or_default();
     if !sentence.is_empty() && !wish.set.is_empty() {
-        sentence += &format!("\nnot taken, since nothing is left to do: {}", wish.set.join(", "));
+        sentence += &format!("\nignored, since nothing is left to do: {}", wish.set.join(", "));
     }
     let sentence = comm.broadcast(0, sentence.into_bytes());
     if wish.from.is_none() && !sentence.is_empty() {
@@ -87,7 +87,7 @@ pub fn restart(
         let again = || {
             if let Some(name) = RunDirectory::in_the_way(directory)? {
                 let what =
-                    "no file of this run, which begins again and would replace it; move it away";
+                    "not a file of this run, which starts over and would replace it; move it away";
                 return Err(Error::Format { path: directory.join(name), what: what.into() });
             }
             let done = Summary::read(&directory.join("summary.json"));
@@ -96,7 +96,10 @@ pub fn restart(
             }
             let again = from_the_beginning(directory);
             Err(refused(
-                format!("{} is finished, and has no checkpoint to go on from", directory.display()),
+                format!(
+                    "{} is finished, and has no checkpoint to continue from",
+                    directory.display()
+                ),
                 format!(
                     "{again}\n       a run keeps its last state unless output.checkpoint = \"none\""
                 ),
@@ -104,7 +107,7 @@ pub fn restart(
         };
         on_first(comm, again)?;
         if first {
-            tell("there is no checkpoint: the run begins again");
+            tell("there is no checkpoint: the run starts over");
         }
         let origin = origin(comm, &config, true)?;
         return Ok(Restart::Run(Box::new((config, origin))));
@@ -112,12 +115,12 @@ pub fn restart(
     let told = tell_changes(changes(&found.head, &config), wish.allow_physics_change);
     let told = all_or_error(comm, told)?;
     let Head { step, time, .. } = found.head;
-    tell_start(comm, &found, format!("goes on from step {step}, t = {time}"), told);
+    tell_start(comm, &found, format!("continues from step {step}, t = {time}"), told);
     Ok(Restart::Run(Box::new((config, Origin::Own(found)))))
 }
 
-/// Give checkpoints that are newer than that of `step` names by which no run goes on from them: whoever goes on later must not find
-/// what the run that goes on from there has not computed.
+/// Rename checkpoints that are newer than that of `step` so that no run continues from them: a later restart must not find
+/// results that the run from `step` has not computed.
 pub(super) fn set_newer_aside(directory: &Path, step: u64) -> Result<()> {
     let checkpoints = RunDirectory::checkpoints(directory);
     let newer = checkpoint::steps(&checkpoints).into_iter().take_while(|newer| *newer > step);
@@ -130,10 +133,10 @@ pub(super) fn set_newer_aside(directory: &Path, step: u64) -> Result<()> {
     Ok(())
 }
 
-/// What `config` begins from: the initial state of its case, or a checkpoint. Collective.
+/// The origin of the run of `config`: the initial state of its case, or a checkpoint. Collective.
 ///
 /// # Errors
-/// On all ranks, where the checkpoint is not sound, or one of another flow and that is not allowed.
+/// On all ranks, where the checkpoint is not sound, or is one of another flow although that is not allowed.
 pub fn origin(
     comm: &dyn Communicator,
     config: &Config,
@@ -162,9 +165,7 @@ pub fn origin(
         }
         if is_over(config, step, time) {
             return Err(refused(
-                format!(
-                    "the checkpoint is at step {step}, t = {time}, where this run is to be over"
-                ),
+                format!("the checkpoint is at step {step}, t = {time}, where this run is to end"),
                 "choose a later time.end or time.max_steps; steps count from the start of the first run",
             ));
         }
@@ -176,7 +177,7 @@ pub fn origin(
     Ok(Origin::Other(found))
 }
 
-/// Rank 0 tells from where a run goes on, and what changes there.
+/// Rank 0 reports where a run continues from, and what changes there.
 fn tell_start(comm: &dyn Communicator, found: &Checkpoint, start: String, changes: Vec<String>) {
     if comm.rank() == 0 {
         let all = found.warning().into_iter().chain([start]).chain(changes);
@@ -184,10 +185,10 @@ fn tell_start(comm: &dyn Communicator, found: &Checkpoint, start: String, change
     }
 }
 
-/// The resolved input that the checkpoint at `path` carries, or the newest one of the run there.
+/// The resolved input in the checkpoint at `path`, or in the newest one of the run there.
 ///
 /// # Errors
-/// Where there is none that can be read.
+/// Where no checkpoint can be read.
 pub fn base(path: &Path) -> Result<String> {
     head(path).map(|head| head.config)
 }
@@ -200,12 +201,12 @@ pub(super) fn head(path: &Path) -> Result<Head> {
     let checkpoints = RunDirectory::checkpoints(path);
     let steps = checkpoint::steps(&checkpoints);
     let heads = steps.iter().map(|step| Head::read(&checkpoint::path(&checkpoints, *step)));
-    // One that is damaged is told of when it is opened.
+    // A damaged one is reported when it is opened.
     heads.flatten().next().ok_or_else(|| no_checkpoint(path))
 }
 
-/// What `prepare` makes of an input that may start from a checkpoint. Which one that is, and what it carries, is for rank 0 to
-/// see: a file system may show others an older directory. Collective.
+/// The result of `prepare` for an input that may start from a checkpoint. Rank 0 determines the checkpoint and its content: a
+/// file system may show other ranks an older state. Collective.
 ///
 /// # Errors
 /// On all ranks, where `prepare` fails on one.
@@ -228,7 +229,7 @@ pub fn on_base_of_first<T>(
 }
 
 fn no_checkpoint(path: &Path) -> Error {
-    let what = "no checkpoint, and no run that has a sound one".to_string();
+    let what = "neither a checkpoint nor a run with a sound one".to_string();
     Error::Format { path: path.to_path_buf(), what }
 }
 
@@ -238,7 +239,7 @@ fn tell_of(comm: &dyn Communicator, damaged: &[Error]) {
     }
 }
 
-/// The command that repeats a run in its place. The input names the directory in which it began, which need not be this one.
+/// The command that repeats a run in its directory, which may differ from the directory in its input.
 fn from_the_beginning(directory: &Path) -> String {
     let (input, directory) = (directory.join("config.toml"), directory.display());
     format!("from the beginning: kolmo run {} --out {directory} --overwrite", input.display())
@@ -266,14 +267,14 @@ fn chosen(
         let steps: Vec<String> = steps.iter().rev().map(u64::to_string).collect();
         let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
         let what = format!("{} has no checkpoint of step {from}", directory.display());
-        let have = format!("it has those of steps: {have}");
+        let have = format!("it has checkpoints of steps: {have}");
         return all_or_error(comm, Err(refused(what, have)));
     }
     let found = Checkpoint::open(comm, &checkpoint::path(&checkpoints, from))?;
     all_or_error(comm, found.of_run(run)).map(Some)
 }
 
-/// What is to be run: `config.toml` of the run, which says what was asked for last, else what the checkpoint carries.
+/// The configuration to run: `config.toml` of the run, the latest request, else the input in the checkpoint.
 fn configuration(
     directory: &Path,
     set: &[String],
@@ -300,7 +301,7 @@ fn configuration(
         let elsewhere = config.output.directory != before.output.directory;
         if elsewhere || config.origin != before.origin {
             let key = if elsewhere { "output.directory" } else { "case.path" };
-            let place = "a restart goes on in the directory of its run, from its own checkpoint";
+            let place = "a restart continues in the directory of its run, from its own checkpoint";
             let advice = "otherwise: a run with case.name = \"from-checkpoint\"";
             return Err(refused(format!("{place}: {key} cannot be set"), advice));
         }
@@ -308,10 +309,10 @@ fn configuration(
     Ok(config)
 }
 
-/// A sentence where the run has nothing left to do.
+/// A message where the run is complete.
 fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Option<String> {
     let summary = Summary::read(&directory.join("summary.json")).ok()?;
-    // The last thing that a run writes.
+    // The last file that a run writes.
     let closed = directory.join("report.html").exists();
     if found.is_some_and(|found| found.head.step < summary.steps) {
         return None;
@@ -330,7 +331,7 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     Some(sentence)
 }
 
-/// Whether the flow of `head` is that of `config`, on the same grid by the same scheme, and as steady as this asks for.
+/// Whether the flow of `head` is that of `config`, on the same grid with the same scheme, and as steady as requested.
 fn is_steady(head: &Head, config: &Config) -> bool {
     let asked = config.time.implicit.filter(|implicit| implicit.is_steady());
     let fall = head.implicit.and_then(|implicit| implicit.fall);
@@ -340,32 +341,32 @@ fn is_steady(head: &Head, config: &Config) -> bool {
 }
 
 /// # Errors
-/// Where the end that `config` asks for lies before the state of `head`.
+/// Where the end in `config` lies before the state of `head`.
 fn ends_before(head: &Head, config: &Config) -> Result<()> {
     let Head { step, time, .. } = *head;
-    let advice = "choose a later end; `--from STEP` goes on from an older checkpoint, and sets newer ones aside";
+    let advice = "choose a later end; `--from STEP` continues from an older checkpoint, and sets newer ones aside";
     if let Some(end) = config.time.end.filter(|end| !reached(*end, time)) {
-        let found = format!("time.end = {end}, and the run is at t = {time} already");
+        let found = format!("time.end = {end}, but the run is already at t = {time}");
         return Err(refused(found, advice));
     }
     if let Some(most) = config.time.max_steps.filter(|most| *most < step) {
-        let found = format!("time.max_steps = {most}, and the run is at step {step} already");
+        let found = format!("time.max_steps = {most}, but the run is already at step {step}");
         return Err(refused(found, advice));
     }
     Ok(())
 }
 
-/// A key of the input by which two runs differ.
+/// A key of the input in which two runs differ.
 pub(super) struct Change {
     section: &'static str,
     key: String,
-    /// What it is and was.
+    /// Its new and old value.
     pub(super) told: String,
-    /// Whether the flow is another one.
+    /// Whether it changes the flow.
     physics: bool,
 }
 
-/// What a run of `config` does otherwise than the one that wrote `head`.
+/// Differences of a run of `config` from the run that wrote `head`.
 pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
     let [mut was, mut is] = [&head.config, &own].map(|text| keys_without_path(text));
@@ -373,7 +374,7 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
         && let Ok(before) = input_before(head, config)
         && [&before, config].iter().all(|it| it.case.is_flow())
     {
-        // What the case brings is as good as what the input says.
+        // Values given by the case are equivalent to values in the input.
         for ((section, old), (_, new)) in
             before.ends_and_force().into_iter().zip(config.ends_and_force())
         {
@@ -400,7 +401,7 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
             };
             let (before, now) = (shown(was.get(key)), shown(is.get(key)));
             let told = format!("{section}.{key} = {now}; the checkpoint has {before}");
-            // Nothing varies along an axis of one point, now or before.
+            // An axis of one point carries no variation, now or before.
             let flattened =
                 || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
             let physics = match section {
@@ -416,17 +417,17 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     changes
 }
 
-/// Sentences for what a user should know of these changes.
+/// Messages about these changes for the user.
 ///
 /// # Errors
-/// Where the flow is another, and that is not allowed.
+/// Where the flow differs although that is not allowed.
 fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<String>> {
     let (physics, others): (Vec<Change>, Vec<Change>) =
         changes.into_iter().partition(|change| change.physics);
     let named = |word: &'static str| move |change: &Change| format!("{word}: {}", change.told);
     if !physics.is_empty() && !allow_physics_change {
         let mut lines: Vec<String> = physics.iter().map(named("error")).collect();
-        lines.push("       to go on with another flow all the same: --allow-physics-change".into());
+        lines.push("       to continue with another flow: --allow-physics-change".into());
         return Err(Error::Config(lines));
     }
     let notes = others.iter().filter_map(|change| {
@@ -441,7 +442,7 @@ fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<
     Ok(notes.chain(physics.iter().map(named("warning"))).collect())
 }
 
-/// The input that `head` carries. The file of points may have moved to where that of `config` is.
+/// The input in `head`. The file of points may have moved to where that of `config` is.
 fn input_before(head: &Head, config: &Config) -> Result<Config> {
     let points = match &config.grid.mapping {
         Some(Curvilinear::File(file)) => toml::Value::try_from(file).ok(),
@@ -451,30 +452,30 @@ fn input_before(head: &Head, config: &Config) -> Result<Config> {
     config::parse(&head.config, "the input in the checkpoint", &set)
 }
 
-/// How far the run was that goes on from `head` with `config`: one more restart, and one more part where its grid or its flow was
-/// another one.
+/// Progress of the run of `head` that continues with `config`: one more restart, and one more part where the grid or the flow has
+/// changed.
 ///
 /// # Errors
-/// Where the input that `head` carries cannot be read.
+/// Where the input in `head` cannot be read.
 pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgress> {
     let mut course = head.course.clone();
     course.restarts.push(head.step);
     let was = input_before(head, config)?;
     let other_flow = changes(head, config).iter().any(|change| change.physics);
     if other_flow {
-        // Averages over two flows mean nothing.
+        // Averages over two flows are meaningless.
         (course.statistics, course.profiles) = (None, None);
     }
     let was = Part { other_flow, ..part(&was, head.step) };
     if was != part(config, head.step) {
-        // One of no steps at all is none.
+        // Drop parts without steps.
         course.earlier.retain(|part| part.until < head.step);
         course.earlier.push(was);
     }
     Ok(course)
 }
 
-/// How to go on behind the end of a run that `config` ended at `step`.
+/// How to extend a run of `config` that ended at `step`.
 fn further(config: &Config, step: u64) -> String {
     let steps = config.time.max_steps.filter(|most| step >= *most);
     if let Some(implicit) = config.time.implicit.filter(ImplicitConfig::is_steady) {

@@ -1,4 +1,4 @@
-//! A run on what its configuration asks for.
+//! A run on the backend and the ranks that its configuration requests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use crate::grid::{Block, Decomposition};
 use crate::io::progress::tell;
 use crate::model::{Rates, fastest};
 
-/// Run `config` from `origin` on the ranks of `comm` and write everything into `directory`, which is made, or freed of an older
-/// run, once the initial state has been found sound; where the run in it goes on, it goes on behind what is there. `log` is then
-/// told where the log goes. What is asked by `requests` on any rank holds for all. Rank 0 alone writes and speaks, but for the
-/// pieces of fields and checkpoints. Collective.
+/// Run `config` from `origin` on the ranks of `comm` and write all output to `directory`. The directory is created, or cleared of
+/// an older run, once the initial state is found valid; where the run in it continues, output is appended to the existing files.
+/// `log` then receives the path of the log. A request in `requests` on any rank holds for all. Only rank 0 writes and prints,
+/// except for the pieces of fields and checkpoints. Collective.
 ///
 /// # Errors
-/// Where the initial state makes no sense; nothing is written then. Where the run diverges or a file cannot be written:
-/// what was written before stays, and the report says what happened. All ranks return an error of the time before the
-/// first step, and [`crate::Error::Diverged`]; any other is of the one rank that returns it, and the others wait for that rank.
+/// Where the initial state is invalid; nothing is written in this case. Where the run diverges or a file cannot be written:
+/// previous output stays, and the report describes the failure. All ranks return an error that occurs before the first step, and
+/// [`crate::Error::Diverged`]; any other error is returned by one rank only, and the others wait for that rank.
 pub fn run(
     config: &Config,
     directory: &Path,
@@ -69,11 +69,11 @@ pub fn run(
     run_on(Arc::new(all_or_error(&*comm, ranks)?), task, log)
 }
 
-/// How the grid is spread over the ranks of `comm`: as asked, else as the model finds fastest, which rank 0 alone asks. With
-/// what is said of it there. Collective.
+/// Partition of the grid over the ranks of `comm`: as requested, else the fastest according to the model, which only rank 0
+/// evaluates, and a message about it. Collective.
 ///
 /// # Errors
-/// Where the grid cannot be cut so, on all ranks.
+/// On all ranks, where the grid cannot be partitioned in this way.
 pub fn decomposition(
     config: &Config,
     comm: &dyn Communicator,
@@ -103,10 +103,10 @@ fn cut(config: &Config, ranks: usize, device: bool) -> Result<(Decomposition, St
     let rates = if device { Rates::h200() } else { Rates::core() };
     let (best, seconds) = fastest(config, ranks, &rates)?;
     let source = rates.source;
-    Ok(told(best, &format!("the fastest by `kolmo model`, {seconds:.1e} s a step ({source})")))
+    Ok(told(best, &format!("the fastest by `kolmo model`, {seconds:.1e} s per step ({source})")))
 }
 
-/// The device of this rank, on which its block has room; `None` is the host.
+/// The device of this rank, if its block fits in the device's memory; `None` is the host.
 fn device(
     config: &Config,
     cut: Decomposition,

@@ -13,9 +13,9 @@ use crate::io::checkpoint::{self, OutputProgress};
 use crate::io::progress::tell;
 use crate::io::series::TableMark;
 
-/// How a run that is stopped writes one though the input asks for none.
+/// Options of the checkpoint of a stopped run whose input requests none.
 const UNASKED: CheckpointConfig = CheckpointConfig {
-    // Those of a time when they were asked for stay.
+    // Keep checkpoints from a time when they were requested.
     keep: usize::MAX,
     ..CheckpointConfig::LAST
 };
@@ -27,16 +27,16 @@ impl Run<'_> {
         let start = Instant::now();
         let asked = self.config.output.checkpoint.as_ref().unwrap_or(&UNASKED);
         let step = self.simulation.steps();
-        // The rows and the fields that it counts on are on disk first.
+        // Flush the rows and the fields that it relies on first.
         let synced = self.sync_tables(step);
         let synced = synced.and_then(|tables| self.volumes.sync().map(|()| tables));
         let Some(tables) = self.tolerate_failure(synced)? else {
             if self.files.is_some() {
-                tell(&format!("warning: no checkpoint of step {step}: it counts on that file"));
+                tell(&format!("warning: no checkpoint of step {step}: it needs that file"));
             }
             return Ok(());
         };
-        // What was switched off may be switched on again.
+        // Outputs that were switched off may be switched on again.
         let mut before = self.before.clone();
         before.tables.retain(|name, _| self.directory.join(name).exists());
         before.tables.extend(tables);
@@ -60,7 +60,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Wait for the checkpoint that is under way, and remove those that are too many then. Collective.
+    /// Wait for the checkpoint in progress, and then remove those in excess. Collective.
     pub(super) fn finish_checkpoint(&mut self) -> Result<()> {
         let Some(writing) = self.writing.take() else { return Ok(()) };
         let start = Instant::now();
@@ -84,8 +84,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Have the rows of all tables on disk, and the name of the checkpoint of `step` in the manifest: on rank 0 the marks of the
-    /// tables.
+    /// Flush the rows of all tables to disk, and enter the checkpoint of `step` in the manifest; returns the marks of the tables
+    /// on rank 0.
     fn sync_tables(&mut self, step: u64) -> Result<BTreeMap<String, TableMark>> {
         let Some(files) = &mut self.files else { return Ok(BTreeMap::new()) };
         files.directory.claim([format!("checkpoints/step_{step:08}.zarr/")])?;
@@ -96,7 +96,7 @@ impl Run<'_> {
         Ok(tables)
     }
 
-    /// Seconds that the run took so far, those before a restart too.
+    /// Wall time of the run so far in seconds, including the time before a restart.
     pub(super) fn seconds(&self) -> f64 {
         self.before.wall_seconds + self.start.elapsed().as_secs_f64()
     }

@@ -1,4 +1,4 @@
-//! What rank 0 alone writes of a run.
+//! Files that only rank 0 writes.
 
 use std::path::Path;
 
@@ -21,12 +21,12 @@ pub(super) struct Files {
     pub(super) progress: Progress,
 }
 
-/// What every run writes into its directory.
+/// Files that every run writes into its directory.
 pub(super) const ALWAYS: [&str; 5] =
     ["log.jsonl", "config.toml", "series.csv", "summary.json", "report.html"];
 
 impl Files {
-    /// In the `directory` of the run, where it begins; behind what is in there, where it goes on. `curves` is the user's own
+    /// Open the files in the `directory` of the run: new for a new run, continued for a restart. `curves` is the user's
     /// reference.
     pub(super) fn open(
         simulation: &Simulation,
@@ -60,9 +60,9 @@ impl Files {
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;
         }
-        // A restart reads it whatever became of the machine.
+        // A restart must be able to read it even after a machine failure.
         sync_file(&directory.join("config.toml"))?;
-        // Those of a flow that the run was before, or of an input that had one.
+        // References of an earlier flow of the run, or of an earlier input.
         for (name, is_there) in
             [("reference.csv", reference.is_some()), (USER_REFERENCE, curves.is_some())]
         {
@@ -73,8 +73,8 @@ impl Files {
         }
         let slices = match course {
             None => SliceWriter::create(&slices)?,
-            // Beside fields pictures are taken whenever fields are written: at the step of the checkpoint, which may have been the
-            // last then, only where they were due.
+            // With fields, pictures are taken whenever fields are written: at the step of the checkpoint, which may have been the
+            // last step then, only where fields were due.
             Some(course) => {
                 let step = simulation.steps();
                 let due = config.output.fields.is_none()
@@ -92,14 +92,14 @@ impl Files {
         write(&mut self.directory, name, text)
     }
 
-    /// Whether the run in `path` can go on from what `course` says of its tables.
+    /// Check that the run in `path` can continue from the table marks in `course`.
     pub(super) fn check(
         simulation: &Simulation,
         path: &Path,
         course: &OutputProgress,
     ) -> Result<()> {
         let written = tables(&simulation.config);
-        // A table that the run does not go on with may be gone.
+        // A table that the continued run does not need may be missing.
         let needed = |name: &String| {
             name == "series.csv" || written.contains(name) || path.join(name).exists()
         };
@@ -116,7 +116,7 @@ fn write(directory: &mut RunDirectory, name: &str, text: &str) -> Result<()> {
     write_text(&directory.join(name), text)
 }
 
-/// Remove the rows of later steps also from tables that the run does not go on with.
+/// Remove the rows of later steps also from tables that the continued run does not write.
 fn cut_statistics(directory: &RunDirectory, course: &OutputProgress) -> Result<()> {
     let tables = entries(&directory.join("statistics")).into_iter();
     let mut tables = tables.filter(|path| directory.owns(path));

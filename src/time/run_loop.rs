@@ -1,4 +1,4 @@
-//! A run from its first step to its last.
+//! A run from its first to its last step.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,10 +29,10 @@ use crate::io::{
 use crate::scheme::ImplicitConfig;
 use crate::statistics::Kind as SampleKind;
 
-/// Pictures of a run that writes no fields: at the start and after every such part of it.
+/// Pictures of a run that writes no fields: at the start and after each of this many parts.
 const PICTURES: u64 = 4;
 
-/// [`run`](super::run) on a backend that is open, whose ranks hold the blocks of the decomposition. Collective.
+/// [`run`](super::run) on an open backend, whose ranks hold the blocks of the decomposition. Collective.
 ///
 /// # Errors
 /// As there.
@@ -47,12 +47,12 @@ pub fn run_on(
 pub(super) struct Run<'a> {
     pub(super) config: &'a Config,
     pub(super) directory: &'a Path,
-    /// What tells it from other runs.
+    /// Unique ID of the run.
     pub(super) id: RunId,
     pub(super) simulation: Simulation,
     pub(super) decomposition: Decomposition,
     requests: &'a Requests,
-    /// What rank 0 alone writes.
+    /// Files that only rank 0 writes.
     pub(super) files: Option<Files>,
     pub(super) volumes: Volumes,
     pub(super) statistics: Option<Statistics>,
@@ -65,20 +65,20 @@ pub(super) struct Run<'a> {
     pub(super) pictures_taken: u64,
     pub(super) kinetic_energy: f64,
     pub(super) start: Instant,
-    /// How far it was at this start: steps that it went on from, this time the last, and parts that had another grid or flow.
+    /// Progress at this start: steps of all restarts, the last of which is this one, and parts with another grid or flow.
     pub(super) before: OutputProgress,
-    /// Steps that were done before this start.
+    /// Steps done before this start.
     pub(super) first_step: u64,
-    /// Whether what the run begins with is written already.
+    /// Whether the initial output is written already.
     begun: bool,
 }
 
-/// What ranks have to agree on, since a clock or a signal says it to one of them.
+/// Decisions that a clock or a signal triggers on one rank and that all ranks must share.
 struct Now {
     stop: bool,
     out_of_time: bool,
     checkpoint: bool,
-    /// Some rank is still writing the checkpoint that is under way.
+    /// Some rank is still writing the present checkpoint.
     writing: bool,
     late: [bool; Kind::ALL.len()],
 }
@@ -120,19 +120,19 @@ impl<'a> Run<'a> {
         all_or_error(comm, check_step(&simulation))?;
         all_or_error(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
         let course = origin.course();
-        // What may be refused comes before what is cut or removed.
+        // Checks that may refuse come before anything is cut or removed.
         on_first(comm, || {
             course.map_or(Ok(()), |course| Files::check(&simulation, directory, course))
         })?;
         let read = |path: &PathBuf| {
             let copy = directory.join(USER_REFERENCE);
-            // A run that goes on has its own.
+            // A continued run has its own copy.
             let has_copy = course.is_some() && !path.exists() && copy.exists();
             let read = user_reference(if has_copy { &copy } else { path });
             read.map_err(|why| refused_reference(&why))
         };
         let curves = on_first(comm, || config.output.reference.as_ref().map(read).transpose())?;
-        // One that began when runs had no number has none.
+        // A run of a version without IDs has none.
         let id = origin.own_head().and_then(|head| head.run);
         let id = id.unwrap_or_else(|| RunId::shared(comm));
         let own = on_first(comm, || {
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
             own.claim(tables(config))?;
             own.claim(ALWAYS.map(String::from))?;
             if course.is_some() {
-                // They tell of an end that is none any more.
+                // They describe an end that no longer holds.
                 remove_file(&own.join("summary.json"))?;
                 remove_file(&own.join("report.html"))?;
                 let tables = [PROFILE, SURFACE].map(|name| own.join(name));
@@ -152,12 +152,12 @@ impl<'a> Run<'a> {
                         remove_file(&path)?;
                     }
                 }
-                // Before anything is cut: whoever goes on from them must find all that they count on.
+                // Before any file is truncated: a restart from these checkpoints needs every file they refer to.
                 set_newer_aside(directory, simulation.steps())?;
             }
             Ok(own)
         })?;
-        // Averages go on from what `before` has of them, which is none where the flow is another.
+        // Averages continue from those in `before`, which has none where the flow has changed.
         let statistics = statistics(comm, config, directory, course.map(|_| &before))?;
         let place = (directory, own.as_ref());
         let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;
@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
             agenda: OutputSchedule::new(config, simulation.time(), &before.written),
             pictures_taken: match origin {
                 Origin::Own(_) => before.pictures.min(pictures),
-                // That of its beginning is still to be taken.
+                // The picture of its start is still to be taken.
                 Origin::Case | Origin::Other(_) => pictures - 1,
             },
             simulation,
@@ -212,11 +212,11 @@ impl<'a> Run<'a> {
 
     fn go(mut self) -> Result<Ending> {
         let mut result = self.steps();
-        // Where one rank alone has failed the others are not where it could ask them anything.
+        // Where only one rank has failed, the others are elsewhere and cannot answer collective calls.
         let comm = self.simulation.backend().comm();
         let together = comm.size() == 1 || result.as_ref().err().is_none_or(Error::is_everywhere);
         if together {
-            // What is under way is sound, whatever came after it.
+            // The checkpoint in progress is sound, whatever happened after it.
             let written = self.finish_checkpoint();
             result = result.and_then(|ending| written.map(|()| ending));
         }
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
             false => [self.simulation.phases.clone(), self.simulation.phases.clone()],
         };
         let closing = self.close(result.as_ref().ok().copied(), &reason, phases);
-        // The first thing that went wrong is the one to tell.
+        // Report the first error.
         let ending = result?;
         closing?;
         Ok(ending)
@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
         }
         let mut now = self.agreed();
         if now.checkpoint {
-            // Asked for before the run began, whose first may be under way.
+            // Requested before the run began, whose first checkpoint may be in progress.
             self.finish_checkpoint()?;
             if self.saved != Some(self.simulation.steps()) {
                 self.write_checkpoint()?;
@@ -283,7 +283,7 @@ impl<'a> Run<'a> {
         Ok(ending)
     }
 
-    /// On the terminal: the present step, and the kinetic energy of the last row.
+    /// Show the present step and the kinetic energy of the last row on the terminal.
     fn show_progress(&mut self) {
         let simulation = &self.simulation;
         let (step, time, dt) = (simulation.steps(), simulation.time(), simulation.last_dt());
@@ -296,7 +296,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a run writes before its first step.
+    /// Write the output before the first step.
     fn begin(&mut self) -> Result<()> {
         let step = self.simulation.steps();
         for kind in Kind::ALL {
@@ -331,21 +331,21 @@ impl<'a> Run<'a> {
         if due(Kind::Statistics) {
             self.write_statistics()?;
         }
-        // Behind all that a restart does not write again.
+        // After all output that a restart does not repeat.
         if due(Kind::Checkpoint) || now.checkpoint {
             self.write_checkpoint()?;
         }
         Ok(())
     }
 
-    /// What a run writes behind its last step: the checkpoint first, since what the others write now they would not have written
-    /// had the run gone on.
+    /// Write the output after the last step: the checkpoint first, since the other output would not exist if the run had
+    /// continued.
     fn end(&mut self, ending: Ending) -> Result<()> {
         let step = self.simulation.steps();
         if ending != Ending::Finished || self.config.output.checkpoint.is_some() {
             let saved = if self.saved == Some(step) { Ok(()) } else { self.write_checkpoint() };
             if let Err(why) = saved.and_then(|()| self.finish_checkpoint()) {
-                // Where nobody asked for it, what was computed counts without.
+                // Where the checkpoint was not requested, the results are valid without it.
                 if ending != Ending::Finished || self.agenda.has(Kind::Checkpoint) {
                     return Err(why);
                 }
@@ -359,7 +359,7 @@ impl<'a> Run<'a> {
             if ending != Ending::Finished && self.saved != Some(step) {
                 let path = RunDirectory::checkpoints(self.directory);
                 let what = format!(
-                    "the run was to stop at step {step}, and no checkpoint could be written"
+                    "the run was to stop at step {step}, but no checkpoint could be written"
                 );
                 let comm = self.simulation.backend().comm();
                 return all_or_error(comm, Err(Error::Format { path, what }));
@@ -372,7 +372,7 @@ impl<'a> Run<'a> {
             self.show_progress();
         }
         let fields = open(self, Kind::Fields);
-        // No part of a steady run is known to be its last quarter.
+        // In a steady run the last quarter is not known in advance.
         let unseen = self.config.time.is_steady()
             && !self.agenda.has(Kind::Fields)
             && step > self.first_step;
@@ -387,7 +387,7 @@ impl<'a> Run<'a> {
         self.write_surface()
     }
 
-    /// What holds on all ranks where it holds on one.
+    /// Conditions that hold on all ranks if they hold on one.
     fn agreed(&self) -> Now {
         let asked = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         let mut flags = [false; 4 + Kind::ALL.len()];
@@ -411,7 +411,7 @@ impl<'a> Run<'a> {
             || is_over(self.config, self.simulation.steps(), self.simulation.time())
     }
 
-    /// The next time that a step must not pass; a steady run passes all.
+    /// The next time that a step must not pass; `None` for a steady run.
     fn next_landing(&self) -> Option<f64> {
         if self.config.time.is_steady() {
             return None;
@@ -420,14 +420,14 @@ impl<'a> Run<'a> {
         times.into_iter().flatten().reduce(f64::min)
     }
 
-    /// Where no fields are written there are still pictures, whenever another quarter of the run is done.
+    /// Without field output, pictures are taken whenever another quarter of the run is done.
     fn pictures_due(&self) -> bool {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         !self.agenda.has(Kind::Fields) && pictures_by(self.config, step, time) > self.pictures_taken
     }
 }
 
-/// Pictures that a run of `config` without fields has taken up to `step` and `time`: an end that is moved moves them too.
+/// Number of pictures that a run of `config` without fields has taken up to `step` and `time`; a changed end changes it.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few pictures")]
 fn pictures_by(config: &Config, step: u64, time: f64) -> u64 {
     let part = |done: f64, all: f64| done / all * PICTURES as f64;
@@ -440,14 +440,14 @@ fn kind(config: &Config) -> SampleKind {
     if config.case.is_flow() { SampleKind::Flow } else { SampleKind::Scalar }
 }
 
-/// The names of the tables of statistics that a run writes, in its directory.
+/// The names of the statistics tables of a run, in its directory.
 pub(super) fn tables(config: &Config) -> Vec<String> {
     let options = config.output.statistics.as_ref();
     let names = options.map_or(Vec::new(), |options| Statistics::tables(options, kind(config)));
     names.into_iter().map(|name| format!("statistics/{name}")).collect()
 }
 
-/// The statistics of a run, which may go on from those of before. Collective.
+/// The statistics of a run, which may continue from earlier ones. Collective.
 fn statistics(
     comm: &dyn Communicator,
     config: &Config,

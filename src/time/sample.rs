@@ -1,4 +1,4 @@
-//! Steps of a run on few points, timed before it begins.
+//! Steps of a run on few points, timed before the run begins.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,11 +10,11 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Curvilinear;
 
-/// Most points along an axis.
+/// Maximum number of points along an axis.
 pub(super) const POINTS: usize = 64;
-/// Steps that are timed, after one that is not.
+/// Number of timed steps, after an untimed one.
 const STEPS: usize = 3;
-/// Seconds after which no more of them begin than one.
+/// Seconds after which no further timed step begins, once there is one.
 const LONGEST: f64 = 2.0;
 
 /// The same run on few points.
@@ -22,7 +22,7 @@ pub(super) fn on_few_points(config: &Config) -> Config {
     with_points(config, |n| n.min(POINTS))
 }
 
-/// The axes whose points may not change: a file has the points of the grid, or values at them.
+/// The axes whose number of points may not change: a file has the points of the grid, or values at them.
 pub(super) fn keeps_points(config: &Config) -> [bool; 3] {
     let has_values = config.case.on_grid().is_some_and(|case| case.file().is_some());
     let has_points = matches!(config.grid.mapping, Some(Curvilinear::File(_)));
@@ -30,7 +30,8 @@ pub(super) fn keeps_points(config: &Config) -> [bool; 3] {
     [0, 1, 2].map(|a| has_points && a < 2 || has_values && !takes_other_points(&grid, a))
 }
 
-/// The same run on the points that `wanted` makes of those of an axis: no fewer than its formulas need, no more than it has.
+/// The same run with the numbers of points that `wanted` returns for those of an axis, at least as many as its formulas need and
+/// at most as many as it has.
 pub(super) fn with_points(config: &Config, wanted: impl Fn(usize) -> usize) -> Config {
     let (keeps, fewest) = (keeps_points(config), config.fewest_points());
     let mut sample = config.clone();
@@ -41,8 +42,8 @@ pub(super) fn with_points(config: &Config, wanted: impl Fn(usize) -> usize) -> C
     sample
 }
 
-/// Seconds of each of some steps of `config`: at least one. Steps that diverge behind the first are none of a run that ends
-/// before.
+/// Seconds of each of some steps of `config`: at least one. A divergence after the first step is ignored: the run may end before
+/// it.
 pub(super) fn seconds(backend: Arc<dyn Backend>, config: &Config) -> Result<Vec<f64>> {
     let simulation = Simulation::on(backend, config);
     let mut simulation = simulation.map_err(|error| impossible_start(error, 1))?;
@@ -51,7 +52,8 @@ pub(super) fn seconds(backend: Arc<dyn Backend>, config: &Config) -> Result<Vec<
         let start = Instant::now();
         match simulation.step(None) {
             Err(Error::Diverged { .. }) if !seconds.is_empty() => break,
-            // A run may begin with shorter steps, which end at its outputs; this took no less time than one that is solved.
+            // A run may begin with shorter steps, which end at its outputs; this unsolved step took no less time than a solved
+            // one.
             Err(Error::NotConverged { .. }) => {
                 seconds.push(start.elapsed().as_secs_f64());
                 break;
@@ -61,7 +63,7 @@ pub(super) fn seconds(backend: Arc<dyn Backend>, config: &Config) -> Result<Vec<
         simulation.backend().finish()?;
         seconds.push(start.elapsed().as_secs_f64());
     }
-    // The first takes longer than the others.
+    // The first step takes longer than the others.
     let warm_up = usize::from(seconds.len() > 1);
     Ok(seconds.split_off(warm_up))
 }

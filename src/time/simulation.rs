@@ -1,4 +1,4 @@
-//! A flow in time, without any files.
+//! Time integration of a flow, without files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,11 @@ use crate::physics::{
 use crate::real::Values;
 use crate::statistics::Sample;
 
-/// A fixed step is longer by this part where it would else leave less than that to the next time that is to be met.
+/// A fixed step is lengthened by at most this fraction where it would otherwise leave less than that before the next landing
+/// time.
 const SLIVER: f64 = 1e-3;
 
-/// The phase of right-hand sides and updates; on a device their checks too, which are waited for with them.
+/// The phase of right-hand sides and updates; on a device also of their checks, which complete together with them.
 pub(super) const STEPS: &str = "right-hand sides and updates";
 pub(super) const CHECKS: &str = "step size and checks";
 
@@ -53,7 +54,7 @@ impl Phases {
     }
 }
 
-/// The state of a run and what advances it.
+/// The state of a run and its time integration.
 ///
 /// ```
 /// let config = kolmo::config::parse(
@@ -69,27 +70,27 @@ pub struct Simulation {
     pub(super) backend: Arc<dyn Backend>,
     /// The input.
     pub(super) config: Config,
-    /// Whether it says what the exact solution is.
+    /// Whether the input defines an exact solution.
     pub(super) has_exact: bool,
     pub(super) columns: Vec<String>,
     pub(super) state: Vec<Field>,
     pub(super) stepper: Stepper,
-    /// What steps instead where steps are implicit.
+    /// Replaces the stepper where steps are implicit.
     pub(super) implicit: Option<ImplicitStepper>,
     size: StepSize,
     pub(super) moment: TimeLevel,
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
     pub(super) rate: Option<f64>,
     pub(super) last_dt: f64,
-    /// What the filter did last to each of [`System::energies`] in unit time.
+    /// Rates of change of [`System::energies`] due to the last filtering.
     pub(super) filter_rates: Vec<f64>,
-    /// These quantities, before and after it.
+    /// These energies, before and after filtering.
     filtered: [Vec<f64>; 2],
     /// Time since the last filtering.
     pub(super) unfiltered: f64,
-    /// Whether the fields are looked at after the next step.
+    /// Whether the fields are read after the next step.
     look_expected: bool,
-    /// How often dU/dt was computed for steps.
+    /// Number of evaluations of dU/dt for steps.
     right_hand_sides: u64,
     /// Seconds spent so far.
     pub phases: Phases,
@@ -99,8 +100,8 @@ impl Simulation {
     /// The initial state of `config`, which may have been changed since it was read.
     ///
     /// # Errors
-    /// Where it is none that could have been read (lines are those of [`Config::to_toml`]; a file of points is read again), the backend cannot
-    /// be had, or the initial state makes no sense.
+    /// Where `config` is not valid input (lines are those of [`Config::to_toml`]; a file of points is read again), the backend is
+    /// not available, or the initial state is invalid.
     pub fn new(config: &Config) -> Result<Self> {
         let itself = Config { origin: None, ..config.clone() };
         config::parse(&itself.to_toml(), "configuration", &[])?;
@@ -110,10 +111,10 @@ impl Simulation {
         )
     }
 
-    /// The initial state of `config` on a backend that is open already.
+    /// The initial state of `config` on an open backend.
     ///
     /// # Errors
-    /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
+    /// On all ranks, where the backend refuses or the initial state is invalid on one.
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
         simulation.system.hold(&mut simulation.state, 0.0);
@@ -124,7 +125,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// The equations of `config` at t = 0, whose fields `state` makes. Collective.
+    /// The equations of `config` at t = 0, whose fields `state` returns. Collective.
     pub(super) fn with_state(
         backend: Arc<dyn Backend>,
         config: &Config,
@@ -139,9 +140,9 @@ impl Simulation {
                 None => Box::new(NavierStokes::new(&config.problem(), backend.clone())?),
             })
         };
-        // Before the first thing that all ranks do together, which one that failed would leave the others waiting in.
+        // Before the first collective operation: a failed rank would leave the others waiting in it.
         let mut system = all_or_error(backend.comm(), prepare())?;
-        // Before the rates: what it is made from is as large as they are.
+        // Before the rates are allocated: the source of the state is as large as they are.
         let state = state(&*system)?;
         if let Some(time) = config.scheme.filter.and_then(|filter| filter.time) {
             all_or_error(backend.comm(), system.set_filter_time(time))?;
@@ -183,8 +184,8 @@ impl Simulation {
         })
     }
 
-    /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it. A fixed one is a little
-    /// longer there: many steps are the time that they should be but for round-off.
+    /// The next dt, shortened so that a step lands on `until`, or halved where that avoids a sliver after it. A fixed step is
+    /// lengthened slightly there: many steps sum to the intended time only up to round-off.
     pub(super) fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
         let dt = match self.size {
             StepSize::Cfl(cfl) => cfl / rate,
@@ -199,8 +200,8 @@ impl Simulation {
         }
     }
 
-    /// Lower the CFL number so that the next step is no longer than `longest`; a fixed step stays as it is. Returns the next
-    /// step, which only an `until` makes shorter.
+    /// Lower the CFL number so that the next step is at most `longest`; a fixed step does not change. Returns the next step,
+    /// which only an `until` can shorten.
     pub fn limit_step(&mut self, longest: f64) -> f64 {
         match (&mut self.size, self.rate) {
             (StepSize::Cfl(cfl), Some(rate)) => {
@@ -212,8 +213,8 @@ impl Simulation {
         }
     }
 
-    /// Say whether the fields are looked at after the next steps. A device does not begin the step after one that they are looked
-    /// at after, or that lands on its `until`: what is begun is lost when somebody looks.
+    /// Set whether the fields are read after the next steps. A device does not begin the step after one whose fields are read, or
+    /// that lands on its `until`: a begun step is lost when fields are read.
     pub fn expect_look(&mut self, expected: bool) {
         self.look_expected = expected;
     }
@@ -221,11 +222,11 @@ impl Simulation {
     /// Advance by one step that does not pass `until`; returns its size.
     ///
     /// # Errors
-    /// [`Error::Config`] where `until` is no later time, [`Error::Diverged`] where the new state makes no sense, [`Error::Stalled`] where
-    /// the step is too small to change the time.
+    /// [`Error::Config`] where `until` is not a later time, [`Error::Diverged`] where the new state is invalid,
+    /// [`Error::Stalled`] where the step is too small to change the time.
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
         if let Some(until) = until.filter(|until| until.is_nan() || *until <= self.time()) {
-            let what = format!("no step leads from t = {} to t = {until}", self.time());
+            let what = format!("target time {until} is not after the current time {}", self.time());
             return Err(refused(what, "allowed: later times"));
         }
         self.backend.clone().within(|| self.advance(until))
@@ -282,7 +283,7 @@ impl Simulation {
         Ok(dt)
     }
 
-    /// Look at the new state. A device that `goes_on` begins the next step before it has told what it saw of this one.
+    /// Check the new state. A device that `goes_on` begins the next step before the result of the check is known.
     fn check(&mut self, goes_on: bool) -> Result<()> {
         let Self { system, state, stepper, phases, moment, .. } = self;
         let queues = system.backend().queues();
@@ -324,7 +325,7 @@ impl Simulation {
     /// One row of the series: step, time, dt, diagnostics, errors.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn row(&mut self) -> Result<Vec<f64>> {
         self.backend.clone().within(|| {
             let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
@@ -339,36 +340,36 @@ impl Simulation {
     /// A field to be written: its components at every point of the block, one after another.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn output(&mut self, variable: &Variable) -> Result<Values<'static>> {
         self.system.output(&self.state, self.stepper.scratch(), variable)
     }
 
-    /// x, y and the coefficients of pressure and friction at the points of a body's wall; `None` where there is none. Collective.
+    /// x, y and the pressure and friction coefficients at the points of a body's wall; `None` without a body. Collective.
     ///
     /// # Errors
-    /// What the device says: on all ranks where it says it on one.
+    /// Errors of the device, on all ranks where one has them.
     pub fn surface(&mut self) -> Result<Option<Vec<[f64; 4]>>> {
         self.system.surface(&self.state, self.stepper.scratch())
     }
 
-    /// What the pictures of the report show.
+    /// The quantities in the pictures of the report.
     pub fn drawn(&self) -> &'static [Drawn] {
         self.system.drawn()
     }
 
-    /// One of these, at the points of the block.
+    /// One of these quantities, at the points of the block.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn picture(&mut self, of: Drawn) -> Result<Vec<f64>> {
         self.system.picture(&self.state, self.stepper.scratch(), of)
     }
 
-    /// What statistics are taken of, with the velocity gradient where `gradients` is true. Collective.
+    /// The input of the statistics, with the velocity gradient where `gradients` is true. Collective.
     ///
     /// # Errors
-    /// What the device says: on all ranks where it says it on one.
+    /// Errors of the device, on all ranks where one has them.
     pub fn sample(&mut self, gradients: bool) -> Result<Sample> {
         self.backend.clone().within(|| {
             let Self { system, state, stepper, .. } = self;
@@ -376,10 +377,10 @@ impl Simulation {
         })
     }
 
-    /// The column `name` of [`Simulation::row`], computed now.
+    /// The present value of the column `name` of [`Simulation::row`].
     ///
     /// # Errors
-    /// Where there is no such column, and what the device says.
+    /// Where there is no such column; errors of the device.
     pub fn quantity(&mut self, name: &str) -> Result<f64> {
         let at = self.columns().iter().position(|column| *column == name);
         let all = || format!("columns: {}", self.columns().join(", "));
@@ -390,7 +391,7 @@ impl Simulation {
     /// (root mean square, maximum) of the error of [`Case::error_quantity`](crate::cases::Case::error_quantity), where the exact solution is known.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn error(&self) -> Result<Option<[f64; 2]>> {
         if !self.has_exact {
             return Ok(None);
@@ -398,7 +399,7 @@ impl Simulation {
         self.system.error(&self.state, self.moment.time)
     }
 
-    /// How often dU/dt was computed for steps so far.
+    /// Number of evaluations of dU/dt for steps so far.
     pub(crate) fn right_hand_sides(&self) -> u64 {
         self.right_hand_sides
     }
@@ -418,12 +419,12 @@ impl Simulation {
         self.last_dt
     }
 
-    /// Where the fields live.
+    /// The backend that holds the fields.
     pub fn backend(&self) -> &dyn Backend {
         &*self.backend
     }
 
-    /// The points that the fields hold.
+    /// The points of the fields.
     pub fn block(&self) -> Block {
         self.backend.block(self.grid().points)
     }
@@ -438,7 +439,7 @@ impl Simulation {
         &self.state
     }
 
-    /// U, to be changed: a start of one's own. To be asked for by all ranks, also where they leave theirs alone.
+    /// U, to be modified, for a custom initial state. All ranks must call this, even those that do not modify it.
     pub fn state_mut(&mut self) -> &mut [Field] {
         self.rate = None;
         self.implicit.iter_mut().for_each(ImplicitStepper::forget);
@@ -460,7 +461,7 @@ impl Simulation {
         self.system.sweeps()
     }
 
-    /// Run number `at` of them by itself, which leaves U as it is.
+    /// Run number `at` of these sweeps on its own; U is unchanged.
     pub fn run_sweep(&mut self, at: usize) {
         self.backend.clone().within(|| {
             let rate = self.stepper.scratch();
@@ -475,7 +476,7 @@ impl Simulation {
     }
 }
 
-/// Steps from one filtering of the state to the next, where the filter is no part of dU/dt.
+/// Number of steps between filterings of the state, where the filter is not a part of dU/dt.
 pub(super) fn explicit_filter(config: &Config) -> Option<u64> {
     let between = |filter: &FilterConfig| filter.time.is_none() && config.time.implicit.is_none();
     config.scheme.filter.filter(between).map(|filter| filter.every)

@@ -1,4 +1,4 @@
-//! A simulation saved, and gone on with.
+//! Saving and resuming of a simulation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::io::{CheckpointConfig, RunId};
 use crate::physics::TimeLevel;
 
 impl Simulation {
-    /// Write U and all that it takes to go on to `path`, with the input. Returns the bytes of the checkpoint. Collective.
+    /// Write U, all that a restart needs, and the input to `path`. Returns the bytes of the checkpoint. Collective.
     ///
     /// # Errors
-    /// On all ranks where one cannot write; what was there before is still there then.
+    /// On all ranks, where one cannot write; an earlier checkpoint at the path then remains.
     pub fn save(&self, path: &Path) -> Result<u64> {
         let comm = self.backend.comm();
         let of = (RunId::shared(comm), OutputProgress::default());
         self.begin_to_save(path, of, CheckpointConfig::LAST)?.finish(comm)
     }
 
-    /// Begin to write what [`Simulation::save`] writes, of which run it is, and how far the outputs are. Collective.
+    /// Begin to write the same as [`Simulation::save`], for this run and the progress of its outputs. Collective.
     ///
     /// # Errors
     /// As there.
@@ -57,7 +57,7 @@ impl Simulation {
             points: self.grid().points,
             fields: [names, names_before].concat(),
             references: [references, vec![0.0; before.len()]].concat(),
-            // What it was started from need not be there for what is started from this.
+            // The origin of this run need not exist for runs that start from this checkpoint.
             config: Config { origin: None, ..self.config.clone() }.to_toml(),
             forcing: self.system.saved_force(),
             implicit: self.implicit.as_ref().map(ImplicitStepper::saved),
@@ -70,16 +70,16 @@ impl Simulation {
         Writing::begin(comm, &cut, path, self.grid(), head, &values, manner)
     }
 
-    /// What was saved, on a backend that is open already, with any ranks that cut the grid in any way. From here on every
-    /// step is that of the simulation that was saved, to the bit where backend, ranks and precision are the same. Where the grid
-    /// has other points the fields are interpolated by their Fourier series, which keeps their means. Collective.
+    /// Resume a saved simulation on an open backend, with any partition over ranks. All further steps are those of the saved
+    /// simulation, bitwise identical where backend, ranks and precision are the same. Where the grid has other points, the fields
+    /// are interpolated by their Fourier series, which preserves their means. Collective.
     ///
-    /// Faces of the start, and the exact solution, are those of the case of `config`, whatever arrays it was started from. Gas, case and box
-    /// are those of `config`. Nobody looks whether they are those of the checkpoint, which are in its
-    /// [`head.config`](Head::config): `kolmo restart` does.
+    /// Faces with the initial state and the exact solution are those of the case of `config`, even if the saved simulation was
+    /// started from arrays. Gas, case and box are those of `config`. They are not compared with those of the checkpoint, which
+    /// are in its [`head.config`](Head::config): `kolmo restart` does that.
     ///
     /// # Errors
-    /// On all ranks, where the checkpoint is one of other fields than those of `config`, or cannot be read.
+    /// On all ranks, where the checkpoint has other fields than `config`, or cannot be read.
     pub fn resume(backend: Arc<dyn Backend>, config: &Config, saved: &Checkpoint) -> Result<Self> {
         let decomposition = backend.decomposition();
         let mut resumed = Self::with_state(backend, config, |_| Ok(Vec::new()))?;
@@ -102,7 +102,7 @@ impl Simulation {
         if !flow.iter().all(is_saved) {
             let found = head.fields.join(", ");
             mismatch(format!(
-                "the checkpoint has the fields {found}, which are not those of this case"
+                "the checkpoint has the fields {found}, which differ from those of this case"
             ))?;
         }
         let block = decomposition.block(comm.rank(), head.points);
@@ -110,7 +110,7 @@ impl Simulation {
         let points = resumed.grid().points;
         let references = resumed.system.base_state();
         for (name, reference) in names.iter().zip(references) {
-            // A scalar that the checkpoint does not have begins here.
+            // A scalar that is missing in the checkpoint starts here.
             let Some(at) = head.fields.iter().position(|saved| saved == name) else {
                 let (system, state) = (&*resumed.system, &resumed.state);
                 let begun = initial_scalar(system, state, config, state.len() - flow.len())?;
@@ -152,7 +152,7 @@ impl Simulation {
     }
 }
 
-/// What files call a field of the state before.
+/// Name of a field of the previous state in files.
 fn before_name(name: &String) -> String {
     format!("{name}_before")
 }

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::physics::{AddScaled, Stage, System, add_scaled};
 use crate::scheme::{Form, Tableau};
 
-/// Steps a system with one tableau and owns the fields that this takes: one U for 2N storage, one U for the base and
-/// one for every stage otherwise. A step allocates nothing.
+/// Advances a system with one tableau and owns the work fields: one U for 2N storage, otherwise one U for the base and one for
+/// every stage. A step allocates nothing.
 pub struct Stepper {
     tableau: &'static Tableau,
     /// c of the stages, and 1.
@@ -15,7 +15,7 @@ pub struct Stepper {
     rates: Vec<Vec<Field>>,
     base: Vec<Field>,
     add_scaled: Prepared,
-    /// Whether the next step is begun.
+    /// Whether the next step has been begun.
     begun: bool,
 }
 
@@ -23,7 +23,7 @@ impl Stepper {
     /// A stepper for systems of `fields` fields of `points` points.
     ///
     /// # Errors
-    /// Where there is no memory left.
+    /// Where memory is exhausted.
     pub fn new(
         backend: &dyn Backend,
         tableau: &'static Tableau,
@@ -46,30 +46,31 @@ impl Stepper {
         })
     }
 
-    /// Right-hand sides a step.
+    /// Right-hand sides per step.
     pub fn stages(&self) -> usize {
         self.tableau.stages()
     }
 
-    /// Fields of U's size that hold nothing between two steps, but what was begun of the next, which is forgotten.
+    /// Fields of U's size that are unused between two steps; the begun part of the next step, which they may hold, is discarded.
     pub fn scratch(&mut self) -> &mut [Field] {
         self.forget();
         &mut self.rates[0]
     }
 
-    /// Begin the next step, before its size is known. Who changes U or fields of the system has to have it forgotten.
+    /// Begin the next step before its size is known. Callers that change U or fields of the system must then call
+    /// [`Stepper::forget`].
     pub fn begin(&mut self, system: &mut dyn System, u: &mut [Field]) {
         if let Form::LowStorage { .. } = self.tableau.form {
             self.begun = system.begin(u, &mut self.rates[0]);
         }
     }
 
-    /// Forget what was begun of the next step.
+    /// Discard the begun part of the next step.
     pub fn forget(&mut self) {
         self.begun = false;
     }
 
-    /// U at `time` + dt from U at `time`.
+    /// Advance U from `time` to `time` + dt.
     pub fn step(&mut self, system: &mut dyn System, u: &mut [Field], time: f64, dt: f64) {
         match self.tableau.form {
             // Williamson 1980, with G in units of dt: G ← aₛ G + R(U), U ← U + bₛ dt G.

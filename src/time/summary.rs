@@ -1,4 +1,4 @@
-//! What a run says of itself at its end.
+//! Summary of a run at its end.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::io::verdict::{self, Evidence, Verdict};
 use crate::io::{Reference, Series, Summary, write_report};
 
 impl Run<'_> {
-    /// Summary and report, also of a run that broke off and has no ending. `slowest` and `mean` are the phases of all ranks.
+    /// Write summary and report, also of an aborted run, which has no ending. `slowest` and `mean` are the phases of all ranks.
     pub(super) fn close(
         &mut self,
         ending: Option<Ending>,
@@ -26,7 +26,7 @@ impl Run<'_> {
         let so_far = self.so_far([slowest, mean]);
         let finished = ending == Some(Ending::Finished);
         let Some(files) = &mut self.files else { return Ok(()) };
-        // Not into another directory that has taken the place of this one.
+        // Not into another directory that has replaced this one.
         files.directory.claim([])?;
         let config = self.config;
         let series = Series::read(&files.directory.join("series.csv"))?;
@@ -57,10 +57,10 @@ impl Run<'_> {
             ..so_far
         };
         let path = files.directory.path().to_path_buf();
-        // Whether it was, where a run may go on without.
+        // The result of a write, where a run may continue after a failure.
         let tolerated = |written: Result<()>, what: &str| match written {
             Err(why) if config.output.on_failure == OnFailure::Continue => {
-                tell(&format!("warning: {}; the {what} is not whole", why.what()));
+                tell(&format!("warning: {}; the {what} is incomplete", why.what()));
                 Ok(false)
             }
             written => written.map(|()| true),
@@ -72,7 +72,7 @@ impl Run<'_> {
             write_report(&path, &mut |names| files.directory.claim(names))?;
             files.directory.forget_removed()
         };
-        // Which repeats the summary.
+        // The report repeats the summary.
         let has_report = has_summary && tolerated(report(), "report")?;
         let mut closing = ending.map_or(String::new(), |_| result.judgement());
         if ending.is_some() && has_report {
@@ -82,7 +82,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What can be said while it goes on.
+    /// The summary of a run in progress.
     pub(super) fn so_far(&self, [slowest, mean]: [Phases; 2]) -> Summary {
         let config = self.config;
         let now = part(config, u64::MAX);
@@ -135,7 +135,7 @@ impl Run<'_> {
             steps,
             end_time: self.simulation.time(),
             finished: false,
-            stop_reason: "it goes on".into(),
+            stop_reason: "still running".into(),
             restarts: self.before.restarts.clone(),
             earlier: self.before.earlier.clone(),
             wall_seconds: self.seconds(),
@@ -149,7 +149,7 @@ impl Run<'_> {
         }
     }
 
-    /// Where it goes: `to t = 10, or to step 200`.
+    /// The target of the run: `to t = 10, or to step 200`.
     fn goal(&self) -> String {
         let time = &self.config.time;
         let ends = [
@@ -161,7 +161,7 @@ impl Run<'_> {
     }
 }
 
-/// The spacings of a channel in wall units, by the last row of the series.
+/// The spacings of a channel in wall units, from the last row of the series.
 fn wall_units(config: &Config, grid: &Grid, series: &Series) -> Option<WallUnits> {
     let friction_reynolds = *series.column("friction_reynolds")?.last()?;
     let across = config.problem().axis_between_walls()?.index();
@@ -189,7 +189,7 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
     }
 }
 
-/// Why nothing can be said of a run whose `earlier` parts were otherwise, where that is so.
+/// Why a run whose `earlier` parts differed cannot be judged, where this is the case.
 fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
     if let Some(part) = earlier.iter().rev().find(|part| part.other_flow) {
         return Some(format!("it was another flow up to step {}", part.until));
@@ -208,13 +208,14 @@ fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
     None
 }
 
-/// Nanoseconds per point of the whole grid and right-hand side; not a number before the first.
+/// Nanoseconds per point of the whole grid and right-hand side; NaN before the first.
 pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides: u64) -> f64 {
     let seconds: f64 = [STEPS, CHECKS].iter().filter_map(|phase| phases.0.get(phase)).sum();
     1e9 * seconds / (right_hand_sides as f64 * grid.len() as f64)
 }
 
-/// The reference history of a case, where the flow is its own: not read from the directory, where somebody may have changed it.
+/// The reference history of a case, where the flow is that of the case: not read from the directory, where it may have been
+/// changed.
 fn reference(simulation: &Simulation) -> Option<Reference> {
     let (config, active) = (&simulation.config, simulation.grid().active());
     if !config.is_of_case() {
@@ -229,7 +230,7 @@ fn reference(simulation: &Simulation) -> Option<Reference> {
     })
 }
 
-/// The same as a table: what `reference.csv` holds.
+/// The reference as a table: the content of `reference.csv`.
 pub(super) fn reference_csv(simulation: &Simulation) -> Option<String> {
     let Reference { source, time, kinetic_energy, dissipation } = reference(simulation)?;
     let mut text = format!("# {source}\ntime,kinetic_energy,dissipation\n");

@@ -1,4 +1,4 @@
-//! Whether sweeps are kernels, in the blocks that `compute.sweeps` asks for: found before anything is computed.
+//! Whether sweeps are kernels, in the blocks that `compute.sweeps` requests: determined before anything is computed.
 
 use crate::backend::device::{DeviceInfo, IsKernel, is_kernel};
 use crate::config::{Config, RightHandSide};
@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::grid::{Axis, Block};
 use crate::physics::{StagePart, sweeps_of_stages};
 
-/// The passes and sweeps of stages along lines that are whole in `block`, and whether they are kernels; none without a flow, or where its
-/// equations are composed.
+/// The passes and sweeps of stages along lines that are whole in `block`, and whether they are kernels; empty without a flow, or
+/// where its equations are composed.
 fn kernels(config: &Config, block: &Block, on: &DeviceInfo) -> Vec<(StagePart, Axis, IsKernel)> {
     if !config.case.is_flow() || config.compute.right_hand_side == RightHandSide::Composed {
         return Vec::new();
@@ -23,7 +23,7 @@ fn kernels(config: &Config, block: &Block, on: &DeviceInfo) -> Vec<(StagePart, A
 }
 
 /// # Errors
-/// [`Error::Config`] where `compute.sweeps` asks for blocks that no sweep of a stage can have on a device.
+/// [`Error::Config`] where `compute.sweeps` requests blocks that no sweep of a stage can have on a device.
 pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> Result<()> {
     let asked = config.compute.sweeps;
     let named = |(name, value): (&str, Option<usize>)| Some(format!("{name} = {}", value?));
@@ -47,7 +47,7 @@ pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> R
     Err(Error::refused(what, &advice))
 }
 
-/// Which passes and sweeps are kernels, for a plan; `None` where there are none.
+/// Which passes and sweeps are kernels, for the plan output; `None` where there are none.
 pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<String> {
     let kernels = kernels(config, block, on);
     let is_no_link = |(part, _, is): &&(StagePart, Axis, IsKernel)| {

@@ -1,4 +1,4 @@
-//! What a run is asked to do, and how it ends.
+//! Requests to a run, and how it ends.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::grid::Decomposition;
 use crate::io::Live;
 use crate::io::checkpoint::{Checkpoint, Head, OutputProgress};
 
-/// How a run ended, where nothing went wrong.
+/// How a run ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It reached its end.
@@ -31,26 +31,26 @@ impl Ending {
     }
 }
 
-/// What is asked of a run while it goes on, by signals for example.
+/// Requests to a running simulation, for example by signals.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     /// End after the present step, with a checkpoint.
     pub stop: Arc<AtomicBool>,
-    /// Write a checkpoint after the present step, and go on.
+    /// Write a checkpoint after the present step, and continue.
     pub checkpoint: Arc<AtomicBool>,
-    /// Called when the run is about to begin, to watch for signals: only now, since libraries of devices and of MPI put handlers
-    /// of their own in the place of others when they are loaded.
+    /// Called when the run is about to begin, to install signal handlers: not earlier, since device and MPI libraries install
+    /// their own when they are loaded.
     pub watch: Option<fn(&Requests) -> Result<()>>,
-    /// Where its report is shown as it grows; of rank 0 alone.
+    /// Live display of its report; on rank 0 only.
     pub live: Option<Live>,
 }
 
-/// What a run begins from.
+/// Origin of a run.
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// The initial state of its case.
     Case,
-    /// A checkpoint of its own: the run in its directory goes on.
+    /// A checkpoint of its own: the run in its directory continues.
     Own(Checkpoint),
     /// A checkpoint of another run.
     Other(Checkpoint),
@@ -64,27 +64,27 @@ impl Origin {
         }
     }
 
-    /// What the checkpoint says, where the run goes on in its directory.
+    /// The head of the checkpoint, where the run continues in its directory.
     pub(super) fn own_head(&self) -> Option<&Head> {
         self.checkpoint().filter(|_| matches!(self, Self::Own(_))).map(|own| &own.head)
     }
 
-    /// How far the outputs are there.
+    /// Progress of the outputs at that point.
     pub(super) fn course(&self) -> Option<&OutputProgress> {
         self.own_head().map(|head| &head.course)
     }
 }
 
-/// What a run needs to know beside its backend.
+/// Parameters of a run in addition to its backend.
 pub struct Task<'a> {
-    /// What is run.
+    /// Configuration.
     pub config: &'a Config,
-    /// Where it writes.
+    /// Output directory.
     pub directory: &'a Path,
-    /// What it begins from.
+    /// Origin.
     pub origin: Origin,
-    /// How the grid is cut over ranks.
+    /// Partition of the grid over ranks.
     pub decomposition: Decomposition,
-    /// What is asked of it while it goes on.
+    /// Requests during the run.
     pub requests: &'a Requests,
 }

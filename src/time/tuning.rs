@@ -1,4 +1,4 @@
-//! The fastest of the ways in which a backend can cut its work, measured once on a machine and kept.
+//! The fastest kernel variant of a backend, measured once per machine and cached.
 
 use super::sample;
 use crate::backend::ranks::Blocks;
@@ -9,13 +9,13 @@ use crate::grid::Block;
 use crate::io::progress::tell;
 use crate::io::summary::Machine;
 
-/// A way must take less than this part of the time of the usual one to be preferred to it.
+/// A variant is preferred to the default one if it takes less than this fraction of its time.
 const CLEARLY: f64 = 0.97;
 
-/// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found
-/// by steps of the same equations on few points where it is not known yet, of which the fastest counts, and kept in the user's
-/// cache directory. Where the run is no larger than that the usual shape. The `first` rank alone tells the user of a measurement,
-/// and keeps it.
+/// A backend for `block`, as `open` returns it for fields of a given number of values, in the variant that is fastest on this
+/// machine. Where the fastest is unknown it is measured by steps of the same equations on few points and stored in the user's
+/// cache directory. A run that is no larger than this measurement gets the default variant. Only the `first` rank reports a
+/// measurement to the user and stores it.
 pub(super) fn tuned(
     open: impl Fn(usize) -> Result<Box<dyn Blocks>>,
     config: &Config,
@@ -33,9 +33,9 @@ pub(super) fn tuned(
         .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));
     let shape = known.unwrap_or_else(|| {
         if first {
-            tell("measuring once how work is cut best on this machine (`--no-tune` leaves it out)");
+            tell("measuring once which kernel variant is fastest on this machine (`--no-tune` skips this)");
         }
-        // What fails on few points, such as an impossible state, is no measurement.
+        // A failure on few points, such as an impossible state, is not a measurement.
         let found = fastest(&open, &shapes, config);
         if let Some(fastest) = found.filter(|_| first) {
             kept.put(&key, fastest.as_bytes());
@@ -46,7 +46,7 @@ pub(super) fn tuned(
     Ok(backend)
 }
 
-/// What a measurement holds for.
+/// Conditions under which a measurement holds.
 fn key(backend: &dyn Backend, config: &Config) -> String {
     let machine = Machine::here(backend.threads(), backend.simd(), backend.device_name());
     let Machine { cpu, threads, simd, device, .. } = machine;
@@ -63,7 +63,7 @@ fn key(backend: &dyn Backend, config: &Config) -> String {
     )
 }
 
-/// The first of `shapes` where no other is clearly faster; `None` where all fail.
+/// The first of `shapes` unless another is clearly faster; `None` where all fail.
 fn fastest(
     open: impl Fn(usize) -> Result<Box<dyn Blocks>>,
     shapes: &[&'static str],

@@ -1,5 +1,5 @@
-//! The same run in another place gives the same answer but for round-off: on a device, on several ranks, operation by
-//! operation, with other vector instructions, with another number of threads.
+//! The same run gives the same result up to round-off on a device, on several ranks, operation by operation, with other vector
+//! instructions, and with another number of threads.
 
 use super::check::{Check, distance, float, largest, worse};
 use super::fields::Run;
@@ -10,7 +10,7 @@ use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::real::Precision;
 
-/// Thin shapes as long as those of production: long lines along each axis, odd numbers, prime numbers.
+/// Thin grids with lines as long as in production: long lines along each axis, odd numbers, prime numbers.
 const SHAPES: [[usize; 3]; 8] = [
     [512, 16, 16],
     [16, 1024, 16],
@@ -21,10 +21,10 @@ const SHAPES: [[usize; 3]; 8] = [
     [31, 13, 127],
     [64, 32, 48],
 ];
-/// One whose lines are no whole number of blocks.
+/// A grid whose lines are not a whole number of blocks.
 const SHORT: [usize; 3] = [33, 19, 17];
 const STEPS: usize = 3;
-/// How lines that are spread over ranks are solved: the best for their length, and each that takes any length.
+/// Methods for lines that are split across ranks: the best for their length, and all methods without a limit on the length.
 const METHODS: [Option<Method>; 5] =
     [None, Some(Method::Pcr), Some(Method::Gather), Some(Method::Chain), Some(Method::Transpose)];
 
@@ -33,7 +33,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let spread = setup.is_device() || setup.comm.size() > 1;
     for (at, (forms, shape)) in cases(setup).into_iter().enumerate() {
         for precision in [Precision::F64, Precision::F32] {
-            // A minute has room for every form and shape, not for both precisions of each.
+            // A quick check has time for every form and shape, but not for both precisions of each.
             let skip = setup.quick && (precision == Precision::F32) != (at % 3 == 1);
             if skip || !setup.has(precision) {
                 continue;
@@ -51,7 +51,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         }
     }
     let forms = Forms::default();
-    // A compiler for the host takes minutes over kernels of whole sweeps, but less where no operator solves a system.
+    // A host compiler takes minutes for kernels of whole sweeps, but less if no operator solves a system.
     let key = if setup.quick { "scheme.derivative=explicit4" } else { FILTER };
     let config = setup.config("taylor-green", SHORT, &flow(&forms, Precision::F64, key))?;
     if let Some(mut here) = setup.other_shape(&config)? {
@@ -61,12 +61,12 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Forms with shapes: all of each in a quick check, each of the forms with every second shape in a full one.
+/// Pairs of forms and shapes: every form and every shape in a quick check; every form with every second shape in a full check.
 fn cases(setup: &Setup) -> Vec<(Forms, [usize; 3])> {
     let forms = Forms::pairs();
     let quick = forms.iter().step_by(2).zip(SHAPES).map(|(forms, shape)| (*forms, shape));
     match setup.quick {
-        // A compiler takes seconds for each.
+        // The compiler takes seconds for each.
         true if setup.is_device() => quick.step_by(2).collect(),
         true => quick.collect(),
         false => {
@@ -76,13 +76,13 @@ fn cases(setup: &Setup) -> Vec<(Forms, [usize; 3])> {
     }
 }
 
-/// Keys of a flow in which every term counts, and one `more`.
+/// Keys of a flow in which every term is significant, and one key `more`.
 fn flow(forms: &Forms, precision: Precision, more: &str) -> Vec<String> {
     let precision = format!("compute.precision={}", precision.name());
     forms.with(&["case.mach=0.4", "case.reynolds=100", &precision, more])
 }
 
-/// Ways to compute it on one host.
+/// Different ways to compute it on one host.
 fn ways(setup: &Setup, config: &Config, forms: &Forms) -> Result<Vec<Check>> {
     let with = |compute: ComputeConfig| Config { compute, ..config.clone() };
     let compute = &config.compute;
@@ -98,7 +98,8 @@ fn ways(setup: &Setup, config: &Config, forms: &Forms) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Both after a few steps: fields relative to the largest value of what they stand for, and the kinetic energy and its rate.
+/// Compare both runs after a few steps: fields relative to the largest value of each quantity, and the kinetic energy and its
+/// rate.
 fn agreed(
     config: &Config,
     forms: &Forms,
@@ -110,7 +111,7 @@ fn agreed(
     there.steps(STEPS)?;
     let (found, expected) = (here.state()?, there.state()?);
     let sizes: Vec<f64> = expected.iter().map(|field| largest(field)).collect();
-    // Momentum along an axis along which little moves is held against the largest.
+    // Momentum components that are nearly zero are compared relative to the largest one.
     let momentum = sizes[1..4].iter().copied().fold(0.0, f64::max);
     let mut off = 0.0;
     for (field, (found, expected)) in found.iter().zip(&expected).enumerate() {
@@ -136,6 +137,6 @@ fn agreed(
     .source("same formulas in another order: round-off"))
 }
 
-/// Roundings a step in units of the largest value: six stages, each with some ten terms of all axes that add up, times the norm
-/// of the filter's inverse, 1/(1 − 2α) = 10.
+/// Roundings per step in units of the largest value: six stages, each a sum of about ten terms of all axes, times the norm of the
+/// inverse of the filter, 1/(1 − 2α) = 10.
 const ROUNDINGS: f64 = 600.0;

@@ -1,10 +1,10 @@
-//! Channels: the exact profile between two plates, and the mass flux that a pressure gradient holds.
+//! Channels: the exact profile between two plates, and the pressure gradient that keeps the mass flux constant.
 
 use super::check::{Check, Fall, distance_of_all, float, worse};
 use super::setup::Setup;
 use crate::error::Result;
 
-/// Points from wall to wall: every rank has five.
+/// Points from wall to wall: at least five per rank.
 const POINTS: usize = 45;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -13,8 +13,8 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Poiseuille flow at constant mass flux stays as it is where second derivatives are taken at once: u and T are polynomials of degrees
-/// 2 and 4.
+/// Poiseuille flow at constant mass flux remains steady with a direct second derivative: u and T are polynomials of degrees 2 and
+/// 4.
 fn held(setup: &Setup) -> Result<Vec<Check>> {
     const STEPS: usize = 50;
     let set = ["forcing.kind=pressure-gradient", "forcing.mass_flux=constant"];
@@ -32,11 +32,11 @@ fn held(setup: &Setup) -> Result<Vec<Check>> {
     let dt = run.simulation.time() / float(STEPS);
     let end = run.state()?;
     let changed = distance_of_all(&start, &end);
-    // ρE, at rest, and what a step adds of its round-off.
+    // ρE at rest, and the round-off that a step adds to it.
     let unit = gas.reference_pressure() / (gas.gamma - 1.0) * f64::EPSILON;
     Ok(vec![
         Check::at_most("poiseuille", changed, float(STEPS) * unit)
-            .shows("Poiseuille flow driven at constant mass flux stays as it is")
+            .shows("Poiseuille flow driven at constant mass flux remains steady")
             .source(
                 "the closed second derivative is exact on polynomials of fourth degree; round-off",
             ),
@@ -49,7 +49,7 @@ fn held(setup: &Setup) -> Result<Vec<Check>> {
     ])
 }
 
-/// With nested first derivatives the profile is one of their own.
+/// With nested first derivatives, the discrete profile differs from the exact one and converges to it.
 fn converges(setup: &Setup) -> Result<Check> {
     let set = ["scheme.viscous=conservative", "case.reynolds=10"];
     let fall = Fall::between([POINTS, 2 * POINTS - 1], |n| {
@@ -67,5 +67,5 @@ fn converges(setup: &Setup) -> Result<Check> {
     .shows(format!(
         "Poiseuille flow converges at order {wanted} with nested derivatives: {found:.2}, {error:.1e} in ρ"
     ))
-    .source("rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series"))
+    .source("rows of order 3 at the wall: order 4 overall (Gustafsson 1975); next term of Taylor's series"))
 }

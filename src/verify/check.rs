@@ -1,50 +1,50 @@
-//! One check: what it shows, what was measured, and what the method should give.
+//! One check: its subject, the measured value, and the bound from theory.
 
 use serde::Serialize;
 
 use crate::error::Result;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// Family and subject: `operators/compact6`.
     pub name: String,
-    /// What it shows.
+    /// Description of the property that it verifies.
     pub what: String,
-    /// The figure: an error, or a distance from what theory gives. Not-a-number fails.
+    /// The measured value: an error, or a deviation from theory. NaN fails.
     pub measured: f64,
-    /// The most that it may be.
+    /// Maximum allowed value.
     pub bound: f64,
-    /// Where the bound comes from.
+    /// Origin of the bound.
     pub source: String,
-    /// Whether it is no more.
+    /// Whether `measured` ≤ `bound`.
     pub passed: bool,
 }
 
 impl Check {
-    /// Whether `measured` ≤ `bound`; `name` has no family yet, [`Report::add`](super::Report::add) gives it one.
+    /// A check that passes if `measured` ≤ `bound`; [`Report::add`](super::Report::add) adds the family to its `name`.
     pub(super) fn at_most(name: impl Into<String>, measured: f64, bound: f64) -> Self {
         let [what, source] = [const { String::new() }; 2];
         Self { name: name.into(), what, measured, bound, source, passed: measured <= bound }
     }
 
-    /// With what it shows.
+    /// Sets the description.
     pub(super) fn shows(self, what: impl Into<String>) -> Self {
         Self { what: what.into(), ..self }
     }
 
-    /// With where the bound comes from.
+    /// Sets the origin of the bound.
     pub(super) fn source(self, source: impl Into<String>) -> Self {
         Self { source: source.into(), ..self }
     }
 }
 
-/// The larger of two errors; not-a-number wins.
+/// The larger of two errors; NaN if either is NaN.
 pub(super) fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// max |a − b| over the points; not-a-number wins, and is the distance of fields of other points.
+/// max |a − b| over the points; NaN if any value is NaN, or if the numbers of points differ.
 pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
     if a.len() != b.len() {
         return f64::NAN;
@@ -52,7 +52,7 @@ pub(super) fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, worse)
 }
 
-/// The same of the fields of two states.
+/// The same for the fields of two states.
 pub(super) fn distance_of_all(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     a.iter().zip(b).map(|(a, b)| distance(a, b)).fold(0.0, worse)
 }
@@ -67,17 +67,17 @@ pub(super) fn order(coarse: (f64, f64), fine: (f64, f64)) -> f64 {
     (coarse.1 / fine.1).ln() / (coarse.0 / fine.0).ln()
 }
 
-/// How an error falls from a grid to a finer one.
+/// Decrease of an error from one grid to a finer one.
 pub(super) struct Fall {
     /// The spacing of the coarse grid.
     pub(super) h: f64,
-    /// The error on the fine one.
+    /// The error on the fine grid.
     pub(super) error: f64,
     pub(super) order: f64,
 }
 
 impl Fall {
-    /// `errors` gives the spacing of a grid and the error on it.
+    /// `errors` returns the spacing of a grid and the error on it.
     pub(super) fn between<G>(
         [coarse, fine]: [G; 2],
         mut errors: impl FnMut(G) -> Result<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! Derivatives between two ends: exact for polynomials of the degree that the rows have as their order, and of that order.
+//! Derivatives on bounded lines: exactness for polynomials of the degree given by the order of the rows, and the order itself.
 
 use super::check::{Check, Fall, distance, float, largest, worse};
 use super::setup::Setup;
@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::grid::Axis;
 use crate::scheme::{Closure, Kind, Scheme, closures, default_closure, families};
 
-/// The checks of this family: the rows of every closure by themselves, and the operators that use them.
+/// The checks of this family: the rows of every closure alone, and the operators that use them.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks: Vec<Check> = closures().iter().map(rows).collect();
     let few = setup.is_brief();
-    // Published decimals that meet the order conditions to 2e-7 only have neither exactness nor an order to be seen.
+    // Published decimals that satisfy the order conditions only to 2e-7 show neither exactness nor an order.
     let formulas = families().iter().flat_map(|family| [family.first, family.second]);
     let formulas = formulas.filter(|scheme| scheme.lead.is_some());
     for (at, scheme) in formulas.enumerate() {
@@ -27,9 +27,9 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Every row of order p is exact for polynomials of degree p, of a second derivative p + 1: Σ a f'(x + d) = Σ w f(n) with
-/// f = (x − xᵢ)ᵐ. These conditions determine all weights of a row but those of `cga5`, which has two free ones, and of rows that sum by
-/// parts, which [`by_parts`] looks at.
+/// Every row of order p is exact for polynomials of degree p, or p + 1 for a second derivative: Σ a f'(x + d) = Σ w f(n) with f =
+/// (x − xᵢ)ᵐ. These conditions determine all weights of a row, except for `cga5`, which has two free weights, and for
+/// summation-by-parts rows, which [`by_parts`] checks.
 fn rows(closure: &Closure) -> Check {
     let derivative = if closure.kind == Kind::FirstDerivative { 1 } else { 2 };
     let mut worst = 0.0;
@@ -61,13 +61,13 @@ fn derivative_of_power(derivative: i32, m: i32, x: f64) -> f64 {
     }
 }
 
-/// Order of the operator: that of its worst row.
+/// Order of the operator: the lowest order of its rows.
 fn lowest(scheme: &Scheme, closure: &Closure) -> u32 {
     closure.rows.iter().map(|row| row.order).chain([scheme.order]).min().unwrap_or(0)
 }
 
-/// A closure of order q leaves a hyperbolic problem with an interior of order p an error of order min(p, q + 1): rows of third
-/// order are enough for fourth. Where it sums by parts q is p/2 at most.
+/// A closure of order q in a hyperbolic problem with an interior of order p gives an error of order min(p, q + 1): rows of third
+/// order suffice for fourth order. For summation by parts, q is at most p/2.
 fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
     let by_parts = !closure.norm.is_empty();
     let wanted = if by_parts { scheme.order / 2 } else { scheme.order - 1 }.min(3);
@@ -77,10 +77,10 @@ fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
         0.0,
     )
     .shows(format!(
-        "rows of {} at the ends of {} have order {wanted} at least",
+        "rows of {} at the ends of {} have at least order {wanted}",
         closure.name, scheme.name
     ))
-    .source("fourth order in all (Gustafsson 1975), or what a diagonal norm leaves (Kreiss and Scherer 1974)")
+    .source("fourth order overall (Gustafsson 1975), or the order of a diagonal norm (Kreiss and Scherer 1974)")
 }
 
 fn operator(
@@ -127,7 +127,7 @@ fn by_parts(scheme: &Scheme, closure: &Closure) -> Check {
     .source(format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source))
 }
 
-/// A first derivative of order p is exact for polynomials of degree p, a second one for those of degree p + 1.
+/// A first derivative of order p is exact for polynomials of degree p, a second derivative for degree p + 1.
 fn exactness(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> Result<Check> {
     let n = closed_min_points(scheme, closure).max(24);
     let h = 1.0 / float(n - 1);
@@ -141,7 +141,7 @@ fn exactness(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> R
         let exact: Vec<f64> = x.iter().map(|x| derivative_of_power(derivative, m, h * x)).collect();
         off = worse(off, distance(&place.apply(&operators, axis, op, &f)?, &exact));
     }
-    // Round-off of the right-hand sides, which the solve passes on with the norm of the inverse.
+    // Round-off of the right-hand sides, amplified by the norm of the inverse in the solve.
     let rows = closure.rows.iter().map(|row| row.rhs.iter().map(|weight| weight.abs()).sum());
     let size = rows.fold(4.0, f64::max) / h.powi(derivative);
     let bound = 8.0 * f64::EPSILON * size * inverse_norm(operators.get(axis, op));
@@ -153,7 +153,7 @@ fn exactness(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> R
         .source(format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source)))
 }
 
-/// ‖A⁻¹‖, the largest sum of absolute values of a row.
+/// ‖A⁻¹‖, the largest absolute row sum.
 fn inverse_norm(operator: &LineOperator) -> f64 {
     let n = operator.len();
     let mut sums = vec![0.0; n];
@@ -166,8 +166,8 @@ fn inverse_norm(operator: &LineOperator) -> f64 {
     largest(&sums)
 }
 
-/// The largest error of exp x falls at the order of the worst row. A row with points up to w h away leaves hᵖ f⁽ᵖ⁺¹⁾ at some
-/// point between them, and exp differs by a factor of exp(w h) there.
+/// The largest error of exp x decreases at the order of the worst row. A row that uses points up to w h away leaves hᵖ f⁽ᵖ⁺¹⁾ at
+/// some point between them, and exp differs by a factor of exp(w h) there.
 fn slope(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> Result<Check> {
     let formal = f64::from(lowest(scheme, closure));
     let coarse = if lowest(scheme, closure) < 5 { 48 } else { 32 };

@@ -1,4 +1,4 @@
-//! What the discrete equations keep: mass, momentum, total energy; kinetic energy under convection; the budget of it.
+//! Discrete conservation: mass, momentum, total energy; kinetic energy under convection, and its budget.
 
 use super::check::{Check, float, largest, worse};
 use super::setup::{CONVECTION, FILTER, Forms, Setup, VISCOUS};
@@ -12,7 +12,8 @@ pub(super) const PRESERVING: [&str; 2] = ["feiereisen", "kennedy-gruber"];
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let default = Forms::default();
     let mut checks = Vec::new();
-    // The split pressure makes total energy of the kinetic energy that convection makes: it conserves with forms that make none.
+    // The split pressure converts kinetic energy produced by convection into total energy: it is conservative with convection
+    // forms that produce none.
     let preserving = |forms: &Forms| PRESERVING.contains(&forms.convection);
     let conservative = |forms: &Forms| {
         (forms.law == "constant" || forms.viscous != "laplacian")
@@ -35,7 +36,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Σ of each field over the points, a point, by Neumaier's sum, whose own round-off is out of the way.
+/// Mean of each field over the points, by Neumaier's sum, whose own round-off is negligible.
 pub fn totals(state: &[Vec<f64>]) -> Vec<f64> {
     let total = |field: &Vec<f64>| {
         let (mut sum, mut low) = (0.0_f64, 0.0);
@@ -49,7 +50,7 @@ pub fn totals(state: &[Vec<f64>]) -> Vec<f64> {
     state.iter().map(total).collect()
 }
 
-/// Mass, momentum and total energy over many steps.
+/// Conservation of mass, momentum and total energy over many steps.
 fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
     const STAGES: usize = 3;
     let steps = if setup.quick { 100 } else { 1000 };
@@ -60,7 +61,7 @@ fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
     run.steps(steps)?;
     let after = totals(&run.state()?);
     let moved = |v: usize| (after[v] - before[v]).abs();
-    // Momentum has no mean to be compared with: ρ and V₀ are 1.
+    // Momentum has no mean value for comparison: ρ and V₀ are 1.
     let drift = [moved(0) / before[0], moved(1), moved(2), moved(3), moved(4) / before[4]];
     Ok(Check::at_most(
         format!("totals/{}", forms.name()),
@@ -68,10 +69,10 @@ fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
         f64::EPSILON * float(steps * STAGES),
     )
     .shows(format!("mass, momentum and total energy after {steps} steps, with a filter"))
-    .source("telescoping sums on periodic lines; one rounding a stage"))
+    .source("telescoping sums on periodic lines; one rounding per stage"))
 }
 
-/// (ρ, u, v, w, p) and a scalar of white noise at a point, the same on every machine and rank.
+/// (ρ, u, v, w, p) and a scalar of white noise at a point, identical on all machines and ranks.
 pub(super) fn white_noise([nx, ny, _]: [usize; 3], [i, j, k]: [usize; 3]) -> [f64; 6] {
     let at = i + nx * (j + ny * k);
     let noise = |of: u64| 2.0 * unit(mixed((at as u64 * 5 + of + 1).wrapping_mul(STEP))) - 1.0;
@@ -93,7 +94,7 @@ pub fn production(state: &[&[f64]], rate: &[Vec<f64>]) -> f64 {
     sum.abs() / size
 }
 
-/// That of white noise.
+/// The same for white noise.
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let forms = Forms { convection, ..Forms::default() };
     let points = [12, 14, 16];
@@ -104,7 +105,7 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     Ok(Check::at_most(
         format!("kinetic-energy/{convection}"),
         production(&state, &rate),
-        // Roundings of some ten operations, half of which cancel in the mean.
+        // Roundings of about ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
     )
     .shows("convection neither makes nor destroys kinetic energy, white noise in every variable")
@@ -133,7 +134,7 @@ fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
     .source("linearity of the right-hand side; 50 roundings"))
 }
 
-/// The kinetic energy changes as its rate says: a fourth-order difference of it in time.
+/// The kinetic energy changes at its computed rate: a fourth-order difference in time.
 fn rate(setup: &Setup) -> Result<Check> {
     let set = ["case.mach=0.4", "case.reynolds=50", "time.dt=0.0025"];
     let mut run = setup.run("taylor-green", [16; 3], &set)?;
@@ -150,6 +151,6 @@ fn rate(setup: &Setup) -> Result<Check> {
     let [before2, before, _, after, after2] = energies;
     let slope = (8.0 * (after - before) - (after2 - before2)) / (12.0 * h);
     Ok(Check::at_most("rate", (rate / slope - 1.0).abs(), 2e-6)
-        .shows("the kinetic energy changes as its rate says, relative")
+        .shows("the kinetic energy changes at its computed rate, relative")
         .source("h⁴/30 of the fifth derivative, of sound that crosses the box in 2.5"))
 }

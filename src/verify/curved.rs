@@ -1,4 +1,4 @@
-//! Curvilinear grids: what holds to round-off whatever the map, and orders.
+//! Curvilinear grids: properties that hold to round-off for any map, and orders.
 
 use super::check::{Check, Fall, float, largest, worse};
 use super::conservation::{PRESERVING, production, white_noise};
@@ -10,13 +10,13 @@ use crate::physics::TermGroup;
 
 /// Lines that are sine waves.
 const WAVY: &str = "grid.mapping={ kind = 'wavy', amplitude = 0.05 }";
-/// Between two circles.
+/// A grid between two circles.
 const RING: &str = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 4.0, first = 0.05 }";
-/// About an aerofoil.
+/// A grid around an aerofoil.
 const AEROFOIL: &str =
     "grid.mapping={ kind = 'naca', digits = '4412', radius = 0.01, outer = 4.0, first = 0.02 }";
 const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
-/// The forms that curved lines have.
+/// The forms available on curvilinear grids.
 const FORMS: [[&str; 2]; 5] = [
     ["divergence", "divergence"],
     ["feiereisen", "divergence"],
@@ -63,7 +63,8 @@ fn largest_slope(grid: &Grid) -> f64 {
     (0..plane.jacobian.len()).map(at).fold(0.0, f64::max)
 }
 
-/// A uniform stream: metrics by other operators, or a product in another order, leave what the grid varies by.
+/// A uniform stream: metrics by other operators, or products in another order, would leave errors of the size of the grid
+/// variation.
 fn stream(
     setup: &Setup,
     form: &[&str; 2],
@@ -81,11 +82,11 @@ fn stream(
     // (ρE + p) |u| / h.
     let unit = f64::EPSILON * 3.5 * p * 0.7 * largest_slope(&config.grid());
     Ok(Check::at_most(format!("curved-stream-{name}/{}-{}", form[0], form[1]), off, 16.0 * unit)
-        .shows(format!("a uniform stream stays as it is on a {name} grid"))
+        .shows(format!("a uniform stream is preserved on a {name} grid"))
         .source("metrics by the operators of the flow, which commute (Thomas and Lombard 1979); round-off"))
 }
 
-/// The right-hand side in a periodic box with wavy lines.
+/// The right-hand side in a periodic box with wavy grid lines.
 fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     let more = [WAVY, "case.mach=0.5", "case.reynolds=5.0", "gas.viscosity=sutherland"];
     let Fall { h, error, order } = Fall::between([[36, 40, 18], [54, 60, 27]], |points| {
@@ -95,7 +96,7 @@ fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     Ok(Check::at_most(
         format!("curved-manufactured/{}-{}", form[0], form[1]),
         (6.0 - order).max(0.0),
-        // The sine waves of the lines have the flow's wavenumber, and make it up to 2 (1 + 2π a).
+        // The sine waves of the grid lines have the wavenumber of the flow, and increase it up to 2 (1 + 2π a).
         1.3 * (2.6 * h).powi(2),
     )
     .shows(format!(
@@ -104,7 +105,7 @@ fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     .source("order of the formulas; next term of Taylor's series for the largest wavenumber along the lines"))
 }
 
-/// A start of white noise on wavy lines.
+/// An initial state of white noise on wavy grid lines.
 fn noisy(setup: &Setup, set: &[String]) -> Result<(super::fields::Run, Vec<f64>)> {
     let points = [12, 14, 10];
     let config = setup.config("taylor-green", points, set)?;
@@ -126,14 +127,14 @@ fn totals(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     Ok(Check::at_most(
         format!("curved-totals/{}-{}", form[0], form[1]),
         off,
-        // Roundings of some ten operations, half of which cancel in the mean.
+        // Roundings of about ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
     )
-    .shows("mass, momentum and total energy stay on wavy lines, white noise in every variable")
+    .shows("mass, momentum and total energy are conserved on wavy lines, white noise in every variable")
     .source("Σ J dU/dt telescopes along each line; round-off"))
 }
 
-/// Kinetic energy under convection.
+/// Conservation of kinetic energy under convection.
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let (mut run, weights) = noisy(setup, &keys(&[convection, "divergence"], &[WAVY]))?;
     let (state, mut rate) = (run.state()?, run.terms(TermGroup::Convection)?);
@@ -147,10 +148,10 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
         8.0 * f64::EPSILON,
     )
     .shows("convection neither makes nor destroys kinetic energy on wavy lines, white noise in every variable")
-    .source("Feiereisen et al. 1981; Coppola et al. 2019, with J u·∇ξ in the place of u; round-off"))
+    .source("Feiereisen et al. 1981; Coppola et al. 2019, with J u·∇ξ instead of u; round-off"))
 }
 
-/// The isentropic vortex carried across wavy lines.
+/// The isentropic vortex convected across wavy grid lines.
 fn vortex(setup: &Setup) -> Result<Check> {
     let set = keys(&["kennedy-gruber", "split-pressure"], &[WAVY, "time.cfl=0.4"]);
     let Fall { error, order, .. } = Fall::between([48, 72], |n| {
@@ -162,10 +163,10 @@ fn vortex(setup: &Setup) -> Result<Check> {
         .shows(format!(
             "an isentropic vortex that crosses wavy lines converges at order 6: found {order:.2}, error {error:.1e}"
         ))
-        .source("order of the formulas; a vortex of some seven points a radius"))
+        .source("order of the formulas; a vortex with about seven points per radius"))
 }
 
-/// Gas between two cylinders of radius 1 and 2, of which the inner one turns: with u = A r + B/r clockwise and constant viscosity
+/// Gas between two cylinders of radius 1 and 2, the inner one rotating: with u = A r + B/r clockwise and constant viscosity
 ///
 /// ```text
 /// T = 1 + a (1 − 1/r²) − (3/4) a ln r / ln 2,  a = B² Pr (γ − 1) Ma²,  d(ln p)/dr = γ Ma² u² / (r T)

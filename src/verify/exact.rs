@@ -1,4 +1,4 @@
-//! The cases with exact solutions: the error that the discrete equations must have, and its order.
+//! The cases with exact solutions: the predicted error of the discrete equations, and its order.
 
 use num_complex::Complex;
 
@@ -22,12 +22,12 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Grids on which order is told for one wave a period.
+/// Grids for the order of one wave per period.
 const GRIDS: [usize; 2] = [12, 24];
-/// A wave that is carried unchanged: each step multiplies it by R(−i K dt), so that its error is known to round-off.
+/// A wave convected without change of shape: each step multiplies it by R(−i K dt), so its error is known to round-off.
 fn carried(setup: &Setup, case: &str, amplitude: f64) -> Result<Vec<Check>> {
     const STEPS: u32 = 50;
-    // Lengths of the boxes differ: 1 and 2π.
+    // The box lengths differ: 1 and 2π.
     let is_flow = case == "entropy-wave";
     let length = if is_flow { 1.0 } else { std::f64::consts::TAU };
     let (k, end) = (std::f64::consts::TAU / length, 0.1 * length);
@@ -49,7 +49,7 @@ fn carried(setup: &Setup, case: &str, amplitude: f64) -> Result<Vec<Check>> {
         off = worse(off, (found - expected).abs());
         Ok((h, found))
     })?;
-    // Pressure of the stream, which moves velocity by its own round-off, or the scalar.
+    // Pressure of the stream, whose round-off changes the velocity, or the scalar.
     let unit = f64::EPSILON * if is_flow { 10.0 } else { 1.0 };
     Ok(vec![
         Check::at_most(format!("{case}-error"), off, unit * f64::from(STEPS))
@@ -60,14 +60,14 @@ fn carried(setup: &Setup, case: &str, amplitude: f64) -> Result<Vec<Check>> {
 }
 
 fn converged(case: &str, found: f64) -> Check {
-    // The largest wavenumber is one: the next term of the error is so much less.
+    // The largest wavenumber is one, which bounds the next term of the error.
     let next = 1.3 * spacing(GRIDS[0]).powi(2);
     Check::at_most(format!("{case}-order"), (found - 6.0).abs(), next)
         .shows(format!("{case} converges at order 6: found {found:.3}"))
         .source("Lele 1992, eq. 2.1.7; next term of Taylor's series")
 }
 
-/// A wave that is exact to first order in its amplitude: half the difference of two runs with opposite amplitudes.
+/// A wave that is exact to first order in its amplitude: half of the difference of two runs with opposite amplitudes.
 fn first_order_wave(setup: &Setup, case: &str) -> Result<Check> {
     let set = ["case.amplitude=1e-5", "case.wavenumber=1", "case.reynolds=20", "time.dt=0.005"];
     let Fall { order, .. } = Fall::between(GRIDS, |n| {
@@ -77,7 +77,7 @@ fn first_order_wave(setup: &Setup, case: &str) -> Result<Check> {
     Ok(converged(case, order))
 }
 
-/// The largest error at `end` of half the difference of two runs with opposite amplitudes.
+/// The largest error at `end` of half of the difference of two runs with opposite amplitudes.
 pub(super) fn odd_error(setup: &Setup, config: &Config, end: f64) -> Result<f64> {
     let Some(opposite) = config.case.opposite() else { return Ok(f64::NAN) };
     let (one, one_exact) = at_end(setup, config, end)?;
@@ -88,20 +88,20 @@ pub(super) fn odd_error(setup: &Setup, config: &Config, end: f64) -> Result<f64>
     Ok(distance(&half(&one, &other), &half(&one_exact, &other_exact)))
 }
 
-/// The field that shows the wave, and its exact values.
+/// The field that contains the wave, and its exact values.
 fn at_end(setup: &Setup, config: &Config, end: f64) -> Result<(Vec<f64>, Vec<f64>)> {
     let mut run = setup.start(config)?;
     run.advance(end)?;
     Ok((run.state()?.swap_remove(config.case.shown()), config.exact_solution(end)))
 }
 
-/// A vortex in a stream. Its spectrum k⁷ exp(−k²/2) of the sixth-order error has its middle at k² = 7.
+/// A vortex in a stream. The spectrum k⁷ exp(−k²/2) of the sixth-order error is centred at k² = 7.
 fn vortex(setup: &Setup) -> Result<Check> {
     let set = ["time.dt=0.01", "time.integrator=hale64"];
     smooth(setup, "isentropic-vortex", [[72, 72, 1], [96, 96, 1]], &set, 7.0)
 }
 
-/// A Gaussian of width 0.5 that is carried and spreads: k² = 7/0.5² is the middle of its sixth-order error.
+/// A Gaussian of width 0.5 under convection and diffusion: its sixth-order error is centred at k² = 7/0.5².
 fn gaussian(setup: &Setup) -> Result<Check> {
     let set = ["time.dt=0.002", "case.diffusivity=0.02"];
     smooth(setup, "scalar-advection", [[64, 1, 1], [96, 1, 1]], &set, 7.0 / 0.25)

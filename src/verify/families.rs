@@ -1,4 +1,4 @@
-//! The table of contents.
+//! The table of all families of checks.
 
 use super::check::Check;
 use super::setup::Setup;
@@ -8,17 +8,17 @@ use super::{
 };
 use crate::error::Result;
 
-/// Checks that belong together.
+/// A group of related checks.
 pub struct Family {
-    /// What the user types.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows.
+    /// Description of the properties that it verifies.
     pub shows: &'static str,
-    /// Its checks, carried out. Collective.
+    /// Runs its checks. Collective.
     pub(super) checks: fn(&Setup) -> Result<Vec<Check>>,
 }
 
-/// Every family, from the smallest part of the method to whole flows.
+/// Every family, from the smallest parts of the method to complete flows.
 pub static FAMILIES: [Family; 18] = [
     family(
         "operators",
@@ -51,7 +51,7 @@ pub static FAMILIES: [Family; 18] = [
     family("curved", "curvilinear grids: free stream, kinetic energy, orders", curved::checks),
     family("open", "open faces: free stream, sound and vortices that leave", open::checks),
     family("conservation", "mass, momentum, energies, and the energy budget", conservation::checks),
-    family("forcing", "forces: growth, momentum, power, and the heat taken out", forcing::checks),
+    family("forcing", "forces: growth, momentum, power, and heat removal", forcing::checks),
     family(
         "scalars",
         "passive scalars: constants, variance and its budget, decay",
@@ -73,7 +73,7 @@ pub static FAMILIES: [Family; 18] = [
         "the start of isotropic turbulence: its spectrum and its pressure",
         turbulence::checks,
     ),
-    family("agreement", "devices and ranks give what one host gives", agreement::checks),
+    family("agreement", "devices and ranks agree with one host", agreement::checks),
 ];
 
 const fn family(

@@ -1,4 +1,4 @@
-//! Fields on any backend and any number of ranks, as whole arrays of f64 on every rank: the grids of the checks are small.
+//! Fields on any backend and any number of ranks, gathered as f64 arrays on every rank: the grids of the checks are small.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::physics::{NavierStokes, Problem, TermGroup};
 use crate::real::Values;
 use crate::time::Simulation;
 
-/// A backend and how a grid is cut on it.
+/// A backend and the decomposition of a grid on it.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) backend: Arc<dyn Backend>,
@@ -26,7 +26,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// All of a grid on one rank.
+    /// The whole grid on one rank.
     pub(super) fn alone(backend: Arc<dyn Backend>, points: [usize; 3]) -> Self {
         Self { backend, comm: Arc::new(Solo), cut: Decomposition::ONE, points }
     }
@@ -36,7 +36,7 @@ impl Place {
         self.cut.block(self.comm.rank(), self.points)
     }
 
-    /// This rank's part of `whole`.
+    /// The part of `whole` on this rank.
     fn field(&self, whole: &[f64]) -> Result<Field> {
         let (block, [nx, ny, _]) = (self.block(), self.points);
         let at = |[i, j, k]: [usize; 3]| whole[i + nx * (j + ny * k)];
@@ -56,7 +56,7 @@ impl Place {
         Ok(all.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
     }
 
-    /// `f` under `op` along `axis`. What it is written to holds not-a-number before. Collective.
+    /// Apply `op` to `f` along `axis`. The result field is filled with NaN before. Collective.
     pub(super) fn apply(
         &self,
         operators: &LineOperators,
@@ -103,14 +103,14 @@ impl Run {
         fields.iter().map(|field| self.place.whole(field)).collect()
     }
 
-    /// dU/dt of U as it is now. Collective.
+    /// dU/dt of the current U. Collective.
     pub(super) fn rate(&mut self) -> Result<Vec<Vec<f64>>> {
         let mut rate = self.poisoned()?;
         self.simulation.rhs(&mut rate);
         self.all(&rate)
     }
 
-    /// The part of dU/dt that is of some terms. Collective.
+    /// The contribution of one group of terms to dU/dt. Collective.
     pub(super) fn terms(&mut self, group: TermGroup) -> Result<Vec<Vec<f64>>> {
         let mut rate = self.poisoned()?;
         let equations = NavierStokes::new(&self.problem, self.place.backend.clone());
@@ -119,7 +119,7 @@ impl Run {
         self.all(&rate)
     }
 
-    /// As many fields as U has, of not-a-number.
+    /// Fields of NaN, as many as U has.
     fn poisoned(&self) -> Result<Vec<Field>> {
         let nan = vec![f64::NAN; self.simulation.grid().len()];
         let fields = self.simulation.state().iter().map(|_| self.place.field(&nan)).collect();
@@ -147,7 +147,7 @@ impl Run {
         (0..steps).try_for_each(|_| self.simulation.step(None).map(|_| ()))
     }
 
-    /// Step until `end`, which the last step lands on. Collective.
+    /// Run until `end`, which the last step reaches exactly. Collective.
     pub(super) fn advance(&mut self, end: f64) -> Result<()> {
         while self.simulation.time() < end {
             self.simulation.step(Some(end))?;
@@ -160,7 +160,7 @@ impl Run {
         Ok(self.simulation.error()?.unwrap_or([f64::NAN; 2]))
     }
 
-    /// What `steps` steps multiply a wave in a field of U by, which has so many periods along each axis. Collective.
+    /// The factor by which `steps` steps multiply a wave with the given `periods` along each axis in a field of U. Collective.
     pub(super) fn gain(
         &mut self,
         field: usize,
@@ -172,7 +172,7 @@ impl Run {
         Ok(projection(self.place.points, periods, &self.state()?[field]) / before)
     }
 
-    /// Columns of the series. Collective.
+    /// Columns of the time series. Collective.
     pub(super) fn quantities<const N: usize>(&mut self, names: [&str; N]) -> Result<[f64; N]> {
         let row = self.simulation.row()?;
         let columns = self.simulation.columns();

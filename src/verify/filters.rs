@@ -1,4 +1,4 @@
-//! Compact filters: their order, the constant of their error, their transfer function, and what they leave at the ends.
+//! Compact filters: order, error constant, transfer function, and behaviour at the ends of lines.
 
 use super::check::{Check, distance, float, largest, worse};
 use super::operators::{Subject, UNITS, filter, order_and_constant, published, symbol_error};
@@ -9,7 +9,7 @@ use crate::grid::Axis;
 use crate::real::Precision;
 use crate::scheme::{CF90, LELE_CUTOFF, Scheme, filter_closure};
 
-/// α of the filters.
+/// α of the filters in the checks.
 const ALPHA: f64 = 0.4;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -43,8 +43,8 @@ fn transfer(setup: &Setup, scheme: &Scheme, axis: Axis) -> Result<Check> {
     .source(format!("T(kh), {}; round-off of a banded solve (Higham 2002, §9)", scheme.source)))
 }
 
-/// Between ends a filter of order p leaves polynomials of degree p − 1 as they are. Of the shortest wave (−1)ⁱ it leaves what the end
-/// points spread, which keep it: α f̂ᵢ₋₁ + f̂ᵢ + α f̂ᵢ₊₁ = 0 between them.
+/// On bounded lines a filter of order p preserves polynomials of degree p − 1. Of the shortest wave (−1)ⁱ only the effect of the
+/// unfiltered end points remains: α f̂ᵢ₋₁ + f̂ᵢ + α f̂ᵢ₊₁ = 0 between them.
 fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
     let (scheme, closure) = (filter(order, ALPHA).scheme, filter_closure(order, ALPHA));
     let n = closed_min_points(&scheme, &closure).max(32);
@@ -60,14 +60,14 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
     let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
     let shortest: Vec<f64> = (0..n).map(sign).collect();
     let found = place.apply(&operators, axis, Op::Filter, &shortest)?;
-    // The root of α r² + r + α = 0 within the unit circle.
+    // The root of α r² + r + α = 0 inside the unit circle.
     let r = ((1.0 - 4.0 * ALPHA * ALPHA).sqrt() - 1.0) / (2.0 * ALPHA);
     let root = |i: usize| (0..i).map(|_| r).product::<f64>();
     let (across, last) = (root(n - 1), sign(n - 1));
     let [of_first, of_last] =
         [1.0 - last * across, last - across].map(|end| end / (1.0 - across * across));
     let spread: Vec<f64> = (0..n).map(|i| of_first * root(i) + of_last * root(n - 1 - i)).collect();
-    // Weights of a row add up to 2 + (1 − 2α) in absolute value at most, and A has the condition (1 + 2α)/(1 − 2α) = 9.
+    // The absolute weights of a row add up to at most 2 + (1 − 2α), and A has the condition number (1 + 2α)/(1 − 2α) = 9.
     let bound = f64::EPSILON * 9.0 * (3.0 + float(order as usize));
     let source = "Gaitonde and Visbal 2000; round-off, condition (1 + 2α)/(1 − 2α)";
     let name = scheme.name;
@@ -77,7 +77,7 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
             .source(source),
         Check::at_most(format!("{name}-ends-shortest"), distance(&found, &spread), bound)
             .shows(format!(
-                "{name} between ends removes the shortest wave but for what the ends spread"
+                "{name} between ends removes the shortest wave except for the effect of the ends"
             ))
             .source(source),
     ])

@@ -1,4 +1,4 @@
-//! Forces: the growth that a linear one gives, and the budgets of momentum, kinetic and total energy under each.
+//! Forces: the growth under linear forcing, and the budgets of momentum, kinetic and total energy for each force.
 
 use num_complex::Complex;
 
@@ -22,8 +22,8 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// u = ε sin y exp(At) at uniform density and pressure solves the Euler equations with F = Aρu, whose F·u is what the kinetic energy
-/// gains: every step multiplies u by R(A dt).
+/// u = ε sin y exp(At) at uniform density and pressure solves the Euler equations with F = Aρu, whose power F·u is the gain of
+/// kinetic energy: every step multiplies u by R(A dt).
 fn growth(setup: &Setup) -> Result<Check> {
     let (steps, dt, amplitude) = (20, 0.05, 0.02);
     let dt_key = format!("time.dt={dt}");
@@ -34,7 +34,7 @@ fn growth(setup: &Setup) -> Result<Check> {
     let found = run.gain(1, [0, 1, 0], steps)?;
     let step = hale64().amplification(Complex::new(dt, 0.0)).re;
     let expected = step.powi(20);
-    // The energy of a stage is not the square of its velocity: a pressure of ε² times the error of a step moves u by its gradient.
+    // The energy of a stage is not the square of its velocity: a pressure error of ε² times the error of a step accelerates u.
     let coupled = amplitude * amplitude * dt.powi(5) * float(steps);
     let roundings = float(steps * hale64().stages()) * f64::EPSILON * (1.0 + pressure / amplitude);
     Ok(Check::at_most("growth", (found - expected).norm() / expected, coupled + roundings)
@@ -44,7 +44,7 @@ fn growth(setup: &Setup) -> Result<Check> {
         .source("Lundgren 2003; R(z) = Σ γₖ zᵏ (Hairer and Wanner 1996, §IV.2)"))
 }
 
-/// The budget of the kinetic energy with the force, its power, momentum, and total energy with the heat removed.
+/// The budget of the kinetic energy with the force, the power of the force, momentum, and total energy with heat removal.
 fn budgets(setup: &Setup, name: &str, keys: &[&str]) -> Result<Vec<Check>> {
     let (steps, dt) = (12, 0.02);
     let dt_key = format!("time.dt={dt}");
@@ -69,7 +69,8 @@ fn budgets(setup: &Setup, name: &str, keys: &[&str]) -> Result<Vec<Check>> {
     let after = totals(&run.state()?);
     let moved = (1..4).map(|v| (after[v] - before[v]).abs()).fold(0.0, worse);
     let jump = power.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, worse);
-    // What a random force does at the end of a step with the new velocity is not seen: ⟨f·f⟩ dt of it.
+    // The work ⟨f·f⟩ dt of a random force, which is renewed at the end of a step, on the new velocity is not visible in the
+    // budget.
     let jump = if name == "stochastic" { jump.max(2.0 * 0.36 * dt) } else { jump };
     let roundings = float(steps * 6) * f64::EPSILON;
     Ok(vec![
@@ -81,11 +82,11 @@ fn budgets(setup: &Setup, name: &str, keys: &[&str]) -> Result<Vec<Check>> {
         .shows("terms of the kinetic-energy budget with the force add up to its rate, relative to the largest")
         .source("linearity of the right-hand side; 50 roundings"),
         Check::at_most(format!("power/{name}"), (parts[4] - work).abs() / largest(&parts), 1e-14)
-            .shows("the rate that the force gives the kinetic energy is its power ⟨F·u⟩, relative to the largest rate")
+            .shows("the rate of the kinetic energy due to the force is its power ⟨F·u⟩, relative to the largest rate")
             .source("u·F from U and from the rates; 50 roundings"),
         Check::at_most(format!("momentum/{name}"), moved, roundings)
             .shows(format!("momentum after {steps} steps"))
-            .source("the force has no mean; one rounding a stage"),
+            .source("the force has no mean; one rounding per stage"),
         Check::at_most(
             format!("heat/{name}"),
             (after[4] - before[4]).abs(),

@@ -1,5 +1,5 @@
-//! Runge-Kutta methods: one step multiplies a wave by R(z), which is exp(z) to the order of the method; and their order on
-//! the equations themselves, which are nonlinear.
+//! Runge-Kutta methods: one step multiplies a wave by R(z), which equals exp(z) up to the order of the method; and their order
+//! for the nonlinear equations themselves.
 
 use num_complex::Complex;
 
@@ -36,12 +36,13 @@ fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
     let (rho, u, p) = (1.2, [0.9, -0.7, 0.4_f64], 1.1 * gas.reference_pressure());
     let mut run = setup.start(&config)?;
     run.set(|_, _| [rho, u[0], u[1], u[2], p])?;
-    // The first step is of what was there before.
+    // The first step uses the step size of the previous state.
     run.steps(1)?;
     let found = run.simulation.step(None)?;
 
     let first = compact6().first.max_symbol().0;
-    // Interpolation to midpoints and derivative back see less than the derivative at the points.
+    // Interpolation to midpoints followed by the derivative back has a smaller modified wavenumber than the collocated
+    // derivative.
     let kappa = match forms.viscous {
         "laplacian" => compact6().second.max_symbol().0,
         "midpoint" => compact6().midpoint_derivative.max_symbol().0.powi(2),
@@ -67,14 +68,14 @@ fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
         (found * rate / CFL - 1.0).abs(),
         32.0 * f64::EPSILON,
     )
-    .shows("a step of a uniform stream is as long as cfl and the limits of stability say, relative")
+    .shows("the step in a uniform stream agrees with cfl and the stability limits, relative")
     .source("triangle between the limits I and R of the integrator; round-off"))
 }
 
-/// Published decimals meet the order conditions to this.
+/// Accuracy to which published decimals satisfy the order conditions.
 const DECIMALS: f64 = 3e-10;
 
-/// ∂φ/∂t + ∂φ/∂x = 0 over steps of z = −i k' dt: the amplitude is multiplied by R(z) each.
+/// ∂φ/∂t + ∂φ/∂x = 0 with steps of z = −i k' dt: each step multiplies the amplitude by R(z).
 fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     let (steps, dt) = (10, 0.05);
     let set = [
@@ -91,15 +92,15 @@ fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     Ok(Check::at_most(
         format!("{}-step", tableau.name),
         (found - expected).norm(),
-        // A step rounds once each of the stages, and the operators.
+        // A step has one rounding per stage, plus those of the operators.
         10.0 * f64::EPSILON * float(steps * tableau.stages()),
     )
     .shows(format!("{steps} steps of {} multiply a wave by R(z)^{steps}", tableau.name))
     .source("R(z) = Σ γₖ zᵏ (Hairer and Wanner 1996, §IV.2); round-off"))
 }
 
-/// The γₖ of R(z) up to the order are those of exp(z), 1/k!, as far as the published decimals go; what the next is off by
-/// is the error constant of one step of a linear problem.
+/// The γₖ of R(z) up to the order are those of exp(z), 1/k!, to the accuracy of the published decimals; the deviation of the next
+/// one is the error constant of one step of a linear problem.
 fn linear(tableau: &Tableau) -> Check {
     let gamma = tableau.stability_polynomial();
     let factorial = |k: u32| (1..=k).map(f64::from).product::<f64>();
@@ -115,7 +116,7 @@ fn linear(tableau: &Tableau) -> Check {
         .source(format!("{}; published decimals", tableau.source))
 }
 
-/// A Taylor-Green vortex at one time with steps dt, dt/2, dt/4: differences fall at the order q, by 2^q (1 + O(dt)).
+/// A Taylor-Green vortex at one time with steps dt, dt/2, dt/4: differences decrease at the order q, by 2^q (1 + O(dt)).
 fn nonlinear(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     let at = |steps: usize| -> Result<Vec<f64>> {
         let dt = 0.4 / float(steps);
@@ -134,7 +135,7 @@ fn nonlinear(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     let formal = f64::from(tableau.order);
     Ok(Check::at_most(format!("{}-order", tableau.name), formal - found, 0.15)
         .shows(format!(
-            "order of {} on the Navier-Stokes equations is {formal} at least: found {found:.3}",
+            "order of {} on the Navier-Stokes equations is at least {formal}: found {found:.3}",
             tableau.name
         ))
         .source(format!("{}; next term of the error", tableau.source)))

@@ -1,4 +1,4 @@
-//! What an answer may not depend on: a uniform stream, the frame, the names of the axes; and symmetries that a flow keeps.
+//! Invariance of the solution: uniform stream, frame of reference, exchange of axes, and symmetries of a flow.
 
 use std::f64::consts::TAU;
 
@@ -33,10 +33,10 @@ fn free_stream(setup: &Setup, forms: &Forms) -> Result<Check> {
     Ok(Check::at_most(
         format!("free-stream/{}", forms.name()),
         rate,
-        // Each of the few dozen operators rounds once; staggered ones interpolate before.
+        // Each of the few dozen operators has one rounding; staggered operators also interpolate.
         8.0 * f64::EPSILON * flux,
     )
-    .shows("a uniform stream stays as it is: dU/dt")
+    .shows("a uniform stream is preserved: dU/dt")
     .source("derivatives of constants are zero; round-off of (ρE + p) u k'max/h"))
 }
 
@@ -45,7 +45,7 @@ fn plane_wave(x: [f64; 3], [a, b, c]: [f64; 3], phase: f64) -> f64 {
     (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin()
 }
 
-/// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
+/// A smooth flow without symmetry, in (x, y, z) with a period of one each.
 pub fn crooked(x: [f64; 3]) -> [f64; 5] {
     let wave = |a, b, c, phase| plane_wave(x, [a, b, c], phase);
     [
@@ -57,12 +57,12 @@ pub fn crooked(x: [f64; 3]) -> [f64; 5] {
     ]
 }
 
-/// Other axes: new axis a is old axis `from[a]`, reflected where `flip[a]`.
+/// A change of axes: new axis a is old axis `from[a]`, reflected where `flip[a]` is true.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
-    /// Of every new axis.
+    /// The old axis of every new axis.
     pub from: [usize; 3],
-    /// Of every new axis.
+    /// Whether each new axis is reflected.
     pub flip: [bool; 3],
 }
 
@@ -82,7 +82,7 @@ impl Turn {
         self.from.map(|axis| Self::LENGTHS[axis])
     }
 
-    /// A point of the new grid in the old one.
+    /// The index in the old grid of a point of the new grid.
     fn old_index(&self, index: [usize; 3]) -> [usize; 3] {
         let mut old = [0; 3];
         for (a, n) in self.points().into_iter().enumerate() {
@@ -95,7 +95,7 @@ impl Turn {
         if self.flip[axis] { -1.0 } else { 1.0 }
     }
 
-    /// [`crooked`] at a point of the new grid, its velocity along the new axes.
+    /// [`crooked`] at a point of the new grid, with velocity components along the new axes.
     pub fn flow(&self, index: [usize; 3]) -> [f64; 5] {
         let old = self.old_index(index);
         let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(Self::POINTS[a])));
@@ -106,7 +106,7 @@ impl Turn {
         new
     }
 
-    /// U of the new grid on the old one, its momentum along the old axes.
+    /// U of the new grid mapped to the old one, with momentum along the old axes.
     pub fn back(&self, state: &[Vec<f64>]) -> [Vec<f64>; 5] {
         let ([nx, ny, _], len) = (self.points(), state[0].len());
         let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; len]);
@@ -123,7 +123,7 @@ impl Turn {
     }
 }
 
-/// The state after a few steps from [`crooked`] along other axes, read back in the old order.
+/// The state after a few steps from [`crooked`] along other axes, mapped back to the old axes.
 fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
     let set = forms.with(&[
         "case.mach=0.5",
@@ -138,7 +138,7 @@ fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
     Ok(turn.back(&run.state()?))
 }
 
-/// Turning or mirroring the axes turns or mirrors the answer.
+/// Rotated or mirrored axes give the rotated or mirrored solution.
 fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
     let straight = turned(setup, forms, Turn { from: [0, 1, 2], flip: [false; 3] })?;
     let mut off = 0.0;
@@ -148,7 +148,7 @@ fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
         ([0, 1, 2], [true, false, false]),
         ([2, 1, 0], [false; 3]),
     ];
-    // A grid of another shape takes a compiler: the first one turns and mirrors all axes.
+    // A grid of another shape needs a compilation: the first change of axes rotates and mirrors all of them.
     let few = if setup.is_brief() { 1 } else { others.len() };
     for (from, flip) in others.into_iter().take(few) {
         let other = turned(setup, forms, Turn { from, flip })?;
@@ -157,15 +157,15 @@ fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
     Ok(Check::at_most(
         format!("axes/{}", forms.name()),
         off,
-        // 30 stages round values up to 10, of which terms are some times as large.
+        // 30 stages round values up to 10, and individual terms are several times as large.
         f64::EPSILON * 30.0 * 10.0 * 8.0,
     )
     .shows("turned and mirrored axes give the turned and mirrored answer")
     .source("isotropy of the equations; round-off of 30 stages"))
 }
 
-/// Galilean invariance: a flow seen from a frame that moves by whole points meanwhile. Nonlinear terms in split form keep it to
-/// the order of the scheme.
+/// Galilean invariance: a flow seen from a frame that moves by whole points. Nonlinear terms in split form satisfy it to the
+/// order of the scheme.
 fn moving_frame(setup: &Setup) -> Result<Check> {
     let (end, steps) = (0.25, 40);
     let stream = TAU / 8.0 / end;
@@ -184,7 +184,7 @@ fn moving_frame(setup: &Setup) -> Result<Check> {
             run.state()
         };
         let (rest, moving) = (after(0.0)?, after(stream)?);
-        // ρ and ρv are the same in both frames, at points that lie n/8 apart.
+        // ρ and ρv are the same in both frames, at points n/8 apart.
         let mut off = 0.0;
         for field in [0, 2, 3] {
             let back: Vec<f64> =
@@ -195,7 +195,7 @@ fn moving_frame(setup: &Setup) -> Result<Check> {
     })?;
     Ok(Check::at_most("moving-frame", 6.0 - order, 1.3 * (2.0 * h).powi(2))
         .shows(format!(
-            "a flow seen from a moving frame converges at order 6 at least: found {order:.2}, {error:.1e}"
+            "a flow seen from a moving frame converges at least at order 6: found {order:.2}, {error:.1e}"
         ))
         .source("Galilean invariance of the equations; next term of Taylor's series for products of waves"))
 }
@@ -212,7 +212,8 @@ fn crooked_slow(x: [f64; 3]) -> [f64; 5] {
     ]
 }
 
-/// The Taylor-Green vortex keeps its mirror planes: the velocity across each is odd, all else even (Brachet et al. 1983).
+/// The Taylor-Green vortex keeps its mirror planes: the normal velocity is odd at each plane, everything else even (Brachet et
+/// al. 1983).
 fn symmetries(setup: &Setup) -> Result<Check> {
     let (n, steps) = ([16, 20, 18], 40);
     let mut run = setup.run("taylor-green", n, &["case.mach=0.5", "case.reynolds=100"])?;
@@ -233,7 +234,7 @@ fn symmetries(setup: &Setup) -> Result<Check> {
     Ok(Check::at_most(
         "mirror-planes",
         off,
-        // As for turned axes, ρE up to 8.
+        // As for changed axes, with ρE up to 8.
         f64::EPSILON * float(6 * steps) * 8.0 * 8.0,
     )
     .shows(format!("the Taylor-Green vortex keeps its three mirror planes over {steps} steps"))

@@ -17,12 +17,12 @@ impl Jet {
         jet
     }
 
-    /// ∂/∂x of `axis`. Its second derivatives are not known.
+    /// ∂/∂x of `axis`. Its second derivatives are not available.
     pub(super) fn along(self, axis: usize) -> Jet {
         Jet { f: self.d[axis], d: self.dd[axis], dd: [[f64::NAN; 4]; 4] }
     }
 
-    /// A function of this one, from its value and first two derivatives there.
+    /// The composition of a function with this one, from its value and first two derivatives.
     fn chain(self, [f, f1, f2]: [f64; 3]) -> Jet {
         let dd = |i: usize, j: usize| f2 * self.d[i] * self.d[j] + f1 * self.dd[i][j];
         let all = [0, 1, 2, 3];

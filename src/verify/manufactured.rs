@@ -1,5 +1,5 @@
-//! A manufactured solution: the right-hand side of the equations against the exact divergence of the fluxes of a smooth
-//! field, which automatic differentiation gives (Roache 2002, J. Fluids Eng. 124, 4).
+//! A manufactured solution: the right-hand side of the equations compared with the exact divergence of the fluxes of a smooth
+//! field, from automatic differentiation (Roache 2002, J. Fluids Eng. 124, 4).
 
 use super::check::{Check, Fall, distance, largest, worse};
 use super::jet::Jet;
@@ -25,7 +25,8 @@ fn jets(gas: &Gas, point: [f64; 4]) -> [Jet; 5] {
     ]
 }
 
-/// (∂U/∂t, − div F) at `[x, y, z, t]`, with F all fluxes, convective and viscous: what the front page of the crate states.
+/// (∂U/∂t, − div F) at `[x, y, z, t]`, where F contains all convective and viscous fluxes of the equations on the front page of
+/// the crate.
 pub fn exact(gas: &Gas, point: [f64; 4]) -> ([f64; 5], [f64; 5]) {
     let [rho, u @ .., p] = jets(gas, point);
     let temperature = gas.gamma * gas.mach * gas.mach * (p * rho.power(-1.0));
@@ -60,11 +61,11 @@ pub fn exact(gas: &Gas, point: [f64; 4]) -> ([f64; 5], [f64; 5]) {
     (in_time, rate)
 }
 
-/// The instant at which everything is compared.
+/// The instant of the comparison.
 const TIME: f64 = 0.4;
-/// Two grids, all spacings different, refined by the same factor along every axis.
+/// Two grids with unequal spacings along the axes, refined by the same factor along every axis.
 const GRIDS: [[usize; 3]; 2] = [[21, 24, 27], [28, 32, 36]];
-/// Wavenumbers of the fluxes, products of the waves of the solution, of which products of two are by far the largest.
+/// Wavenumber of the fluxes, which are products of the waves of the solution; products of two waves are by far the largest.
 const WAVENUMBER: f64 = 2.0;
 
 /// The checks of this family: every form with compact6, every scheme with the default form.
@@ -81,9 +82,9 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// max |dU/dt − exact| relative to the largest exact value, of the worst variable, falls at the order of the scheme.
+/// max |dU/dt − exact| relative to the largest exact value, for the worst variable, decreases at the order of the scheme.
 fn converges(setup: &Setup, forms: &Forms, derivative: &str, name: &str) -> Result<Check> {
-    // Viscous terms weigh as much as the others.
+    // Viscous terms are as large as the others.
     let scheme = format!("scheme.derivative={derivative}");
     let set = forms.with(&["case.mach=0.5", "case.reynolds=5.0", &scheme]);
     let Fall { h, error, order } = Fall::between(GRIDS, |points| {
@@ -93,14 +94,14 @@ fn converges(setup: &Setup, forms: &Forms, derivative: &str, name: &str) -> Resu
     let formal = formal.map_or(f64::NAN, |family| f64::from(family.first.order));
     Ok(Check::at_most(name, formal - order, 1.3 * (WAVENUMBER * h).powi(2))
         .shows(format!(
-            "dU/dt converges at order {formal} at least: found {order:.2}, error {error:.2e} on 28 x 32 x 36"
+            "dU/dt converges at least at order {formal}: found {order:.2}, error {error:.2e} on 28 x 32 x 36"
         ))
         .source(
             "order of the formulas; next term of Taylor's series for waves of twice the wavenumber",
         ))
 }
 
-/// max |dU/dt − exact| relative to the largest exact value, of the worst variable.
+/// max |dU/dt − exact| relative to the largest exact value, for the worst variable.
 pub(super) fn error_of(setup: &Setup, config: &Config) -> Result<f64> {
     let (gas, grid) = (config.gas, config.grid());
     let mut run = setup.start(config)?;

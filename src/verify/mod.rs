@@ -1,7 +1,7 @@
-//! `kolmo verify`: whether the program is right on this machine.
+//! `kolmo verify`: checks that the program computes correct results on this machine.
 //!
-//! Every check measures one figure on the backend and the ranks that the user asks for, and holds it against a bound that
-//! mathematics or a paper gives. [`FAMILIES`] is the table of contents; a family is a file.
+//! Every check measures one value on the requested backend and ranks, and compares it with a bound from theory or from a paper.
+//! [`FAMILIES`] is the list of all families; each family is a file.
 
 mod agreement;
 mod channels;
@@ -43,20 +43,20 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::Result;
 use setup::Setup;
 
-/// What is told while checks are carried out.
+/// Progress messages during the checks.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// The family of this name begins.
     Begins(&'a str),
-    /// A family has ended: its checks, as text.
+    /// A family has ended, with its checks as text.
     Ends(&'a str),
 }
 
-/// Carry out the checks that `options` ask for; `tell` is called on every rank as they go on. Collective.
+/// Run the checks requested by `options`; `tell` is called on every rank to report progress. Collective.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) where it asks for what cannot be, before anything is run; what a device says; what `tell`
-/// does. A check that fails is no error: the report has it.
+/// [`Error::Config`](crate::Error::Config) for an impossible request, before anything is run; errors of a device; errors of
+/// `tell`. A failed check is not an error: it is part of the report.
 pub fn verify(
     options: &VerifyOptions,
     comm: &Arc<dyn Communicator>,

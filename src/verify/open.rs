@@ -1,4 +1,4 @@
-//! Open faces: what stays as it is, what leaves without coming back, and what comes back as it must.
+//! Open faces: preservation of a free stream, outflow without reflection, and prescribed reflection.
 
 use super::check::{Check, Fall, distance_of_all, float, largest, worse};
 use super::exact::odd_error;
@@ -20,7 +20,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// A stream at an angle between far fields.
+/// An oblique stream between far fields.
 fn free_stream(setup: &Setup) -> Result<Check> {
     let face = "{ kind = 'far-field', velocity = [0.6, -0.5, 0.4], temperature = 1.2, sponge = { width = 3.0 } }";
     let mut set =
@@ -36,11 +36,11 @@ fn free_stream(setup: &Setup) -> Result<Check> {
         distance_of_all(&start, &run.state()?),
         20.0 * 4.0 * p / (config.gas.gamma - 1.0) * f64::EPSILON,
     )
-    .shows("a stream at an angle between far fields stays as it is")
-    .source("its derivatives are 0, and so is what it is off; round-off of each step"))
+    .shows("an oblique stream between far fields is preserved")
+    .source("its derivatives and its deviation from the far field are 0; round-off of each step"))
 }
 
-/// Half of a pulse has left, the other half was reflected by the wall.
+/// One half of a pulse has left, the other half was reflected by the wall.
 fn pulse(setup: &Setup) -> Result<Check> {
     let fall = Fall::between([97, 193], |n| {
         let config = setup.config("acoustic-pulse", [n, 1, 1], &["time.dt=0.002"])?;
@@ -49,12 +49,12 @@ fn pulse(setup: &Setup) -> Result<Check> {
     let (found, error) = (fall.order, fall.error / 1e-6);
     Ok(Check::at_most("acoustic-pulse", (4.0 - found).max(0.0), 0.1)
         .shows(format!(
-            "a pulse that a wall reflects and an outflow does not converges at order 4 or more: {found:.2}, {error:.1e} of A"
+            "a pulse reflected by a wall but not by an outflow converges at order 4 or more: {found:.2}, {error:.1e} of A"
         ))
-        .source("rows of order 3 at the ends: one more within (Gustafsson 1975)"))
+        .source("rows of order 3 at the ends: order 4 overall (Gustafsson 1975)"))
 }
 
-/// What an outflow that relaxes reflects of a pulse p₊(t): dp₋/dt = −½ K (p₊ + p₋), K = σ c/L, which is |R| = 1/√(1 + (2ω/K)²)
+/// Reflection of a pulse p₊(t) by an outflow with relaxation: dp₋/dt = −½ K (p₊ + p₋), K = σ c/L. It gives |R| = 1/√(1 + (2ω/K)²)
 /// (Selle, Nicoud and Poinsot 2004) at all frequencies at once.
 fn relaxation(setup: &Setup) -> Result<Check> {
     const A: f64 = 1e-6;
@@ -90,15 +90,15 @@ fn relaxation(setup: &Setup) -> Result<Check> {
     let most = largest(&(0..193).map(|at| reflected(float(at) / 192.0)).collect::<Vec<_>>());
     Ok(Check::at_most("relaxation", off, 2e-4)
         .shows(format!(
-            "an outflow with sigma = {SIGMA} reflects {:.0} % of a pulse, as its equation has it",
+            "an outflow with sigma = {SIGMA} reflects {:.0} % of a pulse, in agreement with its equation",
             100.0 * most
         ))
         .source(
-            "dp/dt = -K/2 (p+ + p), K = sigma c/L; error of the formulas on 15 points a half width",
+            "dp/dt = -K/2 (p+ + p), K = sigma c/L; error of the formulas with 15 points per half width",
         ))
 }
 
-/// A scalar that is uniform, and what strong sound does to it at a wall and an outflow.
+/// A uniform scalar stays uniform under strong sound at a wall and at an outflow.
 fn scalar(setup: &Setup) -> Result<Check> {
     const PHI: f64 = 1.7;
     const STEPS: u32 = 150;
@@ -109,10 +109,10 @@ fn scalar(setup: &Setup) -> Result<Check> {
     let off = state[0].iter().zip(&state[5]).map(|(rho, carried)| (carried / rho - PHI).abs());
     Ok(Check::at_most("scalar", off.fold(0.0, worse), f64::from(STEPS) * 6.0 * PHI * f64::EPSILON)
         .shows("a uniform scalar stays uniform while sound of a fifth of the pressure leaves through an outflow")
-        .source("d(rho phi)/dt = phi d(rho)/dt at the face as well; round-off of each of six stages"))
+        .source("d(rho phi)/dt = phi d(rho)/dt also at the face; round-off of each of six stages"))
 }
 
-/// Four steps with every kind of face, in other places than one host too.
+/// Four steps with every kind of face, compared with one host.
 fn places(setup: &Setup) -> Result<Check> {
     let set = [
         "case.reynolds=50",
@@ -132,11 +132,11 @@ fn places(setup: &Setup) -> Result<Check> {
         off_one_host(setup, &config, |run| run.set(|_, x| start(x)))?,
         1e-12,
     )
-    .shows("four steps of a box with an inflow, an outflow, a far field with a sponge, a wall and a scalar as on one host")
+    .shows("four steps of a box with an inflow, an outflow, a far field with a sponge, a wall and a scalar agree with one host")
     .source("same formulas in another order: round-off"))
 }
 
-/// The largest deviation of the pressure from that far away at these times, over that at the start.
+/// The largest deviation of the pressure from the far field at these times, relative to that at the start.
 fn left_over(run: &mut Run, config: &Config, times: &[f64]) -> Result<f64> {
     let (gamma, rest) = (config.gas.gamma, config.gas.reference_pressure());
     let off = |run: &mut Run| -> Result<f64> {
@@ -156,7 +156,7 @@ fn left_over(run: &mut Run, config: &Config, times: &[f64]) -> Result<f64> {
     Ok(most / own)
 }
 
-/// What is left of the pressure of the case's vortex, 4 radii beyond the face and more.
+/// The remaining pressure of the vortex of the case, once it is 4 radii or more beyond the face.
 fn of_case(setup: &Setup, mach: f64) -> Result<f64> {
     let set = [format!("case.mach={mach}"), "case.half_width=5".into()];
     let config = setup.config("vortex-outflow", [81, 80, 1], &set)?;
@@ -166,22 +166,22 @@ fn of_case(setup: &Setup, mach: f64) -> Result<f64> {
 fn supersonic(setup: &Setup) -> Result<Check> {
     let found = of_case(setup, 2.0)?;
     Ok(Check::at_most("supersonic-vortex", found, 1e-3)
-        .shows("a vortex in a stream of Ma 2 leaves, and nothing of its pressure is left")
-        .source("no wave leads back"))
+        .shows("a vortex leaves in a stream of Ma 2 without remaining pressure")
+        .source("no wave travels upstream"))
 }
 
 fn vortex(setup: &Setup) -> Result<Check> {
     let found = of_case(setup, 0.3)?;
     Ok(Check::at_most("vortex", found, 0.05)
         .shows(format!(
-            "a vortex leaves at Ma 0.3, and {:.1} % of its pressure come back",
+            "a vortex leaves at Ma 0.3, and {:.1} % of its pressure are reflected",
             100.0 * found
         ))
         .source("measured"))
 }
 
-/// A vortex of 0.25 √(p/ρ) that a stream of Ma 0.5 carries out of a box of four open sides, straight through one of them or through the
-/// corner of two (Alferez, Touber, Winn and Ali 2022, dNami, exm/2d_vortex_exit): at t = 2 it is ten radii and more beyond.
+/// A vortex of 0.25 √(p/ρ) in a stream of Ma 0.5 that leaves a box with four open sides, through one side or through a corner
+/// (Alferez, Touber, Winn and Ali 2022, dNami, exm/2d_vortex_exit): at t = 2 it is ten radii or more outside.
 fn published(setup: &Setup, name: &'static str, direction: [f64; 2], bound: f64) -> Result<Check> {
     const RADIUS: f64 = 0.05;
     const SWIRL: f64 = 0.25;
@@ -211,9 +211,9 @@ fn published(setup: &Setup, name: &'static str, direction: [f64; 2], bound: f64)
     let found = left_over(&mut run, &config, &[2.0])?;
     Ok(Check::at_most(name, found, bound)
         .shows(format!(
-            "a strong vortex leaves at Ma 0.5 through a {}, and {:.2} % of its pressure are left",
+            "a strong vortex leaves at Ma 0.5 through a {}, and {:.2} % of its pressure remain",
             if u > 0.0 { "corner" } else { "face" },
             100.0 * found
         ))
-        .source("measured; the conditions of dNami leave 11 % and 12 %, by its own program"))
+        .source("measured; the conditions of dNami leave 11 % and 12 %, in its own program"))
 }

@@ -1,4 +1,4 @@
-//! Formulas applied to waves: their order, the constant of their error, and the wavenumber that they see in place of k.
+//! Formulas applied to waves: order, error constant and modified wavenumber.
 
 use std::f64::consts::{PI, TAU};
 
@@ -19,7 +19,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Where its operand and its result lie, in spacings after the point.
+    /// Positions of the operand and of the result relative to the point, in spacings.
     fn shifts(&self) -> [f64; 2] {
         match self.op {
             Op::DerivativeToMidpoints | Op::InterpolateToMidpoints => [0.0, 0.5],
@@ -28,7 +28,7 @@ impl Subject {
         }
     }
 
-    /// What its symbol is multiplied by on a grid of spacing h.
+    /// Factor of its symbol on a grid of spacing h.
     fn scale(&self, h: f64) -> f64 {
         match self.scheme.kind {
             Kind::FirstDerivative | Kind::MidpointDerivative => 1.0 / h,
@@ -37,7 +37,7 @@ impl Subject {
         }
     }
 
-    /// What it makes of sin θ, but for a factor.
+    /// Its exact result for sin θ, without the factor.
     fn of_sine(&self, angle: f64) -> f64 {
         match self.scheme.kind {
             Kind::FirstDerivative | Kind::MidpointDerivative => angle.cos(),
@@ -66,20 +66,21 @@ fn subjects(family: &'static SchemeFamily) -> [Subject; 5] {
     .map(|(scheme, op)| Subject { family, scheme, op })
 }
 
-/// Families whose formulas are checked: on a device each formula takes a compiler, and a minute has room for one family.
+/// The families whose formulas are checked: on a device each formula needs a compilation, and a quick check has time for one
+/// family.
 fn checked(setup: &Setup) -> impl Iterator<Item = &'static SchemeFamily> {
     let few = setup.is_brief();
     families().iter().filter(move |family| !few || family.name == "compact6")
 }
 
-/// The wave of one line: k periods of it, and its phase.
+/// The wave on a line: its number of periods k, and its phase.
 type Wave = fn(usize, usize) -> (usize, f64);
 
-/// One period a line.
+/// One period per line.
 const LONG: Wave = |line, _| (1, 0.7 * float(line));
 
-/// `subject` on waves along `axis` of lines of `n` points with spacing `h`: what it makes of them, and for each point the k h
-/// of its line and what an exact formula makes of the wave but for the factor.
+/// `subject` applied to waves along `axis` of lines of `n` points with spacing `h`: its results, and for each point the k h of
+/// its line and the exact result without the factor.
 fn on_waves(
     setup: &Setup,
     subject: &Subject,
@@ -97,7 +98,7 @@ fn on_waves(
         let index = grid.index(point);
         let line = (0..3).filter(|&a| a != axis.index()).map(|a| index[a]).sum();
         let (k, phase) = wave(line, n);
-        // Whole turns are left out, so that the angle is known to round-off.
+        // Whole turns are removed, so that the angle is known to round-off.
         let turns = float(k * index[axis.index()] % n) + float(k) * shift;
         (TAU * float(k) / float(n), TAU * turns / float(n) + phase)
     };
@@ -111,7 +112,7 @@ fn on_waves(
     Ok((found, exact.collect()))
 }
 
-/// Fine enough for the leading term, coarse enough for an error far above round-off.
+/// Fine enough for the leading term, and coarse enough for an error well above round-off.
 fn coarsest(order: u32) -> usize {
     match order {
         2 => 128,
@@ -122,8 +123,8 @@ fn coarsest(order: u32) -> usize {
     }
 }
 
-/// Order and constant of the error of sin x over a period, on two grids: C hᵖ (1 + c h²), where for every formula here c is
-/// less than 0.3.
+/// Order and constant of the error of sin x over a period, on two grids: C hᵖ (1 + c h²), where c is less than 0.3 for every
+/// formula here.
 pub(super) fn order_and_constant(
     setup: &Setup,
     subject: &Subject,
@@ -136,7 +137,7 @@ pub(super) fn order_and_constant(
     let error = |n: usize| -> Result<(f64, f64)> {
         let h = spacing(n);
         let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, LONG)?;
-        // The error is a part of the wave: with its sign, which a filter that amplifies has wrong.
+        // The error as a signed fraction of the wave: a filter that amplifies has the wrong sign.
         let products =
             found.iter().zip(&exact).map(|(found, [_, wave])| (found - wave) * wave).sum::<f64>();
         Ok((h, 2.0 * products / float(found.len())))
@@ -159,7 +160,7 @@ pub(super) fn order_and_constant(
     ])
 }
 
-/// A formula of published decimals meets the order conditions to 2e-7 only: what a long wave shows of that, whose own error of
+/// A formula with published decimals satisfies the order conditions only to 2e-7: the effect on a long wave, whose own error of
 /// fourth order is 4e-8.
 pub(super) fn published(setup: &Setup, subject: &Subject, axis: Axis) -> Result<Check> {
     let (n, h) = (128, spacing(128));
@@ -170,7 +171,7 @@ pub(super) fn published(setup: &Setup, subject: &Subject, axis: Axis) -> Result<
         .source(format!("{}: seven published decimals", subject.scheme.source)))
 }
 
-/// Its name among all checks: a formula that serves two operators has two.
+/// Its name among all checks: a formula used for two operators has two names.
 fn named(subject: &Subject) -> String {
     match subject.op {
         Op::DerivativeToPoints => format!("{}-back", subject.scheme.name),
@@ -178,7 +179,7 @@ fn named(subject: &Subject) -> String {
     }
 }
 
-/// Largest error of the symbol times the wave, over the round-off of A⁻¹ B f, for wavenumbers up to the shortest wave.
+/// Largest error of the symbol times the wave, relative to the round-off of A⁻¹ B f, for all wavenumbers up to the shortest wave.
 pub(super) fn symbol_error(
     setup: &Setup,
     subject: &Subject,
@@ -187,7 +188,7 @@ pub(super) fn symbol_error(
     precision: Precision,
 ) -> Result<f64> {
     let (scheme, h) = (&subject.scheme, [0.3, 1.7, 0.08][axis.index()]);
-    // Lines with 1 ... n/2 periods: three to five of them, spread over all.
+    // Lines with 1 ... n/2 periods: three to five of them, spread over the range.
     let wave: Wave =
         |line, n| ((1 + line * (n / 2 - 1) / 3).min(n / 2), (0.7 * float(line)).fract());
     let (found, exact) = on_waves(setup, subject, (axis, n, h), precision, wave)?;
@@ -214,7 +215,7 @@ fn round_off(scheme: &Scheme) -> f64 {
     (b + a * scheme.max_symbol().0) / smallest
 }
 
-/// Units of round-off that are left: the operand is rounded before, and its angle.
+/// Allowed units of round-off: the operand and its angle are also rounded.
 pub(super) const UNITS: f64 = 8.0;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -239,7 +240,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 
 /// Every operator of a family along every axis multiplies waves by its symbol.
 fn symbols(setup: &Setup, family: &'static SchemeFamily, precision: Precision) -> Result<Check> {
-    // An even and an odd prime number of points, the largest of which is not a multiple of any block.
+    // An even number and an odd prime number of points; the largest number is not a multiple of any block.
     let sizes: &[usize] = if setup.is_device() { &[37] } else { &[12, 37, 64] };
     let mut worst = 0.0;
     for (at, subject) in subjects(family).iter().enumerate() {
@@ -259,7 +260,7 @@ fn symbols(setup: &Setup, family: &'static SchemeFamily, precision: Precision) -
         .source("k'(kh) of Lele 1992, §3; round-off of a banded solve (Higham 2002, §9)"))
 }
 
-/// The filter of a family that is there anyway.
+/// The filter of the default family.
 pub(super) fn filter(order: u32, alpha: f64) -> Subject {
     Subject { family: &families()[0], scheme: compact_filter(order, alpha), op: Op::Filter }
 }

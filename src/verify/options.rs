@@ -1,4 +1,4 @@
-//! What `kolmo verify` takes on the command line.
+//! Command-line options of `kolmo verify`.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::error::{Error, Result, refused};
 use crate::io::make_directory_of;
 use crate::io::page::check_replaceable;
 
-/// What is checked, and where.
+/// Selection of the checks and of the backend.
 #[derive(Args, Clone, Debug, Default)]
 pub struct VerifyOptions {
-    /// Families of checks; all of them where none is named. `kolmo verify --list` says which there are.
+    /// Families of checks; the default is all. `kolmo verify --list` lists them.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Under a minute: fewer grids, forms and shapes of each family, and none of those that take long.
+    /// Run in less than a minute: fewer grids, forms and shapes per family, and no slow checks.
     #[arg(long)]
     pub quick: bool,
     /// List the families of checks, and run nothing.
@@ -24,27 +24,27 @@ pub struct VerifyOptions {
     /// Where to compute: auto, cpu, cuda or opencl.
     #[arg(long)]
     pub backend: Option<String>,
-    /// Which of the backend's devices, by its number in `kolmo info`.
+    /// Number of the device of the backend, as listed by `kolmo info`.
     #[arg(long, value_name = "N")]
     pub device: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-    /// Write the table as an HTML page too.
+    /// Also write the table as an HTML page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Replace a page that some other program wrote.
+    /// Replace a page that another program wrote.
     #[arg(long)]
     pub overwrite: bool,
 }
 
 impl VerifyOptions {
-    /// The families that were named, in the order of the list.
+    /// The requested families, in the order of the list.
     pub(super) fn families(&self) -> Result<Vec<&'static Family>> {
         let unknown = |name: &&String| FAMILIES.iter().all(|family| family.name != **name);
         if let Some(name) = self.names.iter().find(unknown) {
             let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-            let found = format!("`{name}` is no family of checks");
+            let found = format!("`{name}` is not a family of checks");
             return Err(refused(found, format!("the families are {}", known.join(", "))));
         }
         let is_named = |family: &Family| self.names.iter().any(|name| name == family.name);
@@ -52,7 +52,7 @@ impl VerifyOptions {
         Ok(FAMILIES.iter().filter(asked).collect())
     }
 
-    /// Refuse a page in the place of somebody else's file, or where there can be none, before anything is run.
+    /// Refuse an impossible path of the page, or one that would replace a file not written by Kolmo, before anything is run.
     pub(super) fn check_page(&self) -> Result<()> {
         let Some(path) = &self.html else { return Ok(()) };
         if path.is_dir() {
@@ -62,11 +62,11 @@ impl VerifyOptions {
         if !self.overwrite {
             check_replaceable(path, "verify")?;
         }
-        let way_out = "give --html a file in a directory that is or can be made";
+        let way_out = "give --html a file in a directory that exists or can be created";
         make_directory_of(path).map_err(|why| Error::refused(why.what(), way_out))
     }
 
-    /// The families, one line each.
+    /// The families, one per line.
     pub fn listed() -> String {
         FAMILIES.iter().map(|family| format!("{:14} {}\n", family.name, family.shows)).collect()
     }

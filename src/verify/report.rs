@@ -1,4 +1,4 @@
-//! What was found, as text, JSON and HTML.
+//! The results as text, JSON and HTML.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -11,22 +11,22 @@ use crate::error::Result;
 use crate::io::json;
 use crate::io::page::{Page, Table, escape};
 
-/// All checks that were carried out.
+/// All checks that were run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Version of the program.
     pub version: &'static str,
-    /// Where it ran, in words.
+    /// Description of the backend and machine.
     pub place: String,
     /// Whether these are the quick checks.
     pub quick: bool,
     /// Every check, in the order of the families.
     pub checks: Vec<Check>,
-    /// How many passed.
+    /// Number of passed checks.
     pub passed: usize,
-    /// How many failed.
+    /// Number of failed checks.
     pub failed: usize,
-    /// Seconds that all took.
+    /// Total wall time in seconds.
     pub seconds: f64,
     #[serde(skip)]
     parts: Vec<Part>,
@@ -65,12 +65,12 @@ impl Report {
         self.checks.extend(checks.into_iter().map(named));
     }
 
-    /// JSON, as `docs/user-guide.md` describes it.
+    /// JSON, as described in `docs/user-guide.md`.
     pub fn json(&self) -> String {
         json(self)
     }
 
-    /// One sentence: the answer.
+    /// The result in one sentence.
     pub fn verdict(&self) -> String {
         let Self { place, checks, passed, .. } = self;
         let kind = if self.quick { "quick checks" } else { "checks" };
@@ -111,7 +111,7 @@ impl Report {
         })
     }
 
-    /// A family with its checks, as text; empty where it has none.
+    /// A family with its checks as text; empty if it has none.
     fn text(part: &Part, checks: &[Check]) -> String {
         if checks.is_empty() {
             return String::new();
@@ -120,15 +120,15 @@ impl Report {
         format!("\n{name}: {shows} ({seconds:.1} s)\n{}", Self::table(checks).text())
     }
 
-    /// The family that was added last, as text.
+    /// The last added family as text.
     pub(super) fn latest(&self) -> String {
         self.parts().last().map_or_else(String::new, |(part, checks)| Self::text(part, checks))
     }
 
-    /// Write it as a page.
+    /// Write the report as an HTML page.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// If the file cannot be written.
     pub fn write_page(&self, path: &Path) -> Result<()> {
         let mut page = Page::new("verify", "Verification", &self.place);
         page.paragraph(&self.verdict());

@@ -1,4 +1,5 @@
-//! Passive scalars: a constant stays one, convection keeps the variance, its budget closes, a wave decays as it must.
+//! Passive scalars: constants are preserved, convection preserves the variance, its budget closes, and a wave decays at the exact
+//! rate.
 
 use std::f64::consts::TAU;
 
@@ -10,7 +11,7 @@ use super::setup::{FILTER, Forms, Setup, VISCOUS, compact6, hale64, spacing};
 use super::waves::Symbols;
 use crate::error::Result;
 
-/// ρ and ρφ in the state.
+/// Indices of ρ and ρφ in the state.
 const MASS: usize = 0;
 const SCALAR: usize = 5;
 
@@ -38,11 +39,11 @@ fn dye(schmidt: f64, start: &str) -> String {
     format!("scalars.dye={{ schmidt = {schmidt:?}, start = '{start}' }}")
 }
 
-/// φ = const is a solution whatever the flow: every term is φ times its part in the equation of mass.
+/// φ = const is a solution for any flow: every term is φ times the corresponding term of the mass equation.
 fn constant(setup: &Setup, forms: &Forms) -> Result<Check> {
     const STEPS: usize = 10;
     const STAGES: usize = 3;
-    // Filterings times axes times the norm of the filter's inverse, 1/(1 − 2α).
+    // Filterings times axes times the norm of the inverse of the filter, 1/(1 − 2α).
     const FILTERINGS: usize = STEPS / 2 * 3 * 10;
     let set = forms.with(&[
         "case.mach=0.4",
@@ -61,7 +62,9 @@ fn constant(setup: &Setup, forms: &Forms) -> Result<Check> {
         f64::EPSILON * float(STEPS * STAGES + FILTERINGS),
     )
     .shows(format!("a constant scalar after {STEPS} steps, relative"))
-    .source("the equation of mass times a constant; one rounding a stage, and those of the filter"))
+    .source(
+        "the equation of mass times a constant; one rounding per stage, and those of the filter",
+    ))
 }
 
 /// Convection of white noise by white noise.
@@ -82,16 +85,16 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     Ok(Check::at_most(
         format!("variance/{convection}"),
         sum.abs() / size,
-        // Roundings of some ten operations, half of which cancel in the mean.
+        // Roundings of about ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
     )
     .shows(
         "convection neither makes nor destroys variance of a scalar, white noise in every variable",
     )
-    .source("Feiereisen et al. 1981 with the scalar in the place of the velocity; round-off"))
+    .source("Feiereisen et al. 1981 with the scalar instead of the velocity; round-off"))
 }
 
-/// The rate of the variance by its terms is that which the right-hand side gives.
+/// The rate of the variance as the sum of its terms equals the rate from the right-hand side.
 fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
     let dye = dye(0.7, "1 + sin(x)*cos(y) + cos(z)");
     let set = forms.with(&["case.mach=0.4", "case.reynolds=50", &dye]);
@@ -112,11 +115,13 @@ fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
         worse((rate - made).abs(), (rate - convection - diffusion).abs()) / size,
         1e-13,
     )
-    .shows("terms of the variance's budget add up to what the right-hand side does to it, relative")
+    .shows(
+        "terms of the budget of the variance add up to its rate in the right-hand side, relative",
+    )
     .source("linearity of the right-hand side; 500 roundings"))
 }
 
-/// A sine in a uniform stream: each step multiplies it by R((−i K − B/(Re Sc)) dt).
+/// A sine wave in a uniform stream: each step multiplies it by R((−i K − B/(Re Sc)) dt).
 fn decay(setup: &Setup, viscous: &'static str) -> Result<Vec<Check>> {
     const GRIDS: [usize; 2] = [12, 24];
     const STEPS: u32 = 50;
@@ -156,11 +161,11 @@ fn decay(setup: &Setup, viscous: &'static str) -> Result<Vec<Check>> {
             10.0 * f64::EPSILON * f64::from(STEPS),
         )
         .shows(format!(
-            "a sine after {STEPS} steps in a uniform stream is that of the discrete equations"
+            "a sine after {STEPS} steps in a uniform stream agrees with the discrete equations"
         ))
         .source("R((−iK − B/(Re Sc)) dt)ⁿ; round-off of each step"),
         Check::at_most(format!("decay-order/{viscous}"), (order - 6.0).abs(), 1.3 * h.powi(2))
-            .shows(format!("exp(−k²t/(Re Sc)) is met at order 6: found {order:.3}"))
+            .shows(format!("decay as exp(−k²t/(Re Sc)) converges at order 6: found {order:.3}"))
             .source("Lele 1992, eqs. 2.1.7 and 2.2.7; next term of Taylor's series"),
     ])
 }

@@ -1,4 +1,4 @@
-//! Where the checks run: the backend and the ranks that the user asks for.
+//! The backend and the ranks on which the checks run.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::real::Precision;
 use crate::scheme::{SchemeFamily, Tableau, family, tableau};
 use crate::time::decomposition;
 
-/// Most ranks: the shortest lines that are cut have as many points.
+/// Maximum number of ranks: the shortest lines that are split have this many points.
 const MOST_RANKS: usize = 8;
 
-/// What the user chose.
+/// The choices of the user.
 pub(super) struct Setup {
     pub(super) comm: Arc<dyn Communicator>,
-    /// Whether there is under a minute.
+    /// Whether the checks must finish within a minute.
     pub(super) quick: bool,
     share: Share,
 }
 
 impl Setup {
-    /// Each rank of a host has its share of the cores, and the next device. Collective.
+    /// Each rank of a host gets its share of the cores, and the next device. Collective.
     pub(super) fn new(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Self> {
         let backend = options.backend.iter().map(|name| format!("compute.backend={name}"));
         let device = options.device.iter().map(|index| format!("compute.device={index}"));
@@ -40,7 +40,7 @@ impl Setup {
         Ok(Self { comm: comm.clone(), quick: options.quick, share })
     }
 
-    /// Where it is, in words.
+    /// Description of the backend and machine.
     pub(super) fn place(&self) -> String {
         let device = self.share.device.as_ref().map(|device| device.info());
         let place = match device {
@@ -53,23 +53,24 @@ impl Setup {
         }
     }
 
-    /// True where fields live on a device.
+    /// Whether fields are stored on a device.
     pub(super) fn is_device(&self) -> bool {
         self.share.device.is_some()
     }
 
-    /// Whether there is a minute and each kernel takes a compiler a part of a second: one form, one scheme, one axis will do.
+    /// Whether the checks are quick and run on a device, where each kernel must be compiled: one form, one scheme and one axis
+    /// suffice.
     pub(super) fn is_brief(&self) -> bool {
         self.quick && self.is_device()
     }
 
-    /// Whether the device computes in that precision; the host does in both.
+    /// Whether the device supports that precision; the host supports both.
     pub(super) fn has(&self, precision: Precision) -> bool {
         precision == Precision::F32
             || self.share.device.as_ref().is_none_or(|device| device.info().has_f64)
     }
 
-    /// The input of `case` on `points` points with `set`, keys as `--set` has them, on this backend, without an end.
+    /// The input of `case` on `points` points with the keys `set` as in `--set`, on this backend, without an end time.
     pub(super) fn config(
         &self,
         case: &str,
@@ -82,7 +83,7 @@ impl Setup {
         Ok(config)
     }
 
-    /// A backend for fields of `points` points in that precision, over all ranks, which lie as `cut` says.
+    /// A backend for fields of `points` points with the options `compute`, over all ranks, with the decomposition `cut`.
     pub(super) fn cut(
         &self,
         points: [usize; 3],
@@ -105,7 +106,7 @@ impl Setup {
         Ok(Place { backend, comm: self.comm.clone(), cut, points })
     }
 
-    /// Fields of that precision, with every rank along `axis`.
+    /// A place for fields of that precision, with all ranks along `axis`.
     pub(super) fn along(
         &self,
         axis: Axis,
@@ -116,7 +117,7 @@ impl Setup {
         self.cut(points, &compute, Decomposition::along(axis, self.comm.size()))
     }
 
-    /// A line of `n` points along `axis`, with their numbers.
+    /// A line of `n` points along `axis`, with the indices of the points.
     pub(super) fn one_line(&self, axis: Axis, n: usize) -> Result<(Place, Vec<f64>)> {
         let mut points = [1; 3];
         points[axis.index()] = n;
@@ -124,14 +125,14 @@ impl Setup {
         Ok((place, (0..n).map(float).collect()))
     }
 
-    /// The run of `config` at its start, spread over the ranks as `kolmo run` does it.
+    /// The initial state of the run of `config`, distributed over the ranks as by `kolmo run`.
     pub(super) fn start(&self, config: &Config) -> Result<Run> {
         let (cut, _) = decomposition(config, &*self.comm, self.is_device())?;
         Run::new(self.cut(config.grid.points, &config.compute, cut)?, config)
     }
 
-    /// The run of `config` at its start on the device alone, in the other shape of sweeps than the usual one: a kernel for each, or
-    /// operator by operator. `None` on the host and on several ranks.
+    /// The initial state of the run of `config` on a single device, with the alternative form of the sweeps: as single kernels,
+    /// or operator by operator. `None` on the host and on several ranks.
     pub(super) fn other_shape(&self, config: &Config) -> Result<Option<Run>> {
         let Some(device) = self.share.device.as_ref().filter(|_| self.comm.size() == 1) else {
             return Ok(None);
@@ -143,7 +144,7 @@ impl Setup {
         Run::new(Place::alone(Arc::new(gpu), points), config).map(Some)
     }
 
-    /// The run of `case` on `points` points with `set` at its start.
+    /// The initial state of the run of `case` on `points` points with the keys `set`.
     pub(super) fn run(
         &self,
         case: &str,
@@ -153,7 +154,7 @@ impl Setup {
         self.start(&self.config(case, points, set)?)
     }
 
-    /// The same run on this host alone, whatever was asked for: what others are held against.
+    /// The same run on this host only, as the reference for comparisons.
     pub(super) fn reference(&self, config: &Config) -> Result<Run> {
         let compute = ComputeConfig { backend: BackendChoice::Cpu, ..config.compute.clone() };
         let config = Config { compute, ..config.clone() };
@@ -167,10 +168,10 @@ fn check_ranks(size: usize) -> Result<()> {
         return Ok(());
     }
     let found = format!("verify runs on small grids, which {size} ranks cannot share");
-    Err(refused(found, format!("use {MOST_RANKS} ranks at most")))
+    Err(refused(found, format!("use at most {MOST_RANKS} ranks")))
 }
 
-/// The input of `case`, with an end that is never reached.
+/// The input of `case`, with an end time that is never reached.
 fn configured(case: &str, points: [usize; 3], set: &[impl AsRef<str>]) -> Result<Config> {
     let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n");
     let set: Vec<String> = set.iter().map(|key| key.as_ref().into()).collect();
@@ -182,12 +183,12 @@ pub(super) fn spacing(n: usize) -> f64 {
     std::f64::consts::TAU / float(n)
 }
 
-/// The family of formulas that is taken where none is asked for.
+/// The default family of formulas.
 pub(super) fn compact6() -> &'static SchemeFamily {
     family("compact6").unwrap_or_else(|| unreachable!("a family of the table"))
 }
 
-/// The integrator that is taken where none is asked for.
+/// The default integrator.
 pub(super) fn hale64() -> &'static Tableau {
     tableau("hale64").unwrap_or_else(|| unreachable!("a method of the table"))
 }
@@ -195,7 +196,7 @@ pub(super) fn hale64() -> &'static Tableau {
 /// A filter every other step.
 pub(super) const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
 
-/// Forms of the terms, as an input names them.
+/// Forms of the terms, by their names in an input.
 #[derive(Clone, Copy)]
 pub(super) struct Forms {
     pub(super) convection: &'static str,
@@ -221,7 +222,7 @@ pub(super) const VISCOUS: [&str; 3] = ["laplacian", "midpoint", "conservative"];
 const LAWS: [&str; 3] = ["constant", "power", "sutherland"];
 
 impl Forms {
-    /// Twelve in which every two of (convection, energy, viscous, law) meet: an orthogonal array.
+    /// Twelve combinations that contain every pair of values of (convection, energy, viscous, law): an orthogonal array.
     pub(super) fn pairs() -> Vec<Self> {
         let mut pairs = Vec::new();
         for (i, convection) in CONVECTION.into_iter().enumerate() {
@@ -244,7 +245,7 @@ impl Forms {
         all
     }
 
-    /// The keys that choose them, and `more`.
+    /// The keys that select them, and `more`.
     pub(super) fn with(&self, more: &[&str]) -> Vec<String> {
         let Self { convection, energy, viscous, law } = self;
         let mut keys = vec![
@@ -257,7 +258,7 @@ impl Forms {
         keys
     }
 
-    /// A word that names them.
+    /// Their names as one word.
     pub(super) fn name(&self) -> String {
         let Self { convection, energy, viscous, law } = self;
         format!("{convection}/{energy}/{viscous}/{law}")
@@ -265,7 +266,7 @@ impl Forms {
 }
 
 impl Setup {
-    /// The forms that are tried: where each takes a compiler, fewer.
+    /// The forms to check: fewer if each needs a compilation.
     pub(super) fn forms(&self) -> Vec<Forms> {
         match (self.is_device(), self.quick) {
             _ if self.is_brief() => vec![Forms::default()],
@@ -274,12 +275,12 @@ impl Setup {
         }
     }
 
-    /// Every two of them together, or the default where there is a minute alone.
+    /// Combinations that contain every pair of forms, or only the default in a quick check on a device.
     pub(super) fn pairs(&self) -> Vec<Forms> {
         if self.is_brief() { vec![Forms::default()] } else { Forms::pairs() }
     }
 
-    /// All forms of a term, or the `usual` one where there is a minute alone.
+    /// All forms of a term, or only the `usual` one in a quick check on a device.
     pub(super) fn each(&self, all: &[&'static str], usual: &'static str) -> Vec<&'static str> {
         if self.is_brief() { vec![usual] } else { all.to_vec() }
     }

@@ -1,4 +1,4 @@
-//! Stretched grids: what holds to round-off whatever the map, and orders.
+//! Stretched grids: properties that hold to round-off for any map, and orders.
 
 use super::check::{Check, Fall, float, largest, worse};
 use super::exact::odd_error;
@@ -6,10 +6,10 @@ use super::manufactured::error_of;
 use super::setup::Setup;
 use crate::error::Result;
 
-/// Walls along y, where points lie close, and other maps along the periodic axes.
+/// Walls along y with clustered points, and other maps along the periodic axes.
 const MAPS: &str = "grid.stretching={ x = 's + 0.1*sin(2*pi*s)', y = { map = 'tanh', factor = 1.5 }, z = 's - 0.05*cos(2*pi*s)' }";
 const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
-/// Largest dξ/dx of these maps, that of tanh: sinh(2 · 1.5) / (2 · 1.5).
+/// Largest dξ/dx of these maps, from tanh: sinh(2 · 1.5) / (2 · 1.5).
 const LARGEST_METRIC: f64 = 3.4;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -22,7 +22,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// A uniform stream along y with velocity linear in y: du/dy = 1, and nothing moves the gas.
+/// A uniform stream along y with velocity linear in y: du/dy = 1, and the flow is steady.
 fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
     let set = [MAPS, WALLS, &format!("scheme.viscous={viscous}")];
     let config = setup.config("taylor-green", [17, 33, 17], &set)?;
@@ -32,23 +32,28 @@ fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
     run.set(move |_, [_, y, _]| [1.0, y / length, 0.0, 0.3, p])?;
     let rate = run.rate()?;
     let off = rate[..4].iter().map(|rate| largest(rate)).fold(0.0, worse);
-    // Differences of p over the smallest spacing.
+    // Differences of p divided by the smallest spacing.
     let unit = p * f64::EPSILON * LARGEST_METRIC * 33.0 / length;
     Ok(Check::at_most(format!("stretched-shear-{viscous}"), off, 16.0 * unit)
-        .shows(format!(
-            "on a stretched grid a stream with constant shear stays as it is, {viscous}"
-        ))
+        .shows(format!("a stream with constant shear is preserved on a stretched grid, {viscous}"))
         .source("operators are exact on constants and on x itself; round-off"))
 }
 
-/// The right-hand side with walls on all faces and stretching along every axis, to the walls and a little away from them.
+/// Walls of given temperature across an axis.
+fn walls(axis: &str) -> String {
+    let wall = "{ kind = 'wall', temperature = 1.0 }";
+    format!("boundary.{axis}={{ low = {wall}, high = {wall} }}")
+}
+
+/// The right-hand side with walls on all faces and stretching along every axis, clustered at the walls and near them.
 fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
     let set = [
         "grid.stretching={ x = { map = 'sinh', factor = 1.0, at = 2.0 }, y = { map = 'tanh', factor = 1.0 }, z = 's + 0.2*s^2' }",
         "grid.length=[3.0, 3.0, 3.0]",
-        "boundary.x={ low = 'wall', high = 'wall' }",
-        WALLS,
-        "boundary.z={ low = 'wall', high = 'wall' }",
+        // A given heat flux would be imposed on the rates.
+        &walls("x"),
+        &walls("y"),
+        &walls("z"),
         &format!("scheme.viscous={viscous}"),
         "case.mach=0.5",
         "case.reynolds=5.0",
@@ -64,7 +69,7 @@ fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
         .source("rows of order 3 at the walls, a second derivative one order less; next term of Taylor's series"))
 }
 
-/// The oscillating plate with points close to it.
+/// The oscillating plate with points clustered near it.
 fn stokes(setup: &Setup, viscous: &str) -> Result<Check> {
     let set = [
         "case.amplitude=1e-5",
@@ -81,5 +86,5 @@ fn stokes(setup: &Setup, viscous: &str) -> Result<Check> {
         .shows(format!(
             "a Stokes layer on a stretched grid converges at order 4 or more ({viscous}): {found:.2}, {error:.1e} of A"
         ))
-        .source("rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series"))
+        .source("rows of order 3 at the wall: order 4 overall (Gustafsson 1975); next term of Taylor's series"))
 }

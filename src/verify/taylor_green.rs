@@ -7,7 +7,7 @@ use crate::error::Result;
 /// The series in time, summed: `cases/taylor-green/reference/short-time.csv`.
 const SHORT_TIME: &str = include_str!("../../cases/taylor-green/reference/short-time.csv");
 
-/// What the table holds of each instant.
+/// The columns of the table.
 const QUANTITIES: [&str; 5] = [
     "kinetic_energy",
     "enstrophy",
@@ -25,8 +25,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
             &[1e-5, 3e-4],
             "compressible spectral solution, 64³ modes",
         )?);
-        // No bound on dissipation: at Re 200 the error of 64³ points is larger than that of the reference
-        // (docs/theory.md).
+        // Dissipation has no bound: at Re 200 the error on 64³ points is larger than that of the reference (docs/theory.md).
         let source = "incompressible spectral solution; Ma²/10";
         checks.extend(curve(setup, 200, &[INCOMPRESSIBLE], source)?);
         checks.extend(unresolved_curve(setup, 400)?);
@@ -34,7 +33,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Deviations from the series fall at sixth order.
+/// Deviations from the series decrease at sixth order.
 fn short_time(setup: &Setup) -> Result<Vec<Check>> {
     let grids = if setup.quick { [16, 24] } else { [24, 32] };
     let [coarse, fine] = [deviations(setup, grids[0])?, deviations(setup, grids[1])?];
@@ -44,11 +43,11 @@ fn short_time(setup: &Setup) -> Result<Vec<Check>> {
         Check::at_most(
             format!("short-time/{}", QUANTITIES[at]),
             6.0 - found,
-            // Pressure has waves of twice the wavenumber.
+            // Pressure contains waves of twice the wavenumber.
             1.3 * (2.0 * h).powi(2),
         )
         .shows(format!(
-            "deviation from the series falls at order 6 at least: found {found:.2}, {:.1e}",
+            "deviation from the series falls at least at order 6: found {found:.2}, {:.1e}",
             fine[at]
         ))
         .source("Taylor series of the compressible equations, exact arithmetic; next term of the scheme's")
@@ -56,7 +55,8 @@ fn short_time(setup: &Setup) -> Result<Vec<Check>> {
     Ok((0..QUANTITIES.len()).map(check).collect())
 }
 
-/// The largest deviations over the instants of the table; of the flow at Re = 100 and Ma = 0.5 alone where there is a minute.
+/// The largest deviations over the instants of the table; in a quick check on a device only for the flow at Re = 100 and Ma =
+/// 0.5.
 fn deviations(setup: &Setup, n: usize) -> Result<[f64; 5]> {
     let rows = SHORT_TIME.lines().filter(|line| !line.starts_with('#')).skip(1);
     let rows: Vec<Vec<&str>> = rows.map(|line| line.split(',').collect()).collect();
@@ -80,7 +80,7 @@ fn deviations(setup: &Setup, n: usize) -> Result<[f64; 5]> {
     Ok(worst)
 }
 
-/// Instants at which curves are compared.
+/// Number of instants at which curves are compared.
 const INSTANTS: u32 = 20;
 
 /// Kinetic energy and solenoidal dissipation of a flow at Ma = 0.1 up to t = 10 on n³ points.
@@ -98,7 +98,7 @@ fn time(instant: u32) -> f64 {
     0.5 * f64::from(instant)
 }
 
-/// The largest deviations of kinetic energy and dissipation, as fractions of E(0) and of a peak.
+/// The largest deviations of kinetic energy and dissipation, relative to E(0) and to `peak`.
 fn apart(one: &[[f64; 2]], other: &[[f64; 2]], peak: f64) -> [f64; 2] {
     let off = |at: usize, size: f64| {
         one.iter().zip(other).map(|(a, b)| (a[at] - b[at]).abs() / size).fold(0.0, worse)
@@ -121,24 +121,25 @@ fn reference(setup: &Setup, reynolds: u32) -> Result<(Vec<[f64; 2]>, f64)> {
     Ok(((1..=INSTANTS).map(at).collect(), peak))
 }
 
-/// A reference is incompressible: right to O(Ma²), of which Ma² = 0.01 is a tenth at most.
+/// A reference is incompressible: its error is O(Ma²), at most a tenth of Ma² = 0.01.
 const INCOMPRESSIBLE: f64 = 1e-3;
 
-/// Kinetic energy, and dissipation where it has a bound, to t = 10 on 64³ points.
+/// Kinetic energy, and dissipation if it has a bound, up to t = 10 on 64³ points.
 fn curve(setup: &Setup, reynolds: u32, bounds: &[f64], source: &str) -> Result<Vec<Check>> {
     let (reference, peak) = reference(setup, reynolds)?;
     let off = apart(&history(setup, reynolds, 64)?, &reference, peak);
     Ok(on_curve(reynolds, off, bounds, source))
 }
 
-/// The same where 64³ points do not resolve the flow. Its error falls with the order of the scheme between grids of 48³ and 64³
-/// points, by (4/3)⁶ = 5.6 once they resolve it: where it falls by 2 at least, what is left is no more than their difference.
+/// The same if 64³ points do not resolve the flow. The error decreases with the order of the scheme between 48³ and 64³ points,
+/// by (4/3)⁶ = 5.6 once they resolve it: if it decreases by at least 2, the remaining error is no more than the difference of the
+/// two.
 fn unresolved_curve(setup: &Setup, reynolds: u32) -> Result<Vec<Check>> {
     let (reference, peak) = reference(setup, reynolds)?;
     let fine = history(setup, reynolds, 64)?;
     let off = apart(&fine, &reference, peak);
     let left = apart(&fine, &history(setup, reynolds, 48)?, peak);
-    let source = "incompressible spectral solution; Ma²/10 and what 48³ points are away";
+    let source = "incompressible spectral solution; Ma²/10, and the difference from 48³ points";
     Ok(on_curve(reynolds, off, &left.map(|left| INCOMPRESSIBLE + left), source))
 }
 

@@ -1,4 +1,4 @@
-//! The start of isotropic turbulence: its spectrum, and the pressure that balances its convection.
+//! The initial state of isotropic turbulence: its spectrum, and the pressure that balances convection.
 
 use super::check::{Check, Fall, float, worse};
 use super::setup::{Setup, spacing};
@@ -8,7 +8,7 @@ use crate::fourier::Fourier;
 use crate::grid::{Decomposition, Grid};
 use crate::statistics::{Flow, spectrum};
 
-/// E(k): waves of one and two periods, whose products have four at most.
+/// E(k) with waves of one and two periods, whose products have at most four.
 const FEW: &str = "case.spectrum='max(0, 2.5 - k)'";
 /// Largest wavenumber of their products.
 const LARGEST: f64 = 4.0;
@@ -19,7 +19,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// (E_s, the same of the dilatational part) of a vector field, by shells.
+/// (E_s, its dilatational part) of a vector field, by shells.
 fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
     let ones = vec![1.0; grid.len()];
     let flow = Flow {
@@ -41,18 +41,18 @@ fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
     })
 }
 
-/// Every shell has what E(k) says, a share χ of it in the dilatational part.
+/// Every shell has the energy E(k), with a share χ in the dilatational part.
 fn spectra(setup: &Setup) -> Result<Vec<Check>> {
     let points = [15, 12, 14];
     let mut off = [0.0, 0.0];
     for share in [0.0, 0.3] {
-        // At Ma = 0.1 the pressure of the sound, √(2 χ E)/Ma, is small against p₀ = 1/(γ Ma²).
+        // At Ma = 0.1 the pressure of the sound, √(2 χ E)/Ma, is small compared with p₀ = 1/(γ Ma²).
         let share_key = format!("case.dilatational={share}");
         let set = ["case.mach=0.1", "case.spectrum='1/(1 + k^2)'", &share_key];
         let mut run = setup.run("isotropic-turbulence", points, &set)?;
         let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.state()?).unwrap_or_default();
         let [energy, dilatational] = energies(run.simulation.grid(), [x, y, z]);
-        // The shells 1 to 5 are whole on 12 points.
+        // The shells 1 to 5 are complete on 12 points.
         let shape = |shell: usize| match shell {
             1..=5 => 1.0 / (1.0 + float(shell * shell)),
             _ => 0.0,
@@ -79,7 +79,7 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
     ])
 }
 
-/// The pressure takes the divergence out of d(ρu)/dt, as far as the scheme's derivatives allow.
+/// The pressure removes the divergence of d(ρu)/dt, to the accuracy of the derivatives of the scheme.
 fn balance(setup: &Setup) -> Result<Check> {
     let grids = if setup.quick { [24, 32] } else { [32, 48] };
     let Fall { h, error, order } = Fall::between(grids, |n| {
@@ -91,7 +91,7 @@ fn balance(setup: &Setup) -> Result<Check> {
     })?;
     Ok(Check::at_most("pressure", (order - 6.0).abs(), (LARGEST * h).powi(2))
         .shows(format!(
-            "what div d(ρu)/dt has left beside the pressure falls at order 6: found {order:.2}, {error:.1e}"
+            "div d(ρu)/dt with the pressure falls to 0 at order 6: found {order:.2}, {error:.1e}"
         ))
-        .source("Lele 1992, eq. 2.1.7; next term of the scheme's error, of waves of four periods"))
+        .source("Lele 1992, eq. 2.1.7; next term of the scheme's error for waves of four periods"))
 }

@@ -1,4 +1,4 @@
-//! Kida's vortex and the ABC flow: balance at their start, symmetry and decay.
+//! Kida's vortex and the ABC flow: initial balance, symmetry and decay.
 
 use super::check::{Check, Fall, distance, float, largest, worse};
 use super::setup::{Setup, compact6, spacing};
@@ -11,7 +11,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(vec![kida_pressure(setup)?, kida_symmetries(setup)?, abc_balance(setup)?, abc_decay(setup)?])
 }
 
-/// Without viscosity and at ρ = 1, ∂(ρu)/∂t is −u·∇u − ∇p, without divergence where −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ.
+/// Without viscosity and at ρ = 1, ∂(ρu)/∂t is −u·∇u − ∇p, which is divergence-free if −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ.
 fn kida_pressure(setup: &Setup) -> Result<Check> {
     let grids = if setup.quick { [32, 40] } else { [48, 64] };
     let Fall { h, error, order } = Fall::between(grids, |n| {
@@ -30,11 +30,11 @@ fn kida_pressure(setup: &Setup) -> Result<Check> {
     Ok(Check::at_most(
         "kida-pressure",
         6.0 - order,
-        // Waves of the pressure with most of its gradient: (0, 2, 4) and (2, 2, 4), along an axis.
+        // Waves with most of the pressure gradient: (0, 2, 4) and (2, 2, 4), along an axis.
         1.3 * (4.0 * h).powi(2),
     )
     .shows(format!(
-        "the flow starts without d(div u)/dt: what is left falls at order 6 at least: found {order:.2}, {error:.1e}"
+        "the flow starts with d(div u)/dt = 0: the remainder falls at least at order 6: found {order:.2}, {error:.1e}"
     ))
     .source("Kida 1985; −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ, in exact arithmetic; next term of Taylor's series"))
 }
@@ -51,7 +51,7 @@ fn kida_symmetries(setup: &Setup) -> Result<Check> {
             let of = if let 1..=3 = field { 1 + from[field - 1] } else { field };
             let other = (0..n * n * n).map(|at| {
                 let index = [at % n, at / n % n, at / (n * n)];
-                // Component `from[a]` here is component a there, where the coordinates are exchanged alike.
+                // Component `from[a]` here equals component a there, with the coordinates exchanged in the same way.
                 let [i, j, k] = from.map(|axis| (index[axis] + shift) % n);
                 state[field][i + n * (j + n * k)]
             });
@@ -61,15 +61,16 @@ fn kida_symmetries(setup: &Setup) -> Result<Check> {
     Ok(Check::at_most(
         "kida-symmetries",
         off,
-        // As for turned axes: ρE is up to p₀/(γ − 1) = 20.
+        // As for changed axes: ρE is up to p₀/(γ − 1) = 20.
         f64::EPSILON * float(6 * steps) * 20.0 * 8.0,
     )
     .shows(format!("Kida's vortex keeps two symmetries that exchange axes over {steps} steps"))
     .source("Kida 1985; round-off of every stage"))
 }
 
-/// A Beltrami flow is in balance: without viscosity ∂(ρu)/∂t = 0. All its waves and those of its pressure have one wavenumber along
-/// an axis, which a formula multiplies by one and the same number, and uⱼ does not vary along j: round-off is left.
+/// A Beltrami flow is in balance: without viscosity ∂(ρu)/∂t = 0. All its waves and those of its pressure have a single
+/// wavenumber along an axis, so a formula multiplies them by the same number, and uⱼ does not vary along j: only round-off
+/// remains.
 fn abc_balance(setup: &Setup) -> Result<Check> {
     let n = 15;
     let config = setup.config("abc-flow", [n; 3], &["case.reynolds=inf"])?;
@@ -85,7 +86,7 @@ fn abc_balance(setup: &Setup) -> Result<Check> {
     .source("u·∇u = ∇(u·u)/2 = −∇p; round-off of p k'max/h"))
 }
 
-/// E = E₀ exp(−2k²t/Re), but for what sound holds: Ma² ⟨p'²⟩/2 = 3 Ma²/8, of E₀ = 3/2.
+/// E = E₀ exp(−2k²t/Re), except for the energy of sound: Ma² ⟨p'²⟩/2 = 3 Ma²/8, relative to E₀ = 3/2.
 fn abc_decay(setup: &Setup) -> Result<Check> {
     let (mach, reynolds) = (0.1, 10.0);
     let mut run = setup.run("abc-flow", [16; 3], &["case.mach=0.1", "case.reynolds=10"])?;

@@ -1,4 +1,4 @@
-//! Walls: exact solutions that the discrete equations have as well, orders, and the same flow wherever it is computed.
+//! Walls: exact solutions of the discrete equations, orders, and the same result on all backends and ranks.
 
 use super::channels;
 use super::check::{Check, Fall, distance, distance_of_all, float, largest, worse};
@@ -24,11 +24,11 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Points from wall to wall: every rank has five.
+/// Points from wall to wall: at least five per rank.
 const POINTS: usize = 45;
 
-/// Couette flow with plates of given temperature, and with a given flux of heat: polynomials of second degree in y, on which every
-/// operator and closure is exact, so that the discrete equations have the same steady solution.
+/// Couette flow with plates of given temperature, and with a given heat flux: polynomials of second degree in y, on which every
+/// operator and closure is exact, so the discrete equations have the same steady solution.
 fn couette(setup: &Setup, viscous: &str) -> Result<Vec<Check>> {
     const FLUX: f64 = 0.02;
     let scheme = format!("scheme.viscous={viscous}");
@@ -54,11 +54,11 @@ fn couette(setup: &Setup, viscous: &str) -> Result<Vec<Check>> {
         run.steps(50)?;
         let end = run.state()?;
         let off = distance_of_all(&start, &end);
-        // ρE, at rest, and what a step adds of its round-off.
+        // ρE at rest, and the round-off that a step adds to it.
         let unit = gas.reference_pressure() / (gas.gamma - 1.0) * f64::EPSILON;
         checks.push(
             Check::at_most(format!("couette-{name}-{viscous}"), off, 50.0 * unit)
-                .shows(format!("Couette flow with walls of given {name} stays as it is, {viscous}"))
+                .shows(format!("Couette flow with walls of given {name} remains steady, {viscous}"))
                 .source(
                     "operators and closures are exact on polynomials of second degree; round-off",
                 ),
@@ -75,7 +75,7 @@ fn heated(gas: &Gas) -> f64 {
     0.5 * (gas.gamma - 1.0) * gas.mach * gas.mach * gas.prandtl
 }
 
-/// The kinetic energy ½ ρu² by Simpson's rule on many points, and as the run has it.
+/// The kinetic energy ½ ρu²: by Simpson's rule on many points, and as computed by the run.
 fn average(found: f64, temperature: impl Fn(f64) -> f64) -> Check {
     const MANY: usize = 2000;
     let energy = |at: usize| {
@@ -90,11 +90,11 @@ fn average(found: f64, temperature: impl Fn(f64) -> f64) -> Check {
         .source("h⁴: the norm is exact on polynomials of fifth degree, the trapezoidal rule would leave h²/12")
 }
 
-/// The oscillating plate, by half the difference of two runs with opposite amplitudes.
+/// The oscillating plate, from half of the difference of two runs with opposite amplitudes.
 fn stokes(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let derivatives = ["compact6", "compact4", "compact8"];
-    // Thousands of steps on few points, which a device or ranks take long over.
+    // Thousands of steps on few points, which are slow on a device or on several ranks.
     let few = setup.is_brief() || setup.comm.size() > 1;
     for derivative in derivatives.into_iter().take(if few { 1 } else { 3 }) {
         for viscous in ["laplacian", "conservative"] {
@@ -127,7 +127,7 @@ fn stokes(setup: &Setup) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// The order of a solution whose viscous term this is: one more than that of the lowest row at a wall; and how far such rows reach.
+/// The order of a solution with this viscous term, one more than that of the lowest row at a wall; and the reach of such rows.
 pub(super) fn at_wall(derivative: &str, viscous: &str) -> (u32, f64) {
     let scheme = family(derivative).map(|family| match viscous {
         "laplacian" => &family.second,
@@ -139,7 +139,7 @@ pub(super) fn at_wall(derivative: &str, viscous: &str) -> (u32, f64) {
     (1 + lowest, float(widest - 1))
 }
 
-/// The Taylor-Green vortex between planes of symmetry, and in its whole box on one host.
+/// The Taylor-Green vortex between symmetry planes, and in its whole box on one host.
 fn octant(setup: &Setup) -> Result<Check> {
     const INTERVALS: usize = 36;
     let state = |run: Result<Run>| -> Result<_> {
@@ -162,12 +162,12 @@ fn octant(setup: &Setup) -> Result<Check> {
     });
     Ok(Check::at_most("octant", off.fold(0.0, worse), 1e-12)
         .shows(
-            "four steps of the Taylor-Green vortex between planes of symmetry as in the whole box",
+            "four steps of the Taylor-Green vortex between symmetry planes agree with the whole box",
         )
         .source("the same operators, reflected: round-off"))
 }
 
-/// The largest distance of four steps after `start` from the same on one host, relative to the field.
+/// The largest difference after four steps from `start` to the same run on one host, relative to the field.
 pub(super) fn off_one_host(
     setup: &Setup,
     config: &Config,
@@ -183,10 +183,10 @@ pub(super) fn off_one_host(
     Ok(off.fold(0.0, worse))
 }
 
-/// The first steps of the cavity, with corners, in other places than one host too.
+/// The first steps of the cavity, with corners, compared with one host.
 fn cavity(setup: &Setup) -> Result<Check> {
     let config = setup.config("lid-driven-cavity", [31, 29, 1], &[FILTER])?;
     Ok(Check::at_most("cavity", off_one_host(setup, &config, |_| Ok(()))?, 1e-12)
-        .shows("four steps of the lid-driven cavity as on one host")
+        .shows("four steps of the lid-driven cavity agree with one host")
         .source("same formulas in another order: round-off"))
 }

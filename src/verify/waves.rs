@@ -1,5 +1,6 @@
-//! Linear waves. A plane wave of small amplitude sees every derivative as a factor: i K for the first (K the symbol over h), −B
-//! for the second. So the discrete linear wave is known in closed form, and a run must agree with it to round-off and O(A²).
+//! Linear waves. For a plane wave of small amplitude every derivative is a factor: i K for the first (K the symbol over h), −B
+//! for the second. The discrete linear wave is therefore known in closed form, and a run must agree with it to round-off and
+//! O(A²).
 
 use std::f64::consts::TAU;
 
@@ -13,11 +14,11 @@ use crate::scheme::SchemeFamily;
 
 const I: Complex<f64> = Complex::I;
 
-/// A wave of one wavenumber as the operators of a family see it on a grid.
+/// Symbols of the operators of a family for a wave of one wavenumber on a grid.
 pub struct Symbols {
     /// K of the collocated first derivative.
     pub collocated: f64,
-    /// K of interpolation to midpoints and derivative back.
+    /// K of interpolation to midpoints followed by the derivative back.
     pub staggered: f64,
     /// B of the second derivative.
     pub second: f64,
@@ -26,7 +27,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Those of the wavenumber `k` on a grid of spacing `h`.
+    /// The symbols for the wavenumber `k` on a grid of spacing `h`.
     pub fn new(family: &SchemeFamily, k: f64, h: f64) -> Self {
         let w = k * h;
         let midpoint = family.midpoint_derivative.symbol(w) / h;
@@ -85,13 +86,13 @@ impl Symbols {
     }
 }
 
-/// Amplitude of the density: what is left out is its square, and round-off is 1e-11 of it.
+/// Amplitude of the density: its square is neglected, and round-off is 1e-11 of it.
 const AMPLITUDE: f64 = 1e-5;
 const POINTS: usize = 20;
 const PERIODS: usize = 3;
 const STEPS: u32 = 30;
 const DT: f64 = 0.02;
-/// A² over A, and what the wave makes of its own square in the energy; the steps multiply it.
+/// A² over A, and the second-order effect of the wave on the energy, multiplied by the steps.
 const SECOND_ORDER: f64 = 1e-9;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -108,7 +109,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         checks.push(
             Check::at_most(forms.name(), off, SECOND_ORDER)
                 .shows(
-                    "sound and heat along x, y, z grow and turn as their discrete eigenvalues say",
+                    "sound and heat along x, y, z grow and oscillate with their discrete eigenvalues",
                 )
                 .source(
                     "Kirchhoff 1868 with modified wavenumbers; R(s dt)ⁿ; square of the amplitude",
@@ -146,7 +147,7 @@ fn symbols() -> Symbols {
     Symbols::new(compact6(), float(PERIODS), spacing(POINTS))
 }
 
-/// The eigenmode next to `guess`.
+/// The error of the eigenmode next to `guess`.
 fn mode(setup: &Setup, gas: &Gas, forms: &Forms, axis: usize, guess: Complex<f64>) -> Result<f64> {
     let symbols = symbols();
     let s = symbols.eigenvalue(gas, [forms.convection, forms.energy, forms.viscous], guess);
@@ -166,7 +167,7 @@ fn mode(setup: &Setup, gas: &Gas, forms: &Forms, axis: usize, guess: Complex<f64
     Ok(off(run.gain(0, periods, STEPS as usize)?, s))
 }
 
-/// Shear in a stream decays and is carried: s = − B/Re − i U K.
+/// Shear in a stream decays and is convected: s = − B/Re − i U K.
 fn shear(setup: &Setup) -> Result<Vec<Check>> {
     const STREAM: f64 = 0.7;
     let (viscosity, default) = (Viscosity::Constant, Forms::default());
@@ -180,7 +181,7 @@ fn shear(setup: &Setup) -> Result<Vec<Check>> {
         let s = -symbols.diffusion(viscous) / gas.reynolds
             - I * STREAM * symbols.convection(convection);
         let mut worst = 0.0;
-        // The wave goes along one axis, the velocity that it carries along another.
+        // The wave varies along one axis, its velocity is along another.
         for (axis, across) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
             let (points, periods) = along(axis);
             let mut run = setup.run("entropy-wave", points, &line(&gas, &forms))?;
@@ -195,7 +196,7 @@ fn shear(setup: &Setup) -> Result<Vec<Check>> {
         }
         checks.push(
             Check::at_most(format!("shear/{convection}/{viscous}"), worst, SECOND_ORDER)
-                .shows("shear in a stream decays and is carried as −B/Re − i U K says, along all pairs of axes")
+                .shows("shear in a stream decays and is convected with −B/Re − i U K, along all pairs of axes")
                 .source("Stokes 1851 with modified wavenumbers; R(s dt)ⁿ; square of the amplitude"),
         );
     }

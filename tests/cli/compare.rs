@@ -65,7 +65,7 @@ fn the_table_and_the_json_hold_the_numbers_of_the_series() {
     assert_eq!(second["scheme"], "compact6");
     assert_eq!(
         found["notes"][0],
-        "b is another flow (taylor-green, Re = 50, Ma = 0.1) than a (taylor-green, Re = 200, Ma = 0.1)"
+        "b is a different flow (taylor-green, Re = 50, Ma = 0.1) from a (taylor-green, Re = 200, Ma = 0.1)"
     );
     let outcome = done(dir.path(), ["compare", "a", "b"]);
     let lines: Vec<&str> = outcome.out.lines().collect();
@@ -78,7 +78,7 @@ fn the_table_and_the_json_hold_the_numbers_of_the_series() {
         let word = |key: &str| said[key].as_str().unwrap().to_string();
         assert_eq!(line, format!("{name}: {}: {}", word("verdict"), word("verdict_reason")));
     }
-    assert!(lines[5].starts_with("note: b is another flow"));
+    assert!(lines[5].starts_with("note: b is a different flow"));
     assert_eq!(lines[6], "compare.html");
 }
 
@@ -103,8 +103,10 @@ fn what_else_flows_differently_is_told() {
         ],
     );
     let found = compared(dir.path(), &["a", "b", "c"]);
-    let expected =
-        ["b is another flow than a: gas.prandtl = 0.7 (0.71)", "c was another flow up to step 10"];
+    let expected = [
+        "b is a different flow from a: gas.prandtl = 0.7 (0.71)",
+        "c was a different flow up to step 10",
+    ];
     assert_eq!(found["notes"], serde_json::json!(expected));
     let smallest = super::summary(&dir.path().join("a"))["resolution"]["kmax_eta_min"].clone();
     assert_eq!(found["rows"][0]["smallest_kmax_eta"], smallest);
@@ -113,7 +115,7 @@ fn what_else_flows_differently_is_told() {
     fs::write(dir.path().join("next.toml"), input).unwrap();
     done(dir.path(), ["run", "next.toml", "--out", "d"]);
     let notes = compared(dir.path(), &["a", "d"])["notes"].to_string();
-    assert!(!notes.contains("another flow"), "{notes}");
+    assert!(!notes.contains("different flow"), "{notes}");
 }
 
 /// Catches a difference of nothing where the coarser series has but its start in the time of the other.
@@ -141,7 +143,7 @@ fn another_body_is_told() {
     }
     let notes = compared(dir.path(), &["a", "b"])["notes"].to_string();
     assert!(
-        notes.contains("b is another flow than a: grid.mapping.outer = 30.0 (40.0)"),
+        notes.contains("b is a different flow from a: grid.mapping.outer = 30.0 (40.0)"),
         "{notes}"
     );
 }
@@ -242,7 +244,7 @@ fn steady_runs_have_steps_and_an_end_and_no_times() {
     let found = compared(dir.path(), &["c", "a"]);
     is(&found["common_time"], end("c", "time"));
     is(&found["rows"][1]["kinetic_energy"], end("a", "kinetic_energy"));
-    let note = "a is a steady run: it has no times, and is compared at its end alone";
+    let note = "a is a steady run: it has no times, and is compared only at its end";
     assert!(found["notes"].as_array().unwrap().iter().any(|own| own == note), "{}", found["notes"]);
     let drawn = read(dir.path().join("compare-kinetic_energy.svg"));
     assert!(
@@ -276,7 +278,7 @@ fn what_cannot_be_compared_is_a_sentence() {
     );
     refused(&["a/config.toml"], 2, "error: a/config.toml is a file, not the directory of a run");
     refused(&["a", "--out", "picture.png"], 2, "error: --out picture.png does not end in .html");
-    refused(&["a"; 8], 2, "error: 8 runs are more than a picture can tell apart");
+    refused(&["a"; 8], 2, "error: 8 runs are too many for one figure");
     refused(&["a", "--time", "nan"], 2, "a time is a finite number");
     let file = dir.path().join("a/series.csv");
     let text = read(&file);
@@ -293,5 +295,5 @@ fn what_cannot_be_compared_is_a_sentence() {
     fs::write(&summary, &text[..40]).unwrap();
     refused(&["a"], 1, "error: a/summary.json: ");
     fs::remove_file(&summary).unwrap();
-    refused(&["a"], 2, "error: a has no summary.json: the run goes on still, or was killed");
+    refused(&["a"], 2, "error: a has no summary.json: the run still continues, or was killed");
 }

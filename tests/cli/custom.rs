@@ -84,7 +84,7 @@ fn a_table_that_is_no_reference_is_refused_before_anything_is_written() {
         ("t,enstrophy\n0,1\n", "column `time` is missing"),
         ("time,enstrophy\n1,1\n0,1\n", "the times of a reference must increase"),
         ("time,enstrophy\n0,one\n", "line 2: `one` in column `enstrophy` is not a number"),
-        ("# DNS\ntime,enstrophy,enstrophy\n0,1,2\n", "line 2: column `enstrophy` stands twice"),
+        ("# DNS\ntime,enstrophy,enstrophy\n0,1,2\n", "line 2: column `enstrophy` appears twice"),
     ] {
         fs::write(dir.path().join("dns.csv"), text).unwrap();
         let outcome =

@@ -97,7 +97,7 @@ fn a_file_that_somebody_puts_in_the_way_of_a_run_ends_it() {
     let refused = kolmo(dir.path(), [&["restart", "run"][..], &set].concat());
     assert_eq!(refused.code, Some(1), "{}", refused.err);
     assert!(
-        refused.err.contains("run/fields/step_00000006.vti: no file of this run"),
+        refused.err.contains("run/fields/step_00000006.vti: not a file of this run"),
         "{}",
         refused.err
     );
@@ -412,7 +412,7 @@ fn a_moved_run_that_is_stopped_writes_nothing_into_the_one_that_took_its_place()
     send(libc::SIGTERM, &child);
     let ended: Outcome = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, Some(1), "{}", ended.err);
-    assert!(ended.err.contains("the directory of the run was moved"), "{}", ended.err);
+    assert!(ended.err.contains("the run directory was moved"), "{}", ended.err);
     assert!(before == all());
 }
 

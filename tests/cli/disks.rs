@@ -39,7 +39,7 @@ fn a_full_disk_in_the_middle_of_a_checkpoint_loses_nothing() {
     done(dir.path(), ["run", "input.toml", "--out", "whole"]);
     // Room for the first and the second checkpoint, not for a third beside them; behind it the disk is carried away.
     for (policy, code, told) in
-        [("stop", 1, "error: "), ("continue", 0, "the run goes on without it")]
+        [("stop", 1, "error: "), ("continue", 0, "the run continues without it")]
     {
         let input = only.replace("keep = 2", "keep = 3") + &format!("on_failure = \"{policy}\"\n");
         fs::write(dir.path().join("small.toml"), input).unwrap();
@@ -61,7 +61,7 @@ fn a_full_disk_in_the_middle_of_a_checkpoint_loses_nothing() {
         let step: u64 = newest[5..13].parse().unwrap();
         let from = ["--from", &step.to_string()];
         let outcome = done(dir.path(), [&["restart", "kept/run"][..], &set, &from].concat());
-        assert!(outcome.err.contains(&format!("goes on from step {step}")), "{}", outcome.err);
+        assert!(outcome.err.contains(&format!("continues from step {step}")), "{}", outcome.err);
         let (mut found, mut expected) = (files(&kept), files(&dir.path().join("whole")));
         for files in [&mut found, &mut expected] {
             files.retain(|name, _| name == "series.csv" || name.contains("step_00000030.zarr"));
@@ -109,14 +109,14 @@ fn a_run_that_is_to_go_on_ends_without_a_report_that_has_no_room() {
     let line = format!("trap '' XFSZ; ulimit -f 8; exec {kolmo} {small} {set}");
     let outcome = shell(dir.path(), &line);
     assert_eq!(outcome.code, Some(0), "{}", outcome.err);
-    assert!(outcome.err.contains("the report is not whole"), "{}", outcome.err);
+    assert!(outcome.err.contains("the report is incomplete"), "{}", outcome.err);
     assert!(dir.path().join("run/summary.json").exists() && !outcome.err.contains("the summary"));
     // Nor is a summary that cannot be written the end of it.
     done(dir.path(), self::small(&["--out", "other"]));
     fs::create_dir(dir.path().join("other/summary.json.part")).unwrap();
     let more = ["--set", "time.max_steps=40", "--set", "output.on_failure=continue"];
     let outcome = done(dir.path(), [&["restart", "other"][..], &more].concat());
-    assert!(outcome.err.contains("the summary is not whole"), "{}", outcome.err);
+    assert!(outcome.err.contains("the summary is incomplete"), "{}", outcome.err);
     assert!(!outcome.err.contains("report.html"), "{}", outcome.err);
 }
 
@@ -161,7 +161,7 @@ fn tables_of_statistics_that_have_room_are_whole_where_another_has_none() {
     // 32 KiB a file: the densities of two instants are more.
     let told = run("ulimit -f 64;", "full").err;
     assert!(
-        told.contains("gradients.csv") && told.contains("the run goes on without it"),
+        told.contains("gradients.csv") && told.contains("the run continues without it"),
         "{told}"
     );
     // Nor is there a checkpoint that counts on it, which nobody was told.

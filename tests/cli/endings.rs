@@ -101,11 +101,11 @@ fn a_signal_ends_a_run_with_status_3_whole_files_and_a_way_to_go_on() {
         assert!(run.join(format!("fields/step_{steps:08}.vti")).exists());
 
         // What is told goes on from there.
-        let line = outcome.err.lines().find_map(|line| line.split_once("; to go on: "));
+        let line = outcome.err.lines().find_map(|line| line.split_once("; to continue: "));
         let command = format!("{} --set 'time={{ max_steps = {} }}'", line.unwrap().1, steps + 2);
         let again = shell(dir.path(), &command);
         assert_eq!(again.code, Some(0), "{}", again.err);
-        assert!(again.err.contains(&format!("goes on from step {steps}")), "{}", again.err);
+        assert!(again.err.contains(&format!("continues from step {steps}")), "{}", again.err);
         assert_whole(&run, steps + 3);
     }
 }
@@ -143,7 +143,7 @@ fn a_run_stops_with_a_checkpoint_before_its_wall_time_is_over() {
     assert_eq!(outcome.code, Some(3), "{}", outcome.err);
     // Speed is not asked for here: a machine that is asleep for minutes is not what this is about.
     assert!(start.elapsed() < Duration::from_secs(60));
-    assert!(outcome.err.contains("its wall time is nearly over; to go on: "), "{}", outcome.err);
+    assert!(outcome.err.contains("its wall time is nearly over; to continue: "), "{}", outcome.err);
     let run = dir.path().join("runs/taylor-green");
     let steps = summary(&run)["steps"].as_u64().unwrap();
     assert!(steps > 1);

@@ -96,7 +96,7 @@ fn a_run_that_does_not_fit_into_the_limits_of_its_process_is_refused_before_it_b
     for (limits, set, told) in [
         ("ulimit -v 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.4 GiB"),
         ("ulimit -d 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.4 GiB"),
-        ("ulimit -v 150000", "compute.threads=128", "error: the system does not start the threads"),
+        ("ulimit -v 150000", "compute.threads=128", "error: the system cannot start the threads"),
     ] {
         let kolmo = program();
         let line = format!("{limits}; exec {kolmo} run taylor-green --backend cpu --set {set}");
@@ -111,5 +111,5 @@ fn a_run_that_does_not_fit_into_the_limits_of_its_process_is_refused_before_it_b
     list.unwrap().set_len(200_000_000).unwrap();
     let outcome = shell(dir.path(), &format!("ulimit -v 180000; exec {} plot run", program()));
     assert_eq!(outcome.code, Some(1), "{}", outcome.err);
-    assert!(outcome.err.contains("error: the system gives no more memory: "), "{}", outcome.err);
+    assert!(outcome.err.contains("error: out of memory: "), "{}", outcome.err);
 }

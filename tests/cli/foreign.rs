@@ -217,5 +217,5 @@ fn a_run_whose_steps_change_no_time_ends_and_does_not_go_on_for_ever() {
     let set = ["time.dt=1e-20", "time.max_steps=1000000000"].map(|set| ["--set", set]).concat();
     let outcome = soon(dir.path(), &[&["restart", "run"][..], &set].concat());
     assert_eq!(outcome.code, Some(1), "{}", outcome.err);
-    assert!(outcome.err.contains("the run stands still at step 4, t = "), "{}", outcome.err);
+    assert!(outcome.err.contains("the run stalled at step 4, t = "), "{}", outcome.err);
 }

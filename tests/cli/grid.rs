@@ -27,7 +27,7 @@ fn kolmo_grid_describes_and_draws_grids_of_every_kind() {
     }
     let wavy =
         ["grid", "taylor-green", "--set", "grid.mapping={ kind = \"wavy\", amplitude = 0.05 }"];
-    assert!(done(dir.path(), wavy).out.contains("degrees off orthogonal at most"));
+    assert!(done(dir.path(), wavy).out.contains("deviation from orthogonality in degrees at most"));
     assert_eq!(panels(&picture("o.svg")), 2);
     let cube = done(dir.path(), ["grid", "taylor-green", "-o", "cube.svg"]).out;
     assert!(
@@ -116,7 +116,9 @@ fn fields_of_a_run_give_its_grid_and_a_restart_keeps_its_points() {
     let outcome = kolmo(dir.path(), more);
     assert!(
         outcome.code == Some(2)
-            && outcome.err.contains("on a curvilinear grid they go to no other grid"),
+            && outcome
+                .err
+                .contains("on a curvilinear grid they cannot be interpolated to another grid"),
         "{}",
         outcome.err
     );

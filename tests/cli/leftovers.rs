@@ -140,8 +140,8 @@ fn a_finished_run_leaves_its_last_state_and_can_be_extended() {
     assert!(read(run.join("config.toml")).contains("checkpoint = \"last\""));
     // Not to where it has been already.
     for (set, told) in [
-        ("time.max_steps=4", "time.max_steps = 4, and the run is at step 5 already"),
-        ("time={ end = 0.01 }", "time.end = 0.01, and the run is at t = "),
+        ("time.max_steps=4", "time.max_steps = 4, but the run is already at step 5"),
+        ("time={ end = 0.01 }", "time.end = 0.01, but the run is already at t = "),
     ] {
         let before = files(&run);
         let refused = kolmo(dir.path(), ["restart", "run", "--set", set]);
@@ -156,7 +156,7 @@ fn a_finished_run_leaves_its_last_state_and_can_be_extended() {
     assert!(!dir.path().join("none/checkpoints").exists());
     let refused = kolmo(dir.path(), ["restart", "none", "--set", "time.max_steps=9"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("has no checkpoint to go on from"), "{}", refused.err);
+    assert!(refused.err.contains("has no checkpoint to continue from"), "{}", refused.err);
 }
 
 /// Its files are sound and its name is right, so that only the number of the run tells.
@@ -174,7 +174,7 @@ fn a_checkpoint_of_another_run_is_not_gone_on_with() {
     assert!(refused.err.contains("a checkpoint of another run"), "{}", refused.err);
     let outcome = done(dir.path(), ["restart", "run", "--set", "time.max_steps=11"]);
     assert!(outcome.err.contains("warning: not used: "), "{}", outcome.err);
-    assert!(outcome.err.contains("goes on from step 8"), "{}", outcome.err);
+    assert!(outcome.err.contains("continues from step 8"), "{}", outcome.err);
     fs::remove_dir_all(found.join(format!("{newest}.left"))).unwrap();
     assert_same(&found, &whole);
 }

@@ -68,7 +68,7 @@ fn the_page_grows_while_a_run_goes_on_and_is_whole_at_its_end() {
         std::thread::sleep(Duration::from_millis(100));
     };
     let begun = when(&|page| {
-        page.contains("The run goes on") && page.contains("id=\"plot-kinetic_energy\"")
+        page.contains("The run is in progress") && page.contains("id=\"plot-kinetic_energy\"")
     });
     assert!(
         begun.contains("\r\nKolmo-Run: goes on\r\n")
@@ -124,7 +124,7 @@ fn what_has_not_changed_is_not_sent_again_and_a_run_that_nobody_follows_ends_at_
     assert!(again.len() < 2000 && first.len() > 50_000);
     drop(run);
     let outcome = done(dir.path(), small(&["--out", "other", "--live"]));
-    assert!(outcome.err.contains("the report as it grows: http://127.0.0.1:"), "{}", outcome.err);
+    assert!(outcome.err.contains("the live report: http://127.0.0.1:"), "{}", outcome.err);
     assert!(dir.path().join("other/report.html").exists());
 }
 
@@ -135,7 +135,7 @@ fn a_port_that_is_taken_or_is_none_is_refused_before_anything_is_written() {
     let port = listener.local_addr().unwrap().port();
     let outcome = kolmo(dir.path(), small(&["--out", "run", &format!("--live={port}")]));
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    let told = format!("error: --live: port {port} of 127.0.0.1 cannot be had: ");
+    let told = format!("error: --live: port {port} of 127.0.0.1 is not available: ");
     assert!(
         outcome.err.contains(&told) && outcome.err.contains("nothing was run"),
         "{}",
@@ -150,7 +150,7 @@ fn a_port_that_is_taken_or_is_none_is_refused_before_anything_is_written() {
     assert!(outcome.err.contains(&told), "{}", outcome.err);
     assert!(dir.path().join("run/report.html").exists());
     let outcome = done(dir.path(), ["restart", "run", "--set", "time.max_steps=8", "--live"]);
-    assert!(outcome.err.contains("the report as it grows: http://127.0.0.1:"), "{}", outcome.err);
+    assert!(outcome.err.contains("the live report: http://127.0.0.1:"), "{}", outcome.err);
     for wrong in ["--live=65536", "--live=-1", "--live=door", "--live="] {
         let outcome = kolmo(dir.path(), small(&["--out", "run", wrong]));
         assert_eq!(outcome.code, Some(2), "{wrong}: {}", outcome.err);

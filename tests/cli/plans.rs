@@ -97,7 +97,7 @@ fn a_plan_of_long_implicit_steps_is_made_where_a_run_is() {
     let steps = "time={ cfl = 20, end = 50, implicit = { method = 'bdf2' } }";
     let layer = ["boundary-layer", "--set", "grid.points=[51, 41, 1]", "--set", steps];
     let told = plan(dir.path(), &layer);
-    assert!(told.contains(" s a step expected") && told.contains("iB of fields"), "{told}");
+    assert!(told.contains(" s per step expected") && told.contains("iB of fields"), "{told}");
 }
 
 /// Catches steps and files of a run from a checkpoint that are counted from the start of the first run.
@@ -133,7 +133,7 @@ fn what_a_steady_run_advises_goes_further() {
     let told = done(dir.path(), ["restart", "run"]).out;
     let (_, advice) = told.trim_end().split_once("kolmo restart ").unwrap();
     let told = done(dir.path(), ["restart"].into_iter().chain(advice.split(' '))).err;
-    assert!(told.contains("goes on from step 3"), "{told}");
+    assert!(told.contains("continues from step 3"), "{told}");
 }
 
 /// Catches a status of runs that failed, and a key that is not named.

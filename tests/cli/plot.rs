@@ -31,9 +31,7 @@ fn runs_are_drawn_over_each_other_with_what_differs_in_their_labels() {
     run(dir.path(), "more/a", &["compute.threads=2"]);
     let outcome = done(dir.path(), ["plot", "runs/a", "runs/b"]);
     assert!(outcome.out.ends_with("\nplot.html\n"), "{}", outcome.out);
-    assert!(
-        outcome.out.contains("keep their values to round-off: ") && outcome.out.contains("mass")
-    );
+    assert!(outcome.out.contains("constant to round-off: ") && outcome.out.contains("mass"));
     let page = read(dir.path().join("plot.html"));
     let found = figures(&page);
     let labels = ["a, derivative = compact6", "b, derivative = compact4"];
@@ -118,7 +116,7 @@ fn other_cases_are_drawn_with_what_they_share_and_refused_where_that_is_nothing(
     done(dir.path(), wave);
     let outcome = done(dir.path(), ["plot", "vortex", "wave"]);
     assert!(
-        outcome.out.starts_with("note: wave is another flow (acoustic-wave"),
+        outcome.out.starts_with("note: wave is a different flow (acoustic-wave"),
         "{}",
         outcome.out
     );
@@ -134,19 +132,19 @@ fn other_cases_are_drawn_with_what_they_share_and_refused_where_that_is_nothing(
     refused(
         &["vortex", "wave", "--columns", "drag"],
         2,
-        "error: --columns: `drag` is no curve that all runs have\n       they share ",
+        "error: --columns: not all runs have a curve `drag`\n       they share ",
     );
-    refused(&["vortex", "wave", "--columns", "time"], 2, "`time` is no curve that all runs have");
+    refused(&["vortex", "wave", "--columns", "time"], 2, "not all runs have a curve `time`");
     refused(
         &["vortex", "wave", "--out", "picture.png"],
         2,
         "error: --out picture.png does not end in .html",
     );
-    refused(&["vortex"; 8], 2, "error: 8 runs are more than a picture can tell apart");
+    refused(&["vortex"; 8], 2, "error: 8 runs are too many for one figure");
     refused(
         &["vortex", "--out", "a.html"],
         2,
-        "error: --out, --columns and --overwrite are of the page of several runs",
+        "error: --out, --columns and --overwrite are options for several runs",
     );
     fs::write(dir.path().join("plot.html"), "mine").unwrap();
     refused(

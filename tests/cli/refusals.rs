@@ -28,7 +28,7 @@ fn a_run_that_is_there_is_kept_and_the_two_commands_that_go_on_work_as_printed()
         assert_eq!(elsewhere.code, Some(0), "{}", elsewhere.err);
         let copy = dir.path().join(format!("{directory}-2"));
         assert!(read(copy.join("series.csv")) == read(run.join("series.csv")));
-        let again = shell(dir.path(), command("in its place:"));
+        let again = shell(dir.path(), command("to replace it:"));
         assert_eq!(again.code, Some(0), "{}", again.err);
         assert!(fs::metadata(run.join("series.csv")).unwrap().modified().unwrap() > before);
         // Now that one copy is there, the next is proposed.
@@ -95,11 +95,11 @@ fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
         (vec!["run", "brokn.toml"], "no such file; did you mean `broken.toml`?"),
         (vec!["run", "broken"], "no such file; did you mean `broken.toml`?"),
         (vec!["run", "./emty.toml"], "no such file; did you mean `./empty.toml`?"),
-        (vec!["init", "taylor-gren"], "`taylor-gren` is no case; did you mean `taylor-green`?"),
+        (vec!["init", "taylor-gren"], "`taylor-gren` is not a case; did you mean `taylor-green`?"),
         (vec!["run", "broken.toml"], "broken.toml:1: not TOML"),
         (vec!["run", "empty.toml"], "[case] needs `name`"),
         (vec!["run", "."], "a directory"),
-        (vec!["init", "taylor"], "`taylor` is no case"),
+        (vec!["init", "taylor"], "`taylor` is not a case"),
         (vec!["run"], "Usage"),
         (vec!["run", "taylor-green", "--sett", "a=1"], "--set"),
         (vec!["fly"], "unrecognized subcommand"),

@@ -45,10 +45,10 @@ fn an_unknown_figure_and_a_directory_of_something_else_are_refused_before_anythi
     for (arguments, message) in [
         (
             &["srinath-fig1.2"][..],
-            "`srinath-fig1.2` is no figure or table; did you mean `srinath-fig1.1`?",
+            "`srinath-fig1.2` is not a figure or table; did you mean `srinath-fig1.1`?",
         ),
-        (&["song-fig2", "figure"], "`figure` is no figure or table"),
-        (&["song-fig2", "list"], "`list` is no figure or table"),
+        (&["song-fig2", "figure"], "`figure` is not a figure or table"),
+        (&["song-fig2", "list"], "`list` is not a figure or table"),
     ] {
         let outcome = kolmo(dir.path(), [&["reproduce"], arguments].concat());
         assert_eq!(outcome.code, Some(2), "{}", outcome.err);
@@ -67,14 +67,14 @@ fn an_unknown_figure_and_a_directory_of_something_else_are_refused_before_anythi
         assert!(outcome.err.contains("--overwrite"), "{}", outcome.err);
         assert_eq!(names(&dir.path().join("figures")), ["song-fig2"]);
     };
-    refused(&both, "figures/song-fig2 is there already\n");
+    refused(&both, "figures/song-fig2 already exists\n");
     assert_eq!(read(&csv), "mine");
     done(dir.path(), ["reproduce", "song-fig2", "--out", "figures", "--overwrite"]);
     assert!(read(&csv).starts_with("round,"));
     // The figure of other options is another one.
     refused(
         &[&both[..], &["--quick"]].concat(),
-        "figures/song-fig2 is there already, made by `kolmo reproduce song-fig2`\n",
+        "figures/song-fig2 already exists, made by `kolmo reproduce song-fig2`\n",
     );
     fs::write(dir.path().join("file"), "mine").unwrap();
     let outcome = kolmo(dir.path(), ["reproduce", "song-fig2", "--out", "file"]);
@@ -92,13 +92,13 @@ fn the_same_command_again_makes_what_is_not_made_and_leaves_the_rest() {
     let text = read(file("song-fig7", ".md"));
     assert!(text.ends_with("\nMade by `kolmo reproduce song-fig7`.\n"), "{text}");
     // As a signal leaves it.
-    let begun = "# Song\n\nBegun, and not made yet: the same command again makes it.\n";
+    let begun = "# Song\n\nUnfinished: run the same command again to complete it.\n";
     fs::write(file("song-fig7", ".md"), begun).unwrap();
     fs::remove_file(file("song-fig7", ".csv")).unwrap();
     fs::write(file("song-fig2", ".csv"), "made before").unwrap();
     let told = done(dir.path(), both);
     assert!(
-        told.err.contains("reproduce/song-fig2 is made already, and stays as it is\n"),
+        told.err.contains("reproduce/song-fig2 is complete, and is not changed\n"),
         "{}",
         told.err
     );
@@ -136,7 +136,7 @@ fn a_figure_of_other_rates_is_made_anew_and_a_pipe_is_none() {
     assert!(pipe.unwrap().success());
     let outcome = kolmo(dir.path(), ["reproduce", "song-fig2"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("song-fig2 is there already"), "{}", outcome.err);
+    assert!(outcome.err.contains("song-fig2 already exists"), "{}", outcome.err);
 }
 
 /// Srinath 2015, eq. 1.1 with α = 1/4, a = 3/4 is k'h = 2a sin kh / (1 + 2α cos kh). Song et al. 2022, §3: of 11 cyclic rows 11 is

@@ -93,7 +93,7 @@ fn a_run_in_parts_leaves_the_same_bytes_as_one_in_a_piece() {
         let parts = run(dir.path(), &input(12, first), &format!("parts-{first}"));
         let parts = parts.to_str().unwrap();
         let outcome = done(dir.path(), ["restart", parts, "--set", "time.max_steps=23"]);
-        let told = format!("goes on from step {first}, t = ");
+        let told = format!("continues from step {first}, t = ");
         assert!(outcome.err.contains(&told), "{}", outcome.err);
         assert_same(Path::new(parts), &whole);
         assert_eq!(summary(Path::new(parts))["restarts"], serde_json::json!([first]));
@@ -176,7 +176,7 @@ fn a_finished_run_says_so_and_an_input_without_a_run_is_refused() {
     // What is set is not taken without a word.
     let outcome = done(dir.path(), ["restart", "run", "--set", "case.reynolds=50"]);
     assert!(
-        outcome.out.contains("not taken, since nothing is left to do: case.reynolds=50"),
+        outcome.out.contains("ignored, since nothing is left to do: case.reynolds=50"),
         "{}",
         outcome.out
     );
@@ -212,11 +212,7 @@ fn a_run_without_checkpoints_begins_again_and_says_so() {
     // As after a failure.
     fs::remove_file(found.join("summary.json")).unwrap();
     let outcome = done(dir.path(), longer);
-    assert!(
-        outcome.err.contains("there is no checkpoint: the run begins again"),
-        "{}",
-        outcome.err
-    );
+    assert!(outcome.err.contains("there is no checkpoint: the run starts over"), "{}", outcome.err);
     assert_same(&found, &whole);
 }
 
@@ -226,7 +222,7 @@ fn going_on_from_an_older_step_sets_the_newer_aside() {
     let whole = run(dir.path(), &input(10, 13), "whole");
     let found = run(dir.path(), &input(10, 13), "run");
     let outcome = done(dir.path(), ["restart", "run", "--from", "12"]);
-    assert!(outcome.err.contains("goes on from step 12"), "{}", outcome.err);
+    assert!(outcome.err.contains("continues from step 12"), "{}", outcome.err);
     let aside = found.join("checkpoints/step_00000013.zarr.left");
     assert!(aside.exists(), "{:?}", names(&found.join("checkpoints")));
     fs::remove_dir_all(aside).unwrap();
@@ -255,7 +251,7 @@ fn a_damaged_checkpoint_is_named_and_the_one_before_is_used() {
         let outcome = done(dir.path(), ["restart", &out, "--set", "time.max_steps=13"]);
         let warning = format!("warning: not used: {out}/{newest}/{file}: ");
         assert!(outcome.err.contains(&warning), "{}", outcome.err);
-        assert!(outcome.err.contains("goes on from step 8"), "{}", outcome.err);
+        assert!(outcome.err.contains("continues from step 8"), "{}", outcome.err);
         let aside = found.join(format!("{newest}.damaged"));
         assert!(aside.exists());
         fs::remove_dir_all(aside).unwrap();
@@ -301,7 +297,7 @@ fn a_checkpoint_of_a_newer_version_is_not_passed_over() {
     let refused = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=13"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("reads formats up to 2\n"), "{}", refused.err);
-    assert!(refused.err.contains("`--from STEP` goes on from an older one"), "{}", refused.err);
+    assert!(refused.err.contains("`--from STEP` continues from an older one"), "{}", refused.err);
     assert!(before == files(&found));
     done(dir.path(), ["restart", "run", "--from", "8", "--set", "time.max_steps=13"]);
     assert!(found.join("checkpoints/step_00000011.zarr.left").exists());
@@ -555,7 +551,7 @@ fn a_new_run_starts_from_the_checkpoint_of_another() {
     fs::write(dir.path().join("input.toml"), from("first", "[time]\nmax_steps = 5")).unwrap();
     let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "refused"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("where this run is to be over"), "{}", outcome.err);
+    assert!(outcome.err.contains("where this run is to end"), "{}", outcome.err);
     for (further, told) in [
         ("[time]\nmax_steps = 11\n[gas]\ngamma = 1.3", "gas.gamma = 1.3; the checkpoint has 1.4"),
         ("mach = 0.2", "case.mach = 0.2; the checkpoint has 0.1"),
@@ -570,7 +566,7 @@ fn a_new_run_starts_from_the_checkpoint_of_another() {
     for (text, told) in [
         (
             from("nowhere", time),
-            "2: path = nowhere: no checkpoint, and no run that has a sound one",
+            "2: path = nowhere: neither a checkpoint nor a run with a sound one",
         ),
         (from("first", time).replace("path", "#"), "2: `case.path` is missing"),
         (from("first", time).replace("\"first\"", "7"), "3: path = 7: found a whole number"),

@@ -223,9 +223,9 @@ fn a_plan_says_what_a_run_takes_before_anything_is_allocated() {
     for line in [
         "points   32 x 32 x 32, f64",
         "fields   15: 5 state, 5 rates, 5 gradients",
-        "memory   120 bytes a point, 0.00 GiB",
-        "words    74 read and written a point and stage",
-        " ns a point and stage, as on 32 x 32 x 32 points",
+        "memory   120 bytes per point, 0.00 GiB",
+        "words    74 read and written per point and stage",
+        " ns per point and stage, as on 32 x 32 x 32 points",
         "run      about ",
         " steps of dt = ",
         "disk     about ",

@@ -62,7 +62,7 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
     fs::write(at("model.json"), done(dir.path(), model.split(' ')).out).unwrap();
     let files = ["weak-64.json", "model.json", "weak-2.json", "weak-8.json"];
     let told = done(dir.path(), [&["plot-scaling"], &files[..]].concat()).out;
-    assert!(told.contains("Weak scaling, 16x16x16 points a rank, compact6, f64"), "{told}");
+    assert!(told.contains("Weak scaling, 16x16x16 points per rank, compact6, f64"), "{told}");
     assert!(told.contains("efficiency relative to 2 ranks"), "{told}");
     assert!(told.ends_with("scaling-weak.svg\nscaling-weak-phases.svg\nscaling.csv\n"), "{told}");
 
@@ -113,7 +113,7 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
         "plot-scaling weak-2.json weak-8.json again.json weak-64.json --base 8".split(' '),
     );
     assert!(told.out.contains(
-        "8 ranks, more than once: drawn is the step of 2000.0000 ms in again.json, not that of 2500"
+        "8 ranks, more than once: the figure shows the step of 2000.0000 ms in again.json, not that of 2500"
     ));
     let efficiencies: Vec<f64> =
         self::rows(&at("scaling.csv"))[1..4].iter().map(|row| row[9].parse().unwrap()).collect();
@@ -230,7 +230,7 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
             "a.json model.json",
             "relative to 1 rank, and of those modelled, torus, pcr there is no time",
         ),
-        ("a.json many.json", "16 modelled curves are more than a picture can tell apart"),
+        ("a.json many.json", "16 modelled curves are too many for one figure"),
         ("a.json --base 8", "relative to 8 ranks, and of those measured there is no time"),
         ("a.json --base 0", "1.."),
         ("a.json --out a.json/x", "a.json"),

@@ -27,7 +27,7 @@ fn a_measurement_is_made_once_and_changes_no_bit() {
     let usual = run(dir.path(), "another", "usual", &["--no-tune"]);
     assert!(!measured(&usual));
     assert!(!dir.path().join("another").exists(), "nothing is kept");
-    assert_eq!(shape("usual"), "loaded beside operators");
+    assert_eq!(shape("usual"), "loads interleaved with operators");
     for name in ["series.csv", "fields/step_00000001.vti"] {
         let [first, usual] =
             ["first", "usual"].map(|run| fs::read(dir.path().join(run).join(name)).unwrap());

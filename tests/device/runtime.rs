@@ -157,7 +157,7 @@ fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
     };
     assert_eq!(
         refusal([32, 33, 1], 0),
-        "the kernel `saxpy` of `saxpy` takes 1056 threads a block; G has 1024"
+        "the kernel `saxpy` of `saxpy` needs 1056 threads per block; G has 1024"
     );
     assert_eq!(
         refusal([32, 1, 1], 232_449),

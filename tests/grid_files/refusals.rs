@@ -133,7 +133,7 @@ fn files_that_are_cut_off_or_of_no_format_say_so() {
         path
     };
     let files = [
-        (written("a.npz", &|path| npz(path, &points)), "no .npz file of NumPy"),
+        (written("a.npz", &|path| npz(path, &points)), "not a NumPy .npz file"),
         (
             written("b.xyz", &|path| text(path, &points, 2)),
             "its header has 19 x 22 points, which take 838 numbers, and it holds ",
@@ -164,8 +164,8 @@ fn files_that_are_cut_off_or_of_no_format_say_so() {
     };
     other("words.xyz", b"19 22\n0.0 one", "line 2: `one` is not a number");
     other("empty.x", b"", "an empty file");
-    other("noise.x", &[0xff; 100], "its beginning is no header of PLOT3D");
-    other("grid.cgns", b"x", "no format of grids that is read: `.cgns`");
+    other("noise.x", &[0xff; 100], "it does not begin with a PLOT3D header");
+    other("grid.cgns", b"x", "unsupported grid format: `.cgns`");
     other("none.vts", b"<VTKFile type=\"ImageData\">", "no element <StructuredGrid>");
     let said = refused(&dir.path().join("missing.npz"), POINTS, &[]);
     assert!(said.contains("cannot be read: No such file"), "{said}");

@@ -103,7 +103,7 @@ fn without_a_reference_only_the_resolution_speaks() {
     assert_eq!(held(None, None), (Verdict::NoReference, "nothing to compare with".into()));
     assert_eq!(held(at(1.49), None).0, Verdict::UnderResolved);
     let own = Evidence { own_curves: true, ..Evidence::default() };
-    let reason = "nothing to compare with but your own curves, which are not judged";
+    let reason = "nothing to compare with except your own curves, which are not judged";
     assert_eq!(decide(&own), (Verdict::NoReference, reason.into()));
     let exact = Evidence { error: Some((2e-9, "the density")), ..Evidence::default() };
     let told = "the largest error against the exact solution is 2.0e-9 at the end, of the density"

@@ -43,8 +43,8 @@ fn they_go_from_device_to_device_where_the_library_says_so_and_was_seen_to_do_it
     let asked = watched(&["info"], &tool, &[]);
     assert_eq!(asked.code, Some(0), "{}", asked.err);
     for said in [
-        "says that it takes no addresses in the memory of devices\n",
-        "messages of CUDA devices go through host memory: the MPI library says that it takes no addresses",
+        "reports that it does not accept device addresses\n",
+        "messages of CUDA devices go through host memory: the MPI library reports that it does not accept device addresses",
         "; NCCL (libnccl.so.2) was not found\n",
     ] {
         assert!(asked.out.contains(said), "{}", asked.out);
@@ -66,13 +66,13 @@ fn what_arrives_wrong_or_fails_sends_them_through_host_memory_and_says_why() {
         let set = [("KOLMO_TOOL_AWARE", "1"), ("KOLMO_TOOL_SPOILS", spoils)];
         let told = watched(&["info"], &tool, &set);
         assert_eq!(told.code, Some(0), "{spoils}: {}", told.err);
-        let said = "go through host memory: MPI says that it takes the memory of devices, but ";
+        let said = "go through host memory: MPI reports that it accepts device memory, but ";
         assert!(told.out.contains(&format!("{said}{why}")), "{spoils}: {}", told.out);
     }
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.device_aware=force"];
     let refused = watched(&force, &tool, &[("KOLMO_TOOL_SPOILS", "long")]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let why = "messages of devices fail: a message of 8000024 bytes from one device to the next arrived wrong";
+    let why = "messages between devices fail: a message of 8000024 bytes from one device to the next arrived wrong";
     assert!(refused.err.contains(why), "{}", refused.err);
 }
 
@@ -94,12 +94,12 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
         (
             "KOLMO_NCCL_FAILS",
             "messages",
-            "NCCL is there, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: invalid usage (the network is down)",
+            "NCCL was found, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: invalid usage (the network is down)",
         ),
         (
             "KOLMO_NCCL_FAILS",
             "wrong",
-            "NCCL is there, but a message of 8168 bytes from one device to the next arrived wrong",
+            "NCCL was found, but a message of 8168 bytes from one device to the next arrived wrong",
         ),
     ] {
         assert_through_host(&asked(2, &[(name, value)]), why);
@@ -107,7 +107,7 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.nccl=force"];
     let refused = ranks(2, &force, Driver::Nccl, &[("KOLMO_NCCL_FAILS", "wrong")]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let why = "`compute.nccl = \"force\"`, but messages of devices fail: NCCL is there, but a message of 8168 bytes";
+    let why = "`compute.nccl = \"force\"`, but messages between devices fail: NCCL was found, but a message of 8168 bytes";
     assert!(refused.err.contains(why), "{}", refused.err);
 }
 
@@ -116,7 +116,7 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
 fn a_message_by_nccl_that_never_ends_is_given_up() {
     let set = [("KOLMO_NCCL_FAILS", "never")];
     let told = with_driver(&["info"], Driver::Nccl, &set, |command| waiting_job(2, command));
-    let why = "NCCL is there, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s";
+    let why = "NCCL was found, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s";
     assert_through_host(&told, why);
 }
 

@@ -126,7 +126,7 @@ fn a_run_goes_on_on_any_number_of_ranks_to_the_series_of_one() {
         command.args(["--set", &format!("time.max_steps={steps}")]);
         let job = Running::start(ranks, &command).end(2 * LIMIT);
         assert_eq!(job.code, Some(0), "{}", job.err);
-        assert_eq!(job.err.matches("goes on from step").count(), 1, "{}", job.err);
+        assert_eq!(job.err.matches("continues from step").count(), 1, "{}", job.err);
         assert!(errors(&job).is_empty(), "{}", job.err);
     }
     let found = Series::read(&run.join("series.csv")).unwrap();

@@ -81,7 +81,7 @@ fn a_shard_of_another_run_step_or_variable_is_found() {
     let mut head = attributes(&first[0]);
     head["files"][shard] = attributes(&second[0])["files"][shard].clone();
     forge(&first[0], &head);
-    assert!(refusal(&first[0]).contains("its checksum is not that of what was written"));
+    assert!(refusal(&first[0]).contains("its checksum does not match what was written"));
 }
 
 #[test]
@@ -92,7 +92,10 @@ fn the_directory_of_another_step_is_found_by_its_name() {
     fs::rename(&paths[0], &aside).unwrap();
     fs::rename(&paths[1], &paths[0]).unwrap();
     let told = refusal(&paths[0]);
-    assert!(told.contains("this is the checkpoint of step 2, not of that in its name"), "{told}");
+    assert!(
+        told.contains("this is the checkpoint of step 2, not of the step in its name"),
+        "{told}"
+    );
     // Under a name that says no step it is what it is.
     assert_eq!(Checkpoint::open(&Solo, &aside).unwrap().head.step, 1);
     fs::rename(&aside, &paths[1]).unwrap();
@@ -168,7 +171,7 @@ fn a_checkpoint_of_format_1_opens_with_a_warning() {
     let mut bytes = fs::read(&shard).unwrap();
     bytes[9] ^= 1;
     fs::write(&shard, bytes).unwrap();
-    assert!(refusal(path).contains("its checksum is not that of what was written"));
+    assert!(refusal(path).contains("its checksum does not match what was written"));
 }
 
 #[test]
@@ -197,13 +200,13 @@ fn a_head_that_was_made_up_is_refused_in_a_sentence() {
         ("/head/fields/1", json!(""), "fields has \"\""),
         ("/head/fields", json!([]), "it has no fields"),
         ("/head/step", json!(u64::MAX), "step = 18446744073709551615: must be at most"),
-        ("/head/step", json!(7), "the checkpoint of step 7, not of that in its name"),
+        ("/head/step", json!(7), "the checkpoint of step 7, not of the step in its name"),
         ("/head/time", json!(null), "damaged: "),
         ("/head/time", json!(-1.0), "time = -1: must be finite and not negative"),
         ("/head/last_dt", json!(-1.0), "last_dt = -1: must be"),
         ("/head/unfiltered", json!(-1.0), "unfiltered = -1: must be"),
         ("/head/version", json!("\u{1b}[31m"), "no number of a version"),
-        ("/head/run", json!("x"), "is no run's number"),
+        ("/head/run", json!("x"), "is not a run ID"),
         ("/head/run", json!(null), "it names no run"),
         ("/head/course/written", json!({ "series": 2 }), "behind step 1"),
         ("/head/course/restarts", json!([9]), "course.restarts = [9]: behind step 1"),

@@ -198,7 +198,7 @@ fn files_of_other_columns_are_refused_on_all_ranks_and_missing_ones_are_begun() 
         let told = told.unwrap();
         assert!(
             told.contains("spectra.csv: it lacks the columns energy")
-                && told.contains("; nothing goes into the columns scalar\n"),
+                && told.contains("; nothing is written to the columns scalar\n"),
             "{told}"
         );
     }

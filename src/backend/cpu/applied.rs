@@ -1,4 +1,5 @@
-//! From eliminated systems to solutions: those of one matrix together, since one recurrence alone waits for every row before.
+//! Back substitution of all systems of a pass: several systems of one matrix together, since a single recurrence has to
+//! wait for the previous row.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use super::substitute::Substitute;
 use super::tile::Group;
 use crate::real::Real;
 
-/// An operator of a pass in one of the tiles side by side.
+/// An operator of a pass in one of the adjacent tiles.
 #[derive(Clone, Copy)]
 pub(super) struct System<'a, T> {
     pub(super) application: &'a Application<T>,
@@ -24,14 +25,14 @@ pub(super) struct System<'a, T> {
     pub(super) rows: Rows<T>,
 }
 
-/// Most systems of a pass that need no memory of their own: 48 operators in two tiles side by side.
+/// Maximum number of systems of a pass without heap memory: 48 operators in two adjacent tiles.
 const MOST_SYSTEMS: usize = 96;
 
 /// All systems of a pass.
 pub(super) struct Applied<'a, T>(pub(super) SmallVec<[System<'a, T>; MOST_SYSTEMS]>);
 
 impl<T: Real> Applied<'_, T> {
-    /// Between eliminations and substitutions.
+    /// Steps between the forward and the backward pass.
     #[inline(always)]
     pub(super) fn turn<S: Simd>(&self, simd: S) {
         for alike in self.0.chunk_by(System::is_like) {
@@ -56,13 +57,13 @@ impl<T: Real> Applied<'_, T> {
 }
 
 impl<T: Real> System<'_, T> {
-    /// Whether one matrix is solved for both.
+    /// True if both have the same matrix.
     fn is_like(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.application.solver, &other.application.solver)
     }
 
-    /// Between elimination and substitution of other than periodic tridiagonal matrices: the border of periodic lines, or a
-    /// reduction.
+    /// Step between elimination and substitution for matrices other than periodic tridiagonal ones: the border of
+    /// periodic lines, or a reduction.
     #[inline(always)]
     fn turn<S: Simd>(&self, simd: S) {
         let Self { application, rows, .. } = *self;
@@ -80,7 +81,7 @@ impl<T: Real> System<'_, T> {
     }
 }
 
-/// Between eliminations and substitutions of M periodic tridiagonal systems of one matrix.
+/// Step between elimination and substitution of M periodic tridiagonal systems of one matrix.
 #[inline(always)]
 fn turn<S: Simd, T: Real, const M: usize>(
     simd: S,
@@ -98,7 +99,7 @@ fn turn<S: Simd, T: Real, const M: usize>(
     simd.vectorize(CyclicTurn { cyclic, blocks: &blocks, carried });
 }
 
-/// The substitutions of M systems of one matrix in one block.
+/// Back substitution of M systems of one matrix in one block.
 #[inline(always)]
 fn substitute<S: Simd, T: Real, const M: usize>(
     simd: S,

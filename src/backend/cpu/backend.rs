@@ -97,7 +97,7 @@ impl<T: Real> Backend for Cpu<T> {
         self.run(program.get(), &read, &mut write, weights);
     }
 
-    /// Plane by plane those whose lines lie in planes.
+    /// Programs along x and y run together, plane by plane.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,

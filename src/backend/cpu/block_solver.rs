@@ -1,4 +1,4 @@
-//! Systems of blocks whose rows are the points of fields, on the host.
+//! Block systems whose rows are the points of fields, on the host.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::huge_pages;
 use crate::real::Real;
 
-/// Rows that a thread takes at least.
+/// Minimum number of rows per thread.
 const PART: usize = 1024;
 
 /// A matrix, and b and x in the order in which its rows are solved.
@@ -19,7 +19,7 @@ pub(super) struct Solver {
     pub(super) matrix: Option<Factored<f32>>,
     b: Vec<f64>,
     x: Vec<f64>,
-    /// What goes to other ranks and what comes, and where it lies.
+    /// Buffers for values sent to and received from other ranks, and their layout.
     border: Field,
     halo: Halo,
     ranges: Vec<Vec<[Range<usize>; 2]>>,
@@ -41,7 +41,7 @@ impl Solver {
         }
     }
 
-    /// x of A x ≈ b by sweeps from 0, with what `exchange` brings of other ranks after each colour.
+    /// Computes x of A x ≈ b by sweeps from x = 0; `exchange` provides the values of other ranks after each colour.
     pub(super) fn sweep<T: Real>(
         &mut self,
         cpu: &Cpu<T>,

@@ -1,4 +1,4 @@
-//! The host's part in lines that are spread over ranks.
+//! Host part of the solution of lines that are split across ranks.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::{Real, bytes_of, bytes_of_mut};
 
-/// Lines whose sums are taken together: their planes stay in the first cache.
+/// Lines whose sums are evaluated together: their planes stay in the L1 cache.
 const BLOCK: usize = 512;
 
-/// Sums of planes, coefficients in the fields' precision.
+/// Linear combinations of planes, with coefficients in the fields' precision.
 struct PlaneSums<T> {
     lines: usize,
     sums: Vec<Sum<T>>,
@@ -95,7 +95,7 @@ impl<T: Real> Blocks for Cpu<T> {
         let field: &Values<T> = field.get();
         let parts = SharedField::new(parts.get_mut::<Values<T>>());
         self.for_each_share(deal, at, |lines, to, m| {
-            // SAFETY: one value a point and line, each of one share.
+            // SAFETY: one value per point and line, each of one share.
             let to = unsafe { parts.slice_mut(to, lines.len()) };
             for (line, to) in lines.zip(to) {
                 *to = field[position(deal, line, m)];
@@ -109,7 +109,7 @@ impl<T: Real> Blocks for Cpu<T> {
         self.for_each_share(deal, at, |lines, from, m| {
             let from = &parts[from..from + lines.len()];
             for (line, from) in lines.zip(from) {
-                // SAFETY: one value a point and line, each of one share.
+                // SAFETY: one value per point and line, each of one share.
                 unsafe { field.slice_mut(position(deal, line, m), 1)[0] = *from };
             }
         });
@@ -144,7 +144,8 @@ impl<T: Real> Blocks for Cpu<T> {
 }
 
 impl<T: Real> Cpu<T> {
-    /// Do `work` for every part and point m of a line: with the lines of the part, where they lie there for field `at`, and m.
+    /// Does `work` for every part and point m of a line, with the lines of the part, their storage location there for
+    /// field `at`, and m.
     fn for_each_share(
         &self,
         deal: &TransposeLayout,
@@ -161,7 +162,7 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-/// Where point `m` of a line lies in the field.
+/// Index of point `m` of a line in the field.
 fn position(deal: &TransposeLayout, line: usize, m: usize) -> usize {
     let [nx, ny, _] = deal.points;
     match deal.axis {

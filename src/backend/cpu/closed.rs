@@ -1,5 +1,5 @@
-//! Down lines with two ends: B f where closures give its rows, and the elimination of a tridiagonal A whose coefficients differ
-//! from row to row.
+//! Forward pass on lines with two ends: B f with the rows of the closures, and the elimination of a tridiagonal A with
+//! coefficients that differ from row to row.
 
 use std::ops::Range;
 
@@ -12,21 +12,21 @@ use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::{EndRow, LineOperator};
 use crate::real::Real;
 
-/// Rows near an end that are made together: they share what they read, and their sums stay in registers.
+/// Rows near an end that are computed together: they share their inputs, and their sums stay in registers.
 const TOGETHER: usize = 4;
 
-/// B at neighbouring rows near an end of the lines, which lie in one block.
+/// B at neighbouring rows near an end of the lines, all in one block.
 #[derive(Clone, Debug)]
 pub(super) struct EndRows<T> {
-    /// Their points.
+    /// Point indices of the rows.
     pub(super) rows: Range<usize>,
-    /// The first point that they read, and the weights of this and the following ones.
+    /// The first point that they read, and the weights of this and the following points.
     first: usize,
     weights: Vec<[T; TOGETHER]>,
 }
 
 impl<T: Real> EndRows<T> {
-    /// Those of `operator` in every block.
+    /// Rows of `operator` in every block.
     pub(super) fn of(operator: &LineOperator<T>) -> Vec<Vec<Self>> {
         let n = operator.len();
         let right = n - operator.right.len();
@@ -55,12 +55,12 @@ impl<T: Real> EndRows<T> {
     }
 }
 
-/// B f at these rows, on a product of K quantities that is formed as it goes.
+/// B f at these rows, for a product of K quantities that is computed on the fly.
 pub(super) struct AtEnd<'a, T, F> {
     pub(super) end: &'a EndRows<T>,
-    /// The factors at a point.
+    /// Function that returns the factors at a point.
     pub(super) factors: F,
-    /// Cache lines of a row.
+    /// Cache lines per row.
     pub(super) columns: usize,
     /// The first of these rows.
     pub(super) to: *mut T,
@@ -78,7 +78,7 @@ impl<T: Real, F: Fn(usize) -> [*const T; K], const K: usize> WithSimd for AtEnd<
                 let factors = factors(first + n);
                 let weights = splats(simd, *weights);
                 for v in 0..N {
-                    // SAFETY: a row of every factor, which nobody writes; one of a field need not be aligned.
+                    // SAFETY: a row of every factor, which no thread writes; a row of a field need not be aligned.
                     let factor = |k: usize| unsafe {
                         factors[k].cast::<T::Vector<S>>().add(h + v).read_unaligned()
                     };
@@ -101,20 +101,21 @@ impl<T: Real, F: Fn(usize) -> [*const T; K], const K: usize> WithSimd for AtEnd<
     }
 }
 
-/// A block of rows of a tridiagonal operator with five points in an inner row of B, on lines with two ends, on a product of K
-/// quantities that is formed as it goes.
+/// A block of rows of a tridiagonal operator with five points per inner row of B, on lines with two ends, for a product
+/// of K quantities that is computed on the fly.
 pub(super) struct Closed<'a, T, const K: usize, const ODD: bool> {
     pub(super) solver: &'a Solver<T>,
     pub(super) block: usize,
-    /// The factors in this block and in that which follows it.
+    /// The factors in this block and in the next one.
     pub(super) here: [*const T; K],
     pub(super) next: [*const T; K],
-    /// The inner rows, and, where there are any, the factors at the four points from the second before the first of them on.
+    /// The inner rows, and, if there are any, the factors at the four points that start two points before the first
+    /// inner row.
     pub(super) inner: Range<usize>,
     pub(super) before: [[*const T; K]; 4],
-    /// Rows that there are.
+    /// Number of valid rows.
     pub(super) rows: usize,
-    /// B f at all others.
+    /// B f at all other rows.
     pub(super) sums: *const T,
     pub(super) to: *mut T,
     /// y[m−1].
@@ -132,7 +133,7 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for Closed<'_, T, K, ODD
 }
 
 impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
-    /// N vectors of all rows, from `h` on.
+    /// N vectors of all rows, starting at `h`.
     #[inline(always)]
     fn pair<S: Simd, const N: usize>(&self, simd: S, factored: &Factored<T>, h: usize) {
         let Self { solver, block, here, next, ref inner, before, rows, sums, to, carried } = *self;

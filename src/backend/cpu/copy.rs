@@ -8,7 +8,7 @@ use super::tile::Group;
 use super::transpose::{SIDE, transpose};
 use crate::real::Real;
 
-/// Where the points of a block of rows lie in a field.
+/// Location of the points of a block of rows in a field.
 #[derive(Clone, Copy)]
 pub(super) struct Points {
     pub(super) tile: Group,
@@ -17,7 +17,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Points of the block that there are.
+    /// Number of points of the block that lie on the lines.
     fn count(&self) -> usize {
         BLOCK.min(self.tile.n - self.first)
     }
@@ -26,7 +26,7 @@ impl Points {
         self.tile.start + self.first * self.tile.stride
     }
 
-    /// First row and line of the squares of a block that are turned about their diagonals, and whether all of one is there.
+    /// First row and line of the square submatrices of a block that are transposed, and whether each is complete.
     fn squares<T>(&self) -> impl Iterator<Item = (usize, usize, bool)> + use<T> {
         let (count, lines) = (self.count(), self.tile.lines);
         (0..count).step_by(SIDE).flat_map(move |r| {
@@ -35,7 +35,7 @@ impl Points {
         })
     }
 
-    /// Fetch them from memory.
+    /// Prefetches the points.
     pub(super) fn fetch<T: Real>(&self, field: *const T) {
         let (tile, from) = (self.tile, field.wrapping_add(self.start()));
         match tile.line_stride {
@@ -45,8 +45,8 @@ impl Points {
     }
 }
 
-/// Do `copy` with the places, in both, of all cache lines of `rows` rows in `columns` tiles side by side. Those of a row and of a column
-/// are so many numbers from the next.
+/// Calls `copy` with source and destination of all cache lines of `rows` rows in `columns` adjacent tiles. The strides
+/// between rows and columns are given in numbers.
 #[inline(always)]
 fn for_whole<T>(
     rows: usize,
@@ -65,18 +65,18 @@ fn for_whole<T>(
     }
 }
 
-/// Rows that are fetched ahead where there are no operators to load beside.
+/// Rows that are prefetched when no operators run at the same time.
 const AHEAD: usize = 8;
 
-/// Copy points of a field into a block, or into those of several tiles side by side. A line or a row that is not there repeats
-/// one that is.
+/// Copies points of a field into a block, or into those of several adjacent tiles. A missing line or row is filled with
+/// a copy of an existing one.
 pub(super) struct Load<T> {
     pub(super) points: Points,
     pub(super) field: *const T,
     pub(super) to: *mut T,
-    /// Numbers from a tile to the next.
+    /// Distance from one tile to the next, in numbers.
     pub(super) apart: usize,
-    /// Whether it fetches what comes later.
+    /// Whether it prefetches the following data.
     pub(super) ahead: bool,
 }
 
@@ -138,21 +138,21 @@ impl<T: Real> WithSimd for Load<T> {
     }
 }
 
-/// Copy a block, or those of several tiles side by side, into the points of a field.
+/// Copies a block, or those of several adjacent tiles, into the points of a field.
 pub(super) struct Store<T> {
     pub(super) points: Points,
     pub(super) field: *mut T,
     pub(super) from: *const T,
-    /// Numbers from a tile to the next.
+    /// Distance from one tile to the next, in numbers.
     pub(super) apart: usize,
-    /// Whether nobody will soon read it.
+    /// Whether the data bypass the caches because they are not needed soon.
     pub(super) past_caches: bool,
 }
 
-/// Most lanes of a tile.
+/// Maximum number of lanes of a tile.
 const MOST_LANES: usize = lanes::<f32>();
 
-/// Parts of lines, cache line by cache line.
+/// Parts of lines, one cache line after another.
 #[repr(align(64))]
 struct Lines<T>([T; SIDE * MOST_LANES]);
 
@@ -169,8 +169,8 @@ impl<T: Real> WithSimd for Store<T> {
             let row = |r: usize| to.wrapping_add(r * tile.stride);
             let whole = tile.lines / lanes;
             let copy = |from: *const T, to: *mut T| {
-                // SAFETY: one row of the block of a column, and points of this tile; where they go past the caches both are a cache
-                // line.
+                // SAFETY: one row of the block of a column, and points of this tile; where the stores bypass the caches
+                // both are whole cache lines.
                 unsafe {
                     match past_caches {
                         true => stream::<S>(to.cast(), from.cast()),
@@ -205,7 +205,7 @@ impl<T: Real> WithSimd for Store<T> {
                 }
                 for (k, line) in part.chunks_exact(lanes).enumerate() {
                     let to = to.wrapping_add((l + k) * tile.line_stride + r);
-                    // SAFETY: points of this tile, and as many here, a cache line of both.
+                    // SAFETY: points of this tile, and equally many here; both are a cache line.
                     unsafe { stream::<S>(to.cast(), line.as_ptr().cast()) };
                 }
             }

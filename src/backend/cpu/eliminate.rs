@@ -1,7 +1,7 @@
-//! Down the lines: B f, and the elimination of A.
+//! Forward pass over the lines: B f, and the elimination of A.
 //!
-//! With d the right-hand side after elimination: d[m] = inv[m] (B f)[m] − l1[m] d[m−1] − l2[m] d[m−2]; the rows of a border
-//! gather what is theirs on the way.
+//! With d the right-hand side after elimination: d[m] = inv[m] (B f)[m] − l1[m] d[m−1] − l2[m] d[m−2]. The rows of a
+//! border accumulate their sums along the way.
 
 use pulp::{Simd, WithSimd};
 
@@ -11,7 +11,7 @@ use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::Stencil;
 use crate::real::Real;
 
-/// Repeat `body` for every row of a group, one after the other in the code: what a row leaves stays in registers.
+/// Repeats `body` for every row of a group, unrolled: the results of a row stay in registers.
 macro_rules! for_rows {
     ($r:ident in $($number:literal)* $body:block) => {$({
         const $r: usize = $number;
@@ -19,8 +19,8 @@ macro_rules! for_rows {
     })*};
 }
 
-/// Evaluate `body` for every vector of a row, one after the other in the code: in a loop, addresses and coefficients that no
-/// register has room for would be kept on the stack.
+/// Evaluates `body` for every vector of a row, unrolled: in a loop, addresses and coefficients that exceed the
+/// registers would be kept on the stack.
 macro_rules! for_vectors {
     (@ $($number:literal)*, $h:ident => $body:expr) => {{$(
         let $h = $number;
@@ -40,13 +40,13 @@ macro_rules! for_vectors {
     };
 }
 
-/// A block of rows of a periodic tridiagonal operator with five points in a row of B, on a product of K quantities that is formed as
-/// it goes.
+/// A block of rows of a periodic tridiagonal operator with five points per row of B, for a product of K quantities that
+/// is computed on the fly.
 pub(super) struct FivePoints<'a, T, const K: usize, const ODD: bool> {
     pub(super) solver: &'a Solver<T>,
-    /// Rows that there are.
+    /// Number of valid rows.
     pub(super) rows: usize,
-    /// The factors in this block, and in the two rows that follow it round the line.
+    /// The factors in this block, and in the two rows that follow it on the periodic line.
     pub(super) here: [*const T; K],
     pub(super) after: [[*const T; K]; 2],
     pub(super) to: *mut T,
@@ -129,7 +129,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
     }
 }
 
-/// The product of vectors `h` of row `r` from every one of `rows` on.
+/// The product of vectors `h` of row `r`, counted from each of `rows`.
 ///
 /// # Safety
 /// As for [`vector`].
@@ -150,7 +150,8 @@ pub(super) unsafe fn product<S: Simd, T: Real, const K: usize>(
     }
 }
 
-/// The first `rows` rows of a block down a periodic tridiagonal system, whose right-hand sides are known.
+/// Forward elimination of the first `rows` rows of a block of a periodic tridiagonal system with known right-hand
+/// sides.
 pub(super) struct CyclicDown<'a, T> {
     pub(super) cyclic: &'a Cyclic<T>,
     pub(super) rows: usize,
@@ -181,12 +182,12 @@ impl<T: Real> WithSimd for CyclicDown<'_, T> {
     }
 }
 
-/// Between the ways down and up M periodic tridiagonal systems: y[n−1] and x[n].
+/// Step between the forward and backward passes of M periodic tridiagonal systems: y[n−1] and x[n].
 pub(super) struct CyclicTurn<'a, T, const M: usize> {
     pub(super) cyclic: &'a Cyclic<T>,
     /// Block b of every system.
     pub(super) blocks: &'a dyn Fn(usize) -> [*const T; M],
-    /// y⁰[n−1]; then y[n−1] and x[n] where the substitution expects them.
+    /// y⁰[n−1]; then y[n−1] and x[n] at the locations that the substitution reads.
     pub(super) carried: [*mut T; M],
 }
 
@@ -198,7 +199,7 @@ impl<T: Real, const M: usize> WithSimd for CyclicTurn<'_, T, M> {
         let Self { cyclic, blocks, carried } = self;
         let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
         for_pairs!(const { vectors::<S, T>() }, N, h => {
-            // Σ (−l)^m y[m]: sums side by side wait for each other only once.
+            // Σ (−l)^m y[m]: with several independent sums the latency of an addition occurs only once.
             let mut sums = [[T::splat(simd, T::ZERO); N]; M];
             for (block, powers) in cyclic.powers.iter().enumerate() {
                 let (at, rows) = (blocks(block), BLOCK.min(cyclic.noticed - block * BLOCK));
@@ -228,12 +229,12 @@ impl<T: Real, const M: usize> WithSimd for CyclicTurn<'_, T, M> {
     }
 }
 
-/// B f at the rows of a block, from rows of f one behind the other.
+/// B f at the rows of a block, from contiguous rows of f.
 pub(super) struct Differences<'a, T> {
     pub(super) solver: &'a Solver<T>,
-    /// Rows, a whole number of groups.
+    /// Number of rows, a multiple of the group size.
     pub(super) rows: usize,
-    /// Rows −back and on of the block.
+    /// Rows of f that start `back` rows before the block.
     pub(super) operand: *const T,
     pub(super) to: *mut T,
 }
@@ -256,7 +257,7 @@ impl<T: Real> Differences<'_, T> {
         let Self { solver, rows, operand, to } = *self;
         let Stencil { half_width, center, weights, up, down, .. } = solver.stencil;
         let center = T::splat(simd, center);
-        // As many rows as registers can hold the sums of.
+        // As many rows at a time as there are registers for their sums.
         for first in (0..rows).step_by(GROUP) {
             for h in 0..const { vectors::<S, T>() } {
                 // SAFETY: rows of the operand, of this thread's memory.
@@ -270,7 +271,7 @@ impl<T: Real> Differences<'_, T> {
                 for s in 1..=half_width {
                     let weight = T::splat(simd, weights[s - 1]);
                     let high = (solver.back + s).wrapping_add_signed(up);
-                    // A staggered row may have none so low: what is taken away comes back with `down`.
+                    // For a staggered row the index may be below 0; adding `down` corrects it.
                     let low = solver.back.wrapping_sub(s).wrapping_add_signed(down);
                     for r in 0..GROUP {
                         let (a, b) = (load(high + r), load(low + r));
@@ -279,7 +280,7 @@ impl<T: Real> Differences<'_, T> {
                     }
                 }
                 for (r, sum) in sums.into_iter().enumerate() {
-                    // SAFETY: a row of the block that is made.
+                    // SAFETY: a row of the block that is written.
                     unsafe { set::<S, T>(to, first + r, h, sum) };
                 }
             }
@@ -287,7 +288,7 @@ impl<T: Real> Differences<'_, T> {
     }
 }
 
-/// The product of one quantity or two, in rows one behind the other.
+/// The product of one or two quantities, in contiguous rows.
 pub(super) struct Product<'a, T> {
     pub(super) factors: &'a [*const T],
     pub(super) rows: usize,
@@ -320,7 +321,7 @@ impl<T: Real> WithSimd for Product<'_, T> {
     }
 }
 
-/// The elimination of a block of rows, whose right-hand sides are known.
+/// The elimination of a block of rows with known right-hand sides.
 pub(super) struct Eliminate<'a, T> {
     pub(super) factored: &'a Factored<T>,
     /// Half-bandwidth p.
@@ -329,7 +330,7 @@ pub(super) struct Eliminate<'a, T> {
     pub(super) rows: usize,
     pub(super) from: *const T,
     pub(super) to: *mut T,
-    /// d[m−1], ..., d[m−p], then what the border has gathered, p rows.
+    /// d[m−1], ..., d[m−p], then the sums of the border, p rows.
     pub(super) carried: *mut T,
 }
 
@@ -356,7 +357,7 @@ impl<T: Real> Eliminate<'_, T> {
         });
     }
 
-    /// N vectors of all rows, from `h` on.
+    /// N vectors of all rows, starting at `h`.
     #[inline(always)]
     fn pair<S: Simd, const P: usize, const N: usize, const BORDER: bool>(
         &self,
@@ -410,12 +411,12 @@ impl<T: Real> Eliminate<'_, T> {
     }
 }
 
-/// The border unknowns of a periodic line, from their right-hand sides and what was gathered for them.
+/// The border unknowns of a periodic line, from their right-hand sides and their accumulated sums.
 pub(super) struct SolveBorder<'a, T> {
     pub(super) solver: &'a Solver<T>,
-    /// Where row core + q lies, with its right-hand side; its solution replaces it.
+    /// Location of row core + q, with its right-hand side; its solution replaces it.
     pub(super) row: &'a dyn Fn(usize) -> *mut T,
-    /// What was gathered; the solution replaces it.
+    /// Accumulated sums; the solution replaces them.
     pub(super) gathered: *mut T,
 }
 

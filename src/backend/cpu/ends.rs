@@ -1,4 +1,4 @@
-//! The ends of lines that are blocks of longer ones: what is taken there for the neighbours, and what their inflow adds.
+//! The ends of lines split across ranks: weighted sums for the neighbours, and corrections by the interface values.
 
 use std::ops::Range;
 
@@ -20,10 +20,10 @@ pub(super) struct Pack<'a, T> {
     pub(super) points: usize,
     /// Row m of the operand.
     pub(super) operand: &'a dyn Fn(usize) -> *const T,
-    /// Room for a row.
+    /// Workspace for a row.
     pub(super) sum: *mut T,
     pub(super) planes: SharedField<T>,
-    /// Lines of the grid: numbers of a plane.
+    /// Number of lines of the grid: size of a plane.
     pub(super) total: usize,
     pub(super) lines: Range<usize>,
 }
@@ -46,7 +46,8 @@ impl<T: Real> WithSimd for Pack<'_, T> {
 }
 
 impl<T: Real> Pack<'_, T> {
-    /// The last weight belongs to the last point where the last points are packed, else the first to the first.
+    /// The last weight belongs to the last point if the last points are packed, else the first weight to the first
+    /// point.
     #[inline(always)]
     fn plane<S: Simd>(&self, simd: S, plane: usize, weights: &[T]) {
         let start = match self.end {
@@ -65,7 +66,7 @@ impl<T: Real> Pack<'_, T> {
             unsafe { set::<S, T>(self.sum, 0, h, sum) };
         }
         let at = plane * self.total + self.lines.start;
-        // SAFETY: numbers of the lines of this tile, which no other thread touches; as many of a row.
+        // SAFETY: numbers of the lines of this tile, which no other thread accesses; the row holds at least as many.
         unsafe {
             let to = self.planes.slice_mut(at, self.lines.len());
             to.copy_from_slice(std::slice::from_raw_parts(self.sum, self.lines.len()));
@@ -73,12 +74,12 @@ impl<T: Real> Pack<'_, T> {
     }
 }
 
-/// f' += C z at both ends of the lines of a tile, as far as they reach into a block of rows.
+/// f' += C z at both ends of the lines of a tile, for the part in a block of rows.
 pub(super) struct Correct<'a, T> {
     pub(super) ends: &'a BlockCoupling<T>,
     pub(super) planes: &'a [T],
     pub(super) starts: PlaneOffsets,
-    /// Lines of the grid: numbers of a plane.
+    /// Number of lines of the grid: size of a plane.
     pub(super) total: usize,
     pub(super) lines: Range<usize>,
     /// Point of the first row.
@@ -103,7 +104,7 @@ impl<T: Real> WithSimd for Correct<'_, T> {
 }
 
 impl<T: Real> Correct<'_, T> {
-    /// Add `column`, which begins at point `start`, times the inflow in `plane`.
+    /// Adds `column`, which starts at point `start`, times the interface values in `plane`.
     #[inline(always)]
     fn add<S: Simd>(&self, simd: S, plane: usize, column: &[T], start: usize) {
         let rows = self.first.max(start)..(self.first + BLOCK).min(start + column.len());

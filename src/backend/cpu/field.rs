@@ -9,21 +9,21 @@ use super::memory::CACHE_LINE;
 use crate::huge_pages::{self, HUGE_PAGE};
 use crate::real::Real;
 
-/// Large fields begin at different distances from a huge page, so many of them and so many cache lines apart: else the same
-/// point of all of them would lie in one set of a cache, which holds eight.
+/// Large fields start at one of this many different offsets from a huge page, which differ by this many cache lines.
+/// Otherwise the same point of all fields would map to one cache set, which holds eight lines.
 const DISTANCES: usize = 16;
 const APART: usize = 73;
 
-/// One value a point, `[k][j][i]` with i fastest, aligned to cache lines.
+/// One value per point, `[k][j][i]` with i fastest, aligned to cache lines.
 #[derive(Debug)]
 pub struct Field<T> {
     memory: AVec<T, RuntimeAlign>,
-    /// Where the values begin.
+    /// Offset of the first value.
     start: usize,
 }
 
 impl<T: Real> Field<T> {
-    /// A field of `len` zeros.
+    /// Creates a field of `len` zeros.
     pub fn zeros(len: usize) -> Self {
         static FIELDS: AtomicUsize = AtomicUsize::new(0);
         let huge = len * size_of::<T>() >= HUGE_PAGE;

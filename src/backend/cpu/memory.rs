@@ -1,15 +1,15 @@
-//! Hints to the caches: what will be needed, and what will not.
+//! Cache hints: prefetching and streaming stores.
 
 use pulp::Simd;
 
 /// Bytes of a cache line.
 pub(super) const CACHE_LINE: usize = 64;
 
-/// Fetch the cache line at `at`, which may lie outside of any field, to be read soon.
+/// Prefetches the cache line at `at`, which may lie outside of any field.
 #[inline(always)]
 pub(super) fn fetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which no address makes fail.
+    // SAFETY: a hint that is valid for any address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T1>(at.cast());
@@ -18,12 +18,12 @@ pub(super) fn fetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Cache lines that so many values begin.
+/// Number of cache lines for the given number of values.
 pub(super) const fn cache_lines<T>(values: usize) -> usize {
     values.div_ceil(CACHE_LINE / size_of::<T>())
 }
 
-/// Do `work` with 0, 1, ... up to `count`, without a loop where that is one or two.
+/// Calls `work` with 0, 1, ..., `count` − 1, without a loop if `count` is one or two.
 #[inline(always)]
 pub(super) fn for_few(count: usize, work: impl Fn(usize)) {
     match count {
@@ -33,13 +33,13 @@ pub(super) fn for_few(count: usize, work: impl Fn(usize)) {
     }
 }
 
-/// Fetch `count` cache lines.
+/// Prefetches `count` cache lines.
 #[inline(always)]
 pub(super) fn fetch_row<T>(at: *const T, count: usize) {
     for_few(count, |line| fetch(at.wrapping_byte_add(line * CACHE_LINE)));
 }
 
-/// Fetch `count` cache lines of each of `rows` rows, which are `apart` values apart.
+/// Prefetches `count` cache lines of each of `rows` rows, which are `apart` values apart.
 #[inline(always)]
 pub(super) fn fetch_rows<T>(at: *const T, apart: usize, rows: usize, count: usize) {
     let mut row = at;
@@ -49,18 +49,18 @@ pub(super) fn fetch_rows<T>(at: *const T, apart: usize, rows: usize, count: usiz
     }
 }
 
-/// Write one cache line to memory without reading it into the caches before, where the machine can. [`streamed`] belongs at the
-/// end of them all.
+/// Writes one cache line to memory without reading it into the caches first, where the machine supports this. Call
+/// [`streamed`] after the last one.
 ///
 /// # Safety
-/// `to` and `from` are the starts of cache lines, the one of memory that nobody else uses.
+/// `to` and `from` are the starts of cache lines; no other thread accesses the one at `to`.
 #[inline(always)]
 pub(super) unsafe fn stream<S: Simd>(to: *mut u8, from: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::any::TypeId;
         let is = |id| TypeId::of::<S>() == id;
-        // SAFETY: S stands for a machine with these instructions.
+        // SAFETY: S represents a machine with these instructions.
         unsafe {
             if is(TypeId::of::<pulp::x86::V4>()) {
                 return x86::avx512(to, from);
@@ -74,17 +74,17 @@ pub(super) unsafe fn stream<S: Simd>(to: *mut u8, from: *const u8) {
     unsafe { to.copy_from_nonoverlapping(from, CACHE_LINE) };
 }
 
-/// Let all threads see what [`stream`] wrote.
+/// Makes the data written by [`stream`] visible to all threads.
 #[inline(always)]
 pub(super) fn streamed() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: orders writes; every x86-64 machine has it.
+    // SAFETY: orders writes; every x86-64 machine supports it.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
 }
 
-/// One cache line.
+/// Streaming stores of one cache line.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{

@@ -1,7 +1,7 @@
 //! The host: threads by rayon, SIMD by the compiler in tiles of lines, the instruction set chosen at run time.
 //!
-//! Work is cut the same way for any number of threads and sums are taken in a fixed order, so results do not depend on
-//! the number of threads.
+//! Work is divided in the same way for any number of threads and sums are evaluated in a fixed order, so results do not
+//! depend on the number of threads.
 
 mod applied;
 mod backend;
@@ -48,19 +48,21 @@ use crate::error::{Error, Result, refused};
 use crate::real::Real;
 use rows::Scratch;
 
-/// Most fields that a program or a formula reads or writes.
+/// Maximum number of fields that a program or a formula reads or writes.
 const MAX_FIELDS: usize = 24;
 
-/// How a thread brings fields into its caches: while it applies operators, or when it needs them.
+/// When a thread loads fields into its caches: while it applies operators, or when it needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loading {
     Beside,
     WhenNeeded,
 }
 
-/// The usual one and the other, by name.
-const SHAPES: [(&str, Loading); 2] =
-    [("loaded beside operators", Loading::Beside), ("loaded when needed", Loading::WhenNeeded)];
+/// The default and the alternative, by name.
+const SHAPES: [(&str, Loading); 2] = [
+    ("loads interleaved with operators", Loading::Beside),
+    ("loads on demand", Loading::WhenNeeded),
+];
 
 /// Threads, their scratch memory, and the instruction set.
 pub struct Cpu<T> {
@@ -73,19 +75,20 @@ pub struct Cpu<T> {
 }
 
 impl<T: Real> Cpu<T> {
-    /// A backend with `threads` threads, or one a core.
+    /// Creates a backend with `threads` threads, or one per core.
     ///
     /// # Errors
-    /// Where the system does not give the threads, or they are far more than it can run.
+    /// If the system cannot start the threads, or their number far exceeds what the machine can run.
     pub fn new(threads: Option<usize>) -> Result<Self> {
         threads.map_or(Ok(()), check_threads)?;
         Self::with(threads.unwrap_or(0), ThreadPoolBuilder::new())
     }
 
-    /// A backend as `compute` says, with a thread that stays on each of `cores`, by the system's numbers, where they are given.
+    /// Creates a backend with the options `compute`, and with one thread pinned to each of `cores` (system numbers) if
+    /// given.
     ///
     /// # Errors
-    /// As above, and where the processor has no such vector instructions.
+    /// As for [`Cpu::new`], and if the processor does not support the requested vector instructions.
     pub fn configured(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Self> {
         let arch = compute.simd.map(arch).transpose()?;
         let usual = match cores {
@@ -100,7 +103,7 @@ impl<T: Real> Cpu<T> {
         Ok(Self { arch: arch.unwrap_or(usual.arch), line_solver, ..usual })
     }
 
-    /// A backend with `number` threads, 0 for one a core.
+    /// Creates a backend with `number` threads, 0 for one per core.
     fn with(number: usize, threads: ThreadPoolBuilder) -> Result<Self> {
         let threads = threads.num_threads(number).thread_name(|i| format!("kolmo-{i}"));
         if !stacks_fit(number) {
@@ -113,8 +116,8 @@ impl<T: Real> Cpu<T> {
         Ok(Self { pool, scratch, partials, arch, loading, line_solver })
     }
 
-    /// Run `work`, many operations on fields, on one of the threads: handing over to them once is cheaper than at every
-    /// operation.
+    /// Runs `work`, many operations on fields, on one of the threads: entering the thread pool once is cheaper than for
+    /// every operation.
     pub fn within<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
     }
@@ -129,7 +132,7 @@ impl<T: Real> Cpu<T> {
         self.arch
     }
 
-    /// The same in words.
+    /// Name of the instruction set.
     pub fn simd(&self) -> &'static str {
         simd_name(self.arch)
     }
@@ -142,7 +145,7 @@ fn pool(threads: ThreadPoolBuilder) -> Built {
     threads.build().map(Arc::new)
 }
 
-/// The one thread of a page in a browser, which can be in one pool alone: all backends have that.
+/// The single thread of a web page can belong to one pool only: all backends share it.
 #[cfg(target_family = "wasm")]
 fn pool(threads: ThreadPoolBuilder) -> Built {
     static POOL: std::sync::OnceLock<Arc<ThreadPool>> = std::sync::OnceLock::new();
@@ -153,18 +156,19 @@ fn pool(threads: ThreadPoolBuilder) -> Built {
     Ok(POOL.get_or_init(|| pool).clone())
 }
 
-/// Bytes of the stack of a thread.
+/// Stack size of a thread in bytes.
 const STACK: usize = 2 << 20;
 
-/// Whether the system gives the stacks of so many threads, 0 for one a core, at once: a thread that has a stack, but nothing beside
-/// it, ends the program, and which one that is would be chance. Nothing is touched, so nothing is taken.
+/// True if the system can provide the stacks of this many threads (0 for one per core) at once: a thread that gets a
+/// stack but no further memory aborts the program, and it is arbitrary which thread that is. The memory is not touched,
+/// so none is used.
 fn stacks_fit(threads: usize) -> bool {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if threads == 0 { cores() } else { threads };
     let Ok(stacks) = Layout::array::<[u8; STACK]>(threads) else {
         return false;
     };
-    // SAFETY: of more than no bytes, and given back as they were asked for.
+    // SAFETY: the size is not zero, and the memory is returned with the same layout.
     unsafe {
         let start = hint::black_box(System.alloc(stacks));
         if !start.is_null() {
@@ -174,10 +178,10 @@ fn stacks_fit(threads: usize) -> bool {
     }
 }
 
-/// Threads that a machine of few cores may have as well: with more, those that have nothing to do take the time of the others.
+/// Number of threads that is allowed even on a machine of few cores; with more, idle threads take time from the others.
 const MOST_THREADS: usize = 256;
 
-/// Refuse threads that would keep the machine busy with themselves: the time of a step rises with the square of their number.
+/// Rejects numbers of threads at which scheduling dominates: the time of a step rises with the square of their number.
 fn check_threads(threads: usize) -> Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let most = MOST_THREADS.max(4 * cores);
@@ -188,18 +192,18 @@ fn check_threads(threads: usize) -> Result<()> {
         format!(
             "{threads} threads are more than this machine of {cores} cores can use: at most {most}"
         ),
-        "leave out `compute.threads` for one thread a core",
+        "leave out `compute.threads` for one thread per core",
     ))
 }
 
 fn no_threads(error: impl Display) -> Error {
     refused(
-        format!("the system does not start the threads: {error}"),
+        format!("the system cannot start the threads: {error}"),
         "use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)",
     )
 }
 
-/// These vector instructions, where the processor has them.
+/// Returns the requested vector instructions if the processor supports them.
 fn arch(simd: Simd) -> Result<pulp::Arch> {
     let found = match simd {
         Simd::Baseline => Some(pulp::Arch::Scalar),

@@ -1,8 +1,9 @@
-//! From the operations of a sweep to passes over its lines.
+//! Compilation of the operations of a sweep to passes over its lines.
 //!
-//! Operators need their operands all along the line, so a sweep is worked on in passes, one for each number of operators that
-//! stand one behind the other. A value that is used in the pass that makes it, and by no operator, is there for a block of
-//! rows at a time and stays in the first cache. What can wait is done in the pass that first needs it.
+//! Operators need their operands along the whole line, so a sweep is executed in passes, one for each number of
+//! operators applied one after another. A value that is used only in the pass that computes it, and by no operator,
+//! exists for one block of rows at a time and stays in the L1 cache. Operations are delayed until the pass that first
+//! needs their result.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,17 +19,17 @@ use super::sums::Polynomial;
 use crate::engine::{Expr, Op, Operation, Sweep, Value};
 use crate::real::Real;
 
-/// What lies somewhere: a value, or what is added up in a field that is written.
+/// An item with a storage location: a value, or the sum in a written field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Item {
     Value(Value),
     Sum(usize),
 }
 
-/// A moment: the pass, whether its operators come first (0) or not (1), and the operation.
+/// A point in the schedule: the pass, whether its operators (0) or its other operations (1), and the operation.
 type Moment = (usize, usize, usize);
 
-/// From when to when an item is needed, and whether all points of it are at once.
+/// First and last use of an item, and whether all its points are needed at once.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     from: Moment,
@@ -36,7 +37,8 @@ struct Life {
     whole: bool,
 }
 
-/// Passes over the lines that do `operations`. Where `packed` is a stage its operators are not applied: their operands are packed.
+/// Compiles `operations` to passes over the lines. If `packed` is a stage, its operators are not applied: their
+/// operands are packed.
 pub(super) fn compile<T: Real>(
     operations: &[Operation],
     values: usize,
@@ -120,7 +122,7 @@ pub(super) fn compile<T: Real>(
     code
 }
 
-/// The steps of a sweep that does nothing but take fields to fields, each by an operator.
+/// Steps of a sweep that only applies operators from fields to fields.
 fn straight<T>(
     operations: &[Operation],
     solver: impl Fn(Op) -> Arc<Solver<T>>,
@@ -147,17 +149,18 @@ fn straight<T>(
     once.then_some(steps)
 }
 
-/// In which pass every operation is done.
+/// Assignment of operations to passes.
 struct Plan {
     operations: Vec<Operation>,
-    /// None for what nobody needs.
+    /// None for operations whose result is not needed.
     pass: Vec<Option<usize>>,
-    /// The pass with the most operators, beside which fields are loaded.
+    /// The pass with the most operators, during which fields are loaded.
     main: Option<usize>,
 }
 
 impl Plan {
-    /// `packed`: what nobody uses is packed. `beside`: fields are loaded beside operators.
+    /// `packed`: operators with unused results are kept for packing. `beside`: fields are loaded while operators are
+    /// applied.
     fn new(operations: Vec<Operation>, packed: bool, beside: bool) -> Self {
         let sweep = Sweep { operations, ..Sweep::default() };
         let depths = sweep.depths();
@@ -168,7 +171,7 @@ impl Plan {
             let adds = operations.iter().filter(|o| o.adds_to() == Some(slot));
             adds.map(depth).max()
         };
-        // The pass of what a field is last loaded in before it is written.
+        // Last pass in which a field must be loaded before it is overwritten.
         let written = |slot: usize| {
             let stores = operations.iter().filter_map(|operation| match operation {
                 Operation::Store { slot: to, .. } if *to == slot => Some(depth(operation)),
@@ -192,7 +195,7 @@ impl Plan {
                 _ => first_use(),
             };
             let Some(pass) = pass[at] else { continue };
-            // An operand is there before the pass of its operator begins.
+            // An operand must exist before the pass of its operator begins.
             let applied = usize::from(operation.applies());
             for value in operation.used() {
                 let first = needed.entry(value).or_insert(usize::MAX);
@@ -209,7 +212,7 @@ impl Plan {
         Self { operations, pass, main }
     }
 
-    /// Whether what operation `at` loads is loaded beside the main pass: it is not needed from before to after it.
+    /// True if operation `at` can load during the main pass: its value is not needed both before and after it.
     fn stages(&self, at: usize, life: &Life) -> bool {
         match (self.main, self.pass[at]) {
             (Some(main), Some(pass)) => pass >= main || life.to.0 <= main,
@@ -225,14 +228,14 @@ impl Plan {
         (0..self.operations.len()).filter(move |at| self.pass[*at] == Some(pass))
     }
 
-    /// When all that is added to a field is known: the last operation that adds to it.
+    /// The last operation that adds to a field, after which its sum is complete.
     fn complete(&self, slot: usize) -> Option<usize> {
         self.operations.iter().rposition(|operation| operation.adds_to() == Some(slot))
     }
 
-    /// When operation `at` reads and writes.
+    /// Moment at which operation `at` reads and writes.
     fn moment(&self, at: usize) -> Option<Moment> {
-        // What adds to a field waits for all the others.
+        // All additions to a field are done at the last of them.
         let at = self.operations[at].adds_to().and_then(|slot| self.complete(slot)).unwrap_or(at);
         Some(match self.operations[at].applies() {
             true => (self.pass[at]?, 0, 0),
@@ -240,7 +243,7 @@ impl Plan {
         })
     }
 
-    /// How long every item is needed.
+    /// Lifetimes of all items.
     fn lives(&self) -> HashMap<Item, Life> {
         let mut lives: HashMap<Item, Life> = HashMap::new();
         for (at, operation) in self.operations.iter().enumerate() {
@@ -275,7 +278,7 @@ impl Plan {
         lives
     }
 
-    /// Where everything lies: two items that are needed at one moment in different places.
+    /// Assigns storage locations: items whose lifetimes overlap get different ones.
     fn places<T>(&self) -> (HashMap<Item, Place>, Needs, Vec<Place>) {
         let mut lives: Vec<_> = self.lives().into_iter().collect();
         lives.sort_unstable_by_key(|(item, life)| (life.from, *item));
@@ -298,7 +301,7 @@ impl Plan {
         (places, Needs { line: line.len(), block: block.len(), ..Needs::default() }, staged)
     }
 
-    /// What operation `at` comes to.
+    /// Instructions of operation `at`.
     fn instructions<T: Real>(
         &self,
         at: usize,

@@ -1,4 +1,4 @@
-//! The most that the host can compute.
+//! Measurement of the peak floating-point rate of the host.
 
 use std::marker::PhantomData;
 use std::time::Instant;
@@ -8,14 +8,14 @@ use pulp::{Simd, WithSimd};
 use super::Cpu;
 use crate::real::Real;
 
-/// Rounds of a measurement, and measurements of which the best counts.
+/// Rounds of a measurement, and number of measurements, of which the best counts.
 const ROUNDS: usize = 1 << 18;
 const REPEATS: usize = 5;
-/// Registers that are worked on side by side: as many as hide how long an operation takes.
+/// Independent registers: enough to hide the latency of an operation.
 const REGISTERS: usize = 8;
 
 impl<T: Real> Cpu<T> {
-    /// Operations a second of multiply-adds on numbers in registers, on all threads together.
+    /// Operations per second of multiply-adds on numbers in registers, on all threads together.
     pub fn peak(&self) -> f64 {
         let work = |_: rayon::BroadcastContext<'_>| self.arch.dispatch(Chains(PhantomData::<T>));
         let rate = |_| {
@@ -27,7 +27,7 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-/// x ← a x + b, over and over; how many numbers are worked on side by side.
+/// Repeats x ← a x + b; returns how many numbers are processed in parallel.
 struct Chains<T>(PhantomData<T>);
 
 impl<T: Real> WithSimd for Chains<T> {

@@ -1,4 +1,4 @@
-//! Loops that look at one point at a time: maps, sums and maxima of formulas.
+//! Pointwise loops: maps, sums and maxima of formulas.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -9,16 +9,17 @@ use crate::backend::OnPart;
 use crate::engine::{Code, Combine, Max, OverPoints, Planes, PointFormula, Sum};
 use crate::real::Real;
 
-/// Points that one task works on; fewer of [`MANY`] fields or more. Fixed, so that sums do not depend on the number of threads.
+/// Points per task; `SMALL_CHUNK` for [`MANY`] fields or more. Fixed, so that sums do not depend on the number of
+/// threads.
 const CHUNK: usize = 4096;
 const SMALL_CHUNK: usize = 1024;
 const MANY: usize = 16;
 
 impl<T: Real> Cpu<T> {
-    /// Evaluate `formula` at every point: its results replace the values of `write`.
+    /// Evaluates `formula` at every point: its results replace the values of `write`.
     ///
     /// # Panics
-    /// Where fields differ in length, or there are not as many as the formula has.
+    /// If fields differ in length, or their number is not that of the formula.
     pub fn map(
         &self,
         formula: &PointFormula,
@@ -48,10 +49,10 @@ impl<T: Real> Cpu<T> {
         self.pool.install(|| (0..len.div_ceil(size)).into_par_iter().for_each(task));
     }
 
-    /// Σ over all points of the results of `formula`, or their largest values, in f64 and in a fixed order.
+    /// Sums or maxima of the results of `formula` over all points, in f64 and in a fixed order.
     ///
     /// # Panics
-    /// Where fields differ in length, or there are not as many as the formula has.
+    /// If fields differ in length, or their number is not that of the formula.
     pub fn reduce<const W: usize>(
         &self,
         formula: &PointFormula,
@@ -89,7 +90,7 @@ impl<T: Real> Cpu<T> {
         assert!(fit(formula, read, len));
         let size = chunk_of(read.len());
         let chunks = len.div_ceil(size);
-        // Taken out of the lock: another reduction on the same threads then makes its own.
+        // The buffer is moved out of the lock: a concurrent reduction on the same threads allocates its own.
         let mut partials = match self.partials.lock() {
             Ok(mut partials) => std::mem::take(&mut *partials),
             Err(poisoned) => std::mem::take(&mut *poisoned.into_inner()),
@@ -107,7 +108,7 @@ impl<T: Real> Cpu<T> {
         let slots: &mut [f64] = &mut partials;
         self.pool.install(|| slots.par_chunks_mut(width).enumerate().for_each(one));
 
-        // Pairs of pairs: the error of the sum grows with the logarithm of the number of chunks.
+        // Pairwise summation: the error of the sum grows with the logarithm of the number of chunks.
         let mut count = chunks;
         while count > 1 {
             let half = count.div_ceil(2);
@@ -129,14 +130,15 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-/// Points of a part that are taken out of fields together, and most rows of them: a step allocates nothing.
+/// Number of points of a part that are gathered from fields together, and maximum number of rows of them: a step
+/// allocates nothing.
 const ROW: usize = 32;
 const ROWS: usize = 96;
-/// Rows that are worth a thread.
+/// Minimum number of rows per task.
 const ROWS_A_TASK: usize = 16;
 
 impl<T: Real> Cpu<T> {
-    /// Evaluate a map at the points of its part.
+    /// Evaluates a map at the points of its part.
     pub(super) fn map_part(
         &self,
         OnPart { formula, points, part, reads, own }: &OnPart,
@@ -160,7 +162,7 @@ impl<T: Real> Cpu<T> {
             let places = |field: usize| if field < whole { &positions } else { &places };
             let shared = |field: usize| shared[field].unwrap_or_else(|| unreachable!("of {count}"));
             let value = |field: usize, place: usize| {
-                // SAFETY: no point that is read further on is written, and those of the part are of one row each.
+                // SAFETY: no point that is read at an offset is written, and each point of the part belongs to one row.
                 let points = unsafe { shared(field).slice(place, 1) };
                 points[0]
             };
@@ -193,7 +195,7 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-/// The points `start..end` of fields, which lie in one plane where fields are planes.
+/// The points `start..end` of fields; for plane fields they must lie in one plane.
 fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a [T]; MAX_FIELDS] {
     let part = |field: &&'a Field<T>| {
         let first = start % field.len();
@@ -202,12 +204,12 @@ fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a
     std::array::from_fn(|at| fields.get(at).map_or(&[][..], part))
 }
 
-/// Points that one task works on where it looks at so many fields.
+/// Points per task for the given number of fields.
 fn chunk_of(fields: usize) -> usize {
     if fields < MANY { CHUNK } else { SMALL_CHUNK }
 }
 
-/// The points of a chunk, one of `size` points, of `len` points, cut where planes end that a formula reads.
+/// Spans of a chunk of `size` points, of `len` points in all, split at the ends of planes that a formula reads.
 fn spans(
     formula: &PointFormula,
     (chunk, size): (usize, usize),
@@ -222,7 +224,7 @@ fn spans(
     })
 }
 
-/// Whether fields of `len` points, and planes, are as long as they should be.
+/// True if fields of `len` points, and planes, have the expected lengths.
 fn fit<T: Real>(formula: &PointFormula, read: &[&Field<T>], len: usize) -> bool {
     let length = |at: usize| match formula.planes {
         Some(Planes { first, points }) if at >= first => points,

@@ -1,15 +1,15 @@
-//! Products that appear more than once, and those that are too long, as values of their own.
+//! Products that appear several times or are too long, as separate values.
 
 use std::collections::HashMap;
 
 use crate::engine::{Expr, Monomial, Operation, Value};
 
-/// Factors that an operator forms as it goes, and those of a term of a sum.
+/// Maximum number of factors of an operand that an operator multiplies on the fly, and of a term of a sum.
 const FACTORS_OF_OPERAND: usize = 2;
 const FACTORS_OF_TERM: usize = 3;
 
-/// The same operations, where operands are products of at most two values and terms of at most three. Pairs of values that
-/// longer products share are multiplied once.
+/// Returns equivalent operations in which operands are products of at most two values and terms of at most three. Pairs
+/// of values shared by longer products are multiplied once.
 pub(super) fn shortened(operations: &[Operation], values: usize) -> Vec<Operation> {
     let mut operations = operations.to_vec();
     let mut next = values;
@@ -35,13 +35,13 @@ pub(super) fn shortened(operations: &[Operation], values: usize) -> Vec<Operatio
     done
 }
 
-/// Whether an operator can form it.
+/// True if an operator can compute it on the fly.
 fn is_product(operand: &Expr) -> bool {
     matches!(operand.0.as_slice(), [term] if term.coefficient == 1.0
         && (1..=FACTORS_OF_OPERAND).contains(&term.factors.len()))
 }
 
-/// The pair of factors that most of the long products have, where there are two of them or one is too long.
+/// The pair of factors that is most frequent in long products, if it occurs twice or a product is too long.
 fn most_useful(operations: &[Operation]) -> Option<[Value; 2]> {
     let mut counts: HashMap<[Value; 2], usize> = HashMap::new();
     let mut too_long = false;
@@ -75,7 +75,7 @@ fn ordered([a, b]: [Value; 2]) -> [Value; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Give `product` the number `value`, and use it wherever it is a part of a longer product.
+/// Assigns `product` to `value`, and replaces it in all longer products.
 fn define(operations: &mut Vec<Operation>, product: Monomial, value: usize) {
     let pair = [product.factors[0], product.factors[1]];
     let result = Value(value);

@@ -1,4 +1,5 @@
-//! A sweep made ready to run: passes up and down the lines, the places of all values, coefficients in the fields' precision.
+//! A sweep prepared for execution: forward and backward passes over the lines, the storage locations of all values,
+//! coefficients in the fields' precision.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,23 +20,23 @@ use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// One of the fields that a program is run on.
+/// One of the fields that a program accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// Of those that are read.
+    /// A field that is read.
     Read(usize),
-    /// The same where it has the values of one plane of x and y.
+    /// A field that is read and stored as one x-y plane.
     Plane(usize),
-    /// Of those that are written.
+    /// A field that is written.
     Written(usize),
 }
 
-/// A field and where it is loaded to.
+/// A field and the location that it is loaded to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loaded {
     pub(super) field: Slot,
     pub(super) to: Place,
-    /// Whether it is what is added to: not needed where β is 0.
+    /// True if it is the old value of a sum: not needed where β is 0.
     pub(super) begins: bool,
 }
 
@@ -46,13 +47,13 @@ pub(super) enum Instruction<T> {
     Load(Loaded),
     /// Evaluate a formula.
     Map { map: PointFormula, from: Vec<Place>, to: Vec<Place> },
-    /// A value plus the advance of the run times a sum that is complete.
+    /// A value plus the advance of the run times a complete sum.
     Advance { from: Place, sum: Place, to: Place },
     /// Evaluate a polynomial.
     Let { polynomial: Polynomial<T>, to: Place },
-    /// β times what was loaded, plus a polynomial.
+    /// β times the loaded value, plus a polynomial.
     Add { polynomial: Polynomial<T>, to: Place },
-    /// Store to a field that is written.
+    /// Store to a written field.
     Store { slot: usize, from: Place },
 }
 
@@ -60,72 +61,74 @@ pub(super) enum Instruction<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Application<T> {
     pub(super) solver: Arc<Solver<T>>,
-    /// Whether there is a loop without cases for whole blocks.
+    /// True if the optimised loop for five points applies to its blocks.
     pub(super) five_points: bool,
     pub(super) factors: SmallVec<[Place; 2]>,
-    /// Where the way down leaves what the way up needs, and that the result.
+    /// Location where the forward pass stores its result for the backward pass, which replaces it by the solution.
     pub(super) to: Place,
-    /// The first of the rows that it carries from block to block.
+    /// The first of the rows that are carried from block to block.
     pub(super) carried: usize,
     pub(super) coupling: Option<Coupling>,
 }
 
-/// Operators that do not depend on each other, down the lines and up; then what is made of their results, block by block on the
-/// way up.
+/// Independent operators: forward and backward pass over the lines, then the formulas that use their results, block by
+/// block in the backward pass.
 #[derive(Clone, Debug)]
 pub(super) struct Pass<T> {
     pub(super) applied: Vec<Application<T>>,
     pub(super) instructions: Vec<Instruction<T>>,
 }
 
-/// Where the planes lie by which an operator is joined to the neighbours' blocks.
+/// Location of the planes that couple an operator to the neighbouring blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coupling {
-    /// Operators before it whose inflow it depends on, counted one behind the other.
+    /// Number of preceding operators, applied one after another, on whose interface values it depends.
     pub(super) stage: usize,
     /// First plane of every slot.
     pub(super) starts: PlaneOffsets,
 }
 
-/// What is done to a tile.
+/// Work on one tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Code<T> {
     pub(super) passes: Vec<Pass<T>>,
-    /// Operators whose operands the neighbours have to know of, once all passes are done.
+    /// Operators whose operands are packed for the neighbours after all passes.
     pub(super) packed: Vec<Application<T>>,
     pub(super) needs: Needs,
     pub(super) staged: Staged,
-    /// The same once more where it does nothing but take fields to fields: memory is then what it waits for.
+    /// The same sweep as steps, if it only applies operators from fields to fields: it is then
+    /// limited by memory bandwidth.
     pub(super) steps: Vec<Step<T>>,
-    /// Slots of the fields that are read, of the planes that are, and of the fields that are written, in rising order.
+    /// Slots of the fields that are read, of the planes that are read, and of the fields that are written, in rising
+    /// order.
     pub(super) reads: Vec<usize>,
     pub(super) planes: Vec<usize>,
     pub(super) writes: Vec<usize>,
 }
 
-/// What is loaded while operators are applied, so that memory and arithmetic are busy at once.
+/// Fields that are loaded while operators are applied, so that memory and arithmetic are busy at the same time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Staged {
     /// The pass with the most operators.
     pub(super) pass: usize,
-    /// For the tile that comes next, on the way up.
+    /// For the next tile, during the backward pass.
     pub(super) early: Vec<Loaded>,
-    /// Fields that are only fetched for the next tile: what they are loaded to is in use.
+    /// Fields that are only prefetched for the next tile, because their target is in use.
     pub(super) fetched: Vec<Slot>,
-    /// For the tile itself, on the way down.
+    /// For the tile itself, during the forward pass.
     pub(super) late: Vec<Loaded>,
 }
 
-/// An operator that takes a field to a field.
+/// An operator from one field to another.
 #[derive(Clone, Debug)]
 pub(super) struct Step<T> {
     pub(super) solver: Arc<Solver<T>>,
     pub(super) from: Slot,
-    /// Of the fields that are written.
+    /// Slot of a written field.
     pub(super) to: usize,
 }
 
-/// A sweep along one axis, ready to run on the host.
+/// A sweep along one axis, prepared for execution on the host.
 #[derive(Clone, Debug)]
 pub struct Program<T> {
     pub(super) axis: Axis,
@@ -136,25 +139,25 @@ pub struct Program<T> {
     pub(super) solvers: HashMap<Op, Arc<Solver<T>>>,
     /// The whole sweep.
     pub(super) whole: Code<T>,
-    /// Where lines are blocks of longer ones: for every stage, what leads to the operands of its operators.
+    /// For lines split across ranks: the code that computes the operands of the operators, for every stage.
     pub(super) packs: Vec<Code<T>>,
 }
 
 impl<T: Real> Program<T> {
-    /// Prepare `sweep` for lines along `axis` of a grid of `grid` points.
+    /// Prepares `sweep` for lines along `axis` of a grid of `grid` points.
     ///
     /// # Panics
-    /// Where the sweep asks for an operator that does not exist along this axis, or is one of another grid.
+    /// If the sweep contains an operator that does not exist along this axis, or one of another grid.
     pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators) -> Self {
         let usual = (Loading::Beside, LineSolver::THOMAS);
         Self::prepared(sweep, (axis, grid, operators), usual)
             .unwrap_or_else(|_| unreachable!("`thomas` takes every operator"))
     }
 
-    /// [`Program::new`] with fields brought into the caches so, and lines solved so.
+    /// Like [`Program::new`], with the given loading of fields and line solver.
     ///
     /// # Errors
-    /// Where the line solver does not take an operator: the sentence of [`obstacle`].
+    /// If the line solver cannot solve for an operator: the message of [`obstacle`].
     pub(super) fn prepared(
         sweep: &Sweep,
         (axis, grid, operators): Lines<'_>,
@@ -191,7 +194,7 @@ impl<T: Real> Program<T> {
     }
 }
 
-/// How the result of every operator is joined to the neighbours' blocks; empty where lines are whole.
+/// Coupling of the result of every operator to the neighbouring blocks; empty where lines are whole.
 fn couplings(
     stages: &[Vec<(Op, &Expr, Value)>],
     axis: Axis,
@@ -209,7 +212,7 @@ fn couplings(
     couplings
 }
 
-/// The operations that lead to the operands of `applied`, and those operators themselves.
+/// The operations that the operands of `applied` depend on, and those operators themselves.
 fn leading_to(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
     let results: HashSet<Value> = applied.iter().map(|(.., result)| *result).collect();
     let mut needed = results.clone();
@@ -218,7 +221,7 @@ fn leading_to(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
     };
     for operation in sweep.operations.iter().rev() {
         if makes(operation, &needed) {
-            // The sum would have to be packed with all that it is made of.
+            // The sum would have to be packed with all its terms.
             assert!(operation.sum_used().is_none(), "an operator on an advanced field of a block");
             needed.extend(operation.used());
         }

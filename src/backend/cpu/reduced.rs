@@ -1,4 +1,4 @@
-//! Line systems by a reduction, whole lines of a tile at once.
+//! Solution of line systems by a reduction, whole lines of a tile at once.
 
 use pulp::{Simd, WithSimd};
 
@@ -8,11 +8,12 @@ use crate::engine::LineOperator;
 use crate::lines::{Reduced, TRIDIAGONAL_ONLY};
 use crate::real::Real;
 
-/// Why the host cannot do `operator` by `solver`, as a sentence that names the solvers that can; `None` where it can.
+/// Why the host cannot solve for `operator` with `solver`, as a sentence that names the possible solvers; `None` if it
+/// can.
 pub fn obstacle(solver: LineSolver, operator: &LineOperator) -> Option<String> {
     let name = solver.name();
     if let Some(why) = solver.missing_on_host() {
-        return Some(format!("the line solver `{name}` is not there on the CPU: {why}"));
+        return Some(format!("the line solver `{name}` is not available on the CPU: {why}"));
     }
     let lacking = lacking(solver, operator)?;
     let able = |other: &LineSolver| {
@@ -23,7 +24,7 @@ pub fn obstacle(solver: LineSolver, operator: &LineOperator) -> Option<String> {
     Some(format!("the line solver `{name}` {lacking}; use {}", names.join(", ")))
 }
 
-/// What a solver that the host has lacks for `operator`, as the end of a sentence.
+/// The reason why an available solver cannot solve for `operator`, as the end of a sentence.
 fn lacking(solver: LineSolver, operator: &LineOperator) -> Option<String> {
     match operator.matrix().half_band() {
         0 => None,
@@ -37,14 +38,14 @@ fn lacking(solver: LineSolver, operator: &LineOperator) -> Option<String> {
     }
 }
 
-/// The solution of the lines of a tile in the place of their right-hand sides.
+/// Replaces the right-hand sides of the lines of a tile by their solution.
 pub(super) struct Reduce<'a, T> {
     pub(super) reduced: &'a Reduced<T>,
-    /// Where row m lies.
+    /// Location of row m.
     pub(super) row: &'a dyn Fn(usize) -> *mut T,
-    /// Their number.
+    /// Number of rows.
     pub(super) rows: usize,
-    /// Room for as many rows, and for those of [`Reduced::room`].
+    /// Workspace for as many rows, and for those of [`Reduced::room`].
     pub(super) room: *mut T,
 }
 
@@ -62,12 +63,12 @@ impl<T: Real> WithSimd for Reduce<'_, T> {
 }
 
 impl<T: Real> Reduce<'_, T> {
-    /// Those of W lines, in rows one behind the other.
+    /// Solves W lines, in contiguous rows.
     #[inline(always)]
     fn lines<const W: usize>(&self) {
         let Self { reduced, row, rows, room } = *self;
         let all = rows + reduced.room(W);
-        // SAFETY: carried rows of W numbers, of this thread's memory, that nobody else uses.
+        // SAFETY: carried rows of W numbers, of this thread's memory, without other references.
         let all = unsafe { std::slice::from_raw_parts_mut(room.cast::<[T; W]>(), all) };
         let (x, room) = all.split_at_mut(rows);
         for (m, x) in x.iter_mut().enumerate() {

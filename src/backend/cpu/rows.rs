@@ -1,7 +1,7 @@
-//! The memory that a thread works in: the rows of a tile of lines, block by block.
+//! Memory of a thread: the rows of a tile of lines, block by block.
 //!
-//! A row is one point of every line of the tile, one cache line. 32 rows of one quantity are a block; the blocks of all
-//! quantities for the same points lie side by side, so that what is worked on together shares no set of the first cache.
+//! A row is one point of every line of the tile, one cache line. 32 rows of one quantity form a block; the blocks of
+//! all quantities for the same points are adjacent, so that data used together do not share a set of the L1 cache.
 
 use super::field::Field;
 use super::memory::CACHE_LINE;
@@ -9,39 +9,40 @@ use crate::huge_pages::HUGE_PAGE;
 use crate::real::Real;
 use crate::scheme::MAX_WIDTH;
 
-/// Rows of a block. What is chosen once a block costs less the longer it is; with 64 rows the quantities of a block leave the first
-/// cache.
+/// Rows per block. Decisions made once per block cost less in longer blocks; with 64 rows the quantities of a block no
+/// longer fit in the L1 cache.
 pub(super) const BLOCK: usize = 32;
 
-/// Rows of a block are worked on in groups of so many: those of a last block that are there, and what fills up the last group.
+/// Rows of a block are processed in groups of this size: the valid rows of the last block, and padding that fills the
+/// last group.
 pub(super) const GROUP: usize = 8;
 
-/// Lines of a tile.
+/// Lines per tile.
 pub(super) const fn lanes<T>() -> usize {
     CACHE_LINE / size_of::<T>()
 }
 
-/// Numbers of a block.
+/// Numbers per block.
 pub(super) const fn values<T>() -> usize {
     BLOCK * lanes::<T>()
 }
 
-/// Where a quantity lies in the blocks of all quantities for the same points.
+/// Storage location of a quantity within the blocks of all quantities for the same points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Numbers after the first of them; before it lie the blocks that are used again.
+    /// Offset from the first of them, in numbers; the reused blocks lie before it.
     offset: isize,
-    /// All bits for a quantity that has a block for all points, none for one that has a block for all of them.
+    /// All bits set if the quantity is stored for all points, 0 if it has a single block that is reused.
     moves: usize,
 }
 
 impl Place {
-    /// Number `at` of the quantities that there are for all points.
+    /// Location number `at` of the quantities stored for all points.
     pub(super) fn line<T>(at: usize) -> Self {
         Self { offset: (at * values::<T>()).cast_signed(), moves: usize::MAX }
     }
 
-    /// Number `at` of the blocks that are used again for the points that come next.
+    /// Location number `at` of the blocks that are reused for the next points.
     pub(super) fn block<T>(at: usize) -> Self {
         Self { offset: -((at + 1) * values::<T>()).cast_signed(), moves: 0 }
     }
@@ -52,26 +53,26 @@ impl Place {
 pub(super) struct Blocks<T> {
     /// The first block of a line.
     first: *mut T,
-    /// Numbers from there to this one.
+    /// Distance from there to this block, in numbers.
     after: usize,
 }
 
 impl<T: Real> Blocks<T> {
-    /// That of one quantity.
+    /// The block of one quantity.
     #[inline(always)]
     pub(super) fn at(self, place: Place) -> *mut T {
         self.first.wrapping_offset(place.offset).wrapping_add(self.after & place.moves)
     }
 }
 
-/// How much memory a program takes.
+/// Memory needed by a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Needs {
-    /// Blocks for all points.
+    /// Number of blocks stored for all points.
     pub(super) line: usize,
-    /// Blocks that are used again.
+    /// Number of blocks that are reused.
     pub(super) block: usize,
-    /// Rows that are carried from one block to the next.
+    /// Number of rows that are carried from one block to the next.
     pub(super) carried: usize,
 }
 
@@ -89,7 +90,7 @@ impl<T: Real> Default for Scratch<T> {
 }
 
 impl<T: Real> Scratch<T> {
-    /// Room for `columns` tiles of lines of `points` points.
+    /// Provides memory for `columns` tiles of lines of `points` points.
     pub(super) fn rows(&mut self, needs: Needs, points: usize, columns: usize) -> Rows<T> {
         let blocks = points.div_ceil(BLOCK);
         let carried = (SHARED + needs.carried) * lanes::<T>();
@@ -105,26 +106,26 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// The same, for one program.
+/// The rows of one program in the memory of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<T> {
     carried: *mut T,
     /// The first block of a line.
     first: *mut T,
-    /// Numbers from one block of a quantity to the next.
+    /// Distance from one block of a quantity to the next, in numbers.
     apart: usize,
-    /// Numbers of one of several tiles.
+    /// Size of one of several tiles, in numbers.
     pub(super) column: usize,
     pub(super) points: usize,
 }
 
 impl<T: Real> Rows<T> {
-    /// Where the memory of all tiles begins.
+    /// Start of the memory of all tiles.
     pub(super) fn start(self) -> *mut T {
         self.carried
     }
 
-    /// The memory of tile `index` of those that are worked on together.
+    /// The memory of tile `index` of those that are processed together.
     pub(super) fn of_column(self, index: usize) -> Self {
         let moved = |at: *mut T| at.wrapping_add(index * self.column);
         Self { carried: moved(self.carried), first: moved(self.first), ..self }
@@ -134,13 +135,13 @@ impl<T: Real> Rows<T> {
         self.points.div_ceil(BLOCK)
     }
 
-    /// Rows of block `index` that there are.
+    /// Number of valid rows of block `index`.
     #[inline(always)]
     pub(super) fn there(self, index: usize) -> usize {
         BLOCK.min(self.points - index * BLOCK)
     }
 
-    /// The same, filled up to whole groups.
+    /// The same number, padded to whole groups.
     #[inline(always)]
     pub(super) fn filled(self, index: usize) -> usize {
         self.there(index).next_multiple_of(GROUP)
@@ -152,13 +153,13 @@ impl<T: Real> Rows<T> {
         Blocks { first: self.first, after: index * self.apart }
     }
 
-    /// Row `m` of a quantity that there is for all points.
+    /// Row `m` of a quantity that is stored for all points.
     #[inline(always)]
     pub(super) fn row(self, place: Place, m: usize) -> *mut T {
         self.of_block(m / BLOCK).at(place).wrapping_add(m % BLOCK * lanes::<T>())
     }
 
-    /// Where row `m` lies in the blocks of all quantities; round the line where it is none.
+    /// Block and row offset of row `m`, which wraps around the line beyond the last point.
     #[inline(always)]
     pub(super) fn round(self, m: usize) -> (Blocks<T>, usize) {
         let m = if m < self.points { m } else { m % self.points };
@@ -170,7 +171,7 @@ impl<T: Real> Rows<T> {
         self.carried.wrapping_add((SHARED + at) * lanes::<T>())
     }
 
-    /// Room for the rows of an operand that a block reads, and for the right-hand sides of its rows.
+    /// Workspace for the rows of an operand that a block reads, and for the right-hand sides of its rows.
     pub(super) fn window(self) -> *mut T {
         self.carried
     }
@@ -188,7 +189,7 @@ impl<T: Real> Rows<T> {
         unsafe { from.copy_to(to, count * lanes::<T>()) };
     }
 
-    /// The same for lines of fewer points.
+    /// The same memory for lines of fewer points.
     pub(super) fn of_lines(self, points: usize) -> Self {
         Self { points, ..self }
     }

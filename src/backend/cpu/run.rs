@@ -1,4 +1,4 @@
-//! Running a program: its tiles of lines shared out to the threads.
+//! Execution of a program: distribution of its tiles of lines over the threads.
 
 use std::ops::Range;
 use std::sync::{MutexGuard, PoisonError};
@@ -18,21 +18,21 @@ use crate::backend::Weights;
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// Tasks for each thread: those that are done early take over what others have left.
+/// Tasks per thread: threads that finish early take tasks from others.
 const TASKS: usize = 16;
 
-/// What tiles are worked on with.
+/// Data for the work on tiles.
 pub(super) struct Job<'a, T> {
     pub(super) program: &'a Program<T>,
     pub(super) code: &'a Code<T>,
     read: &'a [&'a Field<T>],
     write: [Option<SharedField<T>>; MAX_FIELDS],
-    /// Planes of the stages whose inflow is known.
+    /// Planes of the stages with known interface values.
     pub(super) inflow: &'a [&'a Field<T>],
     /// Planes of the stage that is packed.
     pub(super) packed: Option<SharedField<T>>,
     pub(super) weights: Weights,
-    /// Whether nobody will soon read what is stored.
+    /// Whether stores bypass the caches because the data are not needed soon.
     pub(super) past_caches: bool,
 }
 
@@ -48,7 +48,7 @@ impl<T: Real> Job<'_, T> {
         }
     }
 
-    /// Where points of a tile from number `first` of its lines on lie in a field.
+    /// Location in a field of the points of a tile, starting at point `first` of its lines.
     pub(super) fn points(&self, field: Slot, tile: Group, first: usize) -> Points {
         let [nx, ny, _] = self.program.grid;
         match field {
@@ -57,14 +57,14 @@ impl<T: Real> Job<'_, T> {
         }
     }
 
-    /// Its tiles; `in_planes`: none goes over the end of a plane.
+    /// Its tiles; `in_planes`: no tile extends beyond the end of a plane.
     fn tiling(&self, in_planes: bool) -> Tiling {
         let Self { program, code, .. } = self;
         let width = columns(program, code) * lanes::<T>();
         Tiling::new(program.grid, program.axis, width, in_planes || !code.planes.is_empty())
     }
 
-    /// Do `work` with one of its tiles after another.
+    /// Does `work` with one of its tiles after another.
     fn for_tiles(
         &self,
         arch: pulp::Arch,
@@ -84,13 +84,13 @@ impl<T: Real> Job<'_, T> {
 }
 
 impl<T: Real> Tile<'_, T> {
-    /// Work on it, with the instruction set; not inlined, for it is the largest piece of code.
+    /// Processes the tile with the chosen instruction set; not inlined, since it is the largest piece of code.
     #[inline(never)]
     fn dispatch(self) {
         self.arch.dispatch(self);
     }
 
-    /// The whole sweep.
+    /// Runs the whole sweep on the tile.
     fn sweep(self) {
         let Self { arch, job, tile, rows, .. } = self;
         let steps = &job.code.steps;
@@ -106,7 +106,7 @@ impl<T: Real> Tile<'_, T> {
     }
 }
 
-/// Which end of a line is packed.
+/// The end of a line that is packed.
 #[derive(Clone, Copy)]
 pub(super) enum End {
     First,
@@ -114,10 +114,10 @@ pub(super) enum End {
 }
 
 impl<T: Real> Cpu<T> {
-    /// Run `program`.
+    /// Runs `program`.
     ///
     /// # Panics
-    /// Where the fields are fewer than the program uses or do not belong to this grid.
+    /// If there are fewer fields than the program uses or they do not belong to this grid.
     pub fn run(
         &self,
         program: &Program<T>,
@@ -128,8 +128,8 @@ impl<T: Real> Cpu<T> {
         self.complete(program, read, write, &[], weights, false);
     }
 
-    /// How many of the first programs run plane by plane: those along x and y, which meet at the same points of a plane, where the
-    /// threads have nearly equal parts of the planes and wait for each other at the end for a ninth of the time at most.
+    /// Number of leading programs that run plane by plane: those along x and y, which share the points of a plane, if
+    /// the planes divide nearly evenly among the threads, so that idle time at the end is at most a ninth.
     pub(super) fn in_planes(&self, programs: &[(&Program<T>, Weights)]) -> usize {
         let [(first, _), ..] = programs else { return 0 };
         let (planes, threads) = (first.grid[2], self.threads());
@@ -142,7 +142,8 @@ impl<T: Real> Cpu<T> {
         programs.iter().take_while(in_planes).count()
     }
 
-    /// Run programs along x and y, all on one plane before the next: its points stay in the caches from one to the next.
+    /// Runs programs along x and y, all on one plane before the next: its points stay in the caches from one program to
+    /// the next.
     pub(super) fn run_planes(
         &self,
         programs: &[(&Program<T>, Weights)],
@@ -152,7 +153,7 @@ impl<T: Real> Cpu<T> {
         for (program, _) in programs {
             check(program, &program.whole, read, write, false);
         }
-        // Once for all: a field that is lent anew takes back what was lent of it before.
+        // Borrow once for all programs: borrowing a field again would invalidate the earlier borrow.
         let write = share(write);
         let jobs = programs.iter().map(|(program, weights)| {
             let code = &program.whole;
@@ -173,8 +174,8 @@ impl<T: Real> Cpu<T> {
         self.pool.install(|| (0..planes).into_par_iter().for_each(plane));
     }
 
-    /// [`Cpu::run`] where lines may be blocks of longer ones: `inflow` holds for every stage the planes from the
-    /// neighbours. `longer`: in the fields values may follow those of the grid.
+    /// Like [`Cpu::run`], for lines that may be split across ranks: `inflow` holds the planes from the neighbours for
+    /// every stage. `longer`: the fields may hold additional values after those of the grid.
     pub(super) fn complete(
         &self,
         program: &Program<T>,
@@ -192,8 +193,8 @@ impl<T: Real> Cpu<T> {
         self.for_each_tile(&job, |tile| tile.sweep());
     }
 
-    /// Fill the slots of `planes[stage]` that are made from the operands of that stage. The planes of earlier stages
-    /// hold their inflow.
+    /// Fills the slots of `planes[stage]` that are computed from the operands of that stage. The planes of earlier
+    /// stages hold their interface values.
     pub(super) fn pack(
         &self,
         program: &Program<T>,
@@ -209,7 +210,7 @@ impl<T: Real> Cpu<T> {
         let (inflow, packed) = (&inflow, Some(SharedField::new(rest[0])));
         let (weights, past_caches) = (Weights::SET, false);
         let job = Job { program, code, read, write, inflow, packed, weights, past_caches };
-        // Where no operator comes before, only the points at the ends are needed.
+        // If no operator comes before, only the points at the ends are needed.
         let ends = program.solvers.values().filter_map(|solver| solver.operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
@@ -236,18 +237,18 @@ impl<T: Real> Cpu<T> {
         self.pool.install(|| (0..tasks).into_par_iter().for_each(task));
     }
 
-    /// The memory of this thread.
+    /// Locks the memory of this thread.
     fn scratch(&self) -> MutexGuard<'_, Scratch<T>> {
         let thread = rayon::current_thread_index().unwrap_or(0);
         self.scratch[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Tiles side by side that are worked on together across memory, which gives and takes two neighbouring cache lines faster. More would
-/// need more of the second cache.
+/// Number of adjacent tiles that are processed together along y and z: memory transfers two neighbouring cache lines
+/// faster. More would need more of the L2 cache.
 const PAIR: usize = 2;
 
-/// Tiles that are worked on together.
+/// Number of tiles that are processed together.
 fn columns<T: Real>(program: &Program<T>, code: &Code<T>) -> usize {
     match (code.steps.is_empty(), code.packed.is_empty()) {
         _ if program.axis == Axis::X => 1,
@@ -257,11 +258,11 @@ fn columns<T: Real>(program: &Program<T>, code: &Code<T>) -> usize {
     }
 }
 
-/// Bytes of a field that no cache is expected to keep until it is used next.
+/// Size of a field in bytes above which no cache is expected to keep it until its next use.
 const BEYOND_CACHES: usize = 8 << 20;
 
-/// Whether what a program stores goes past the caches: it is not what it reads, nobody will soon read it, and blocks are whole
-/// cache lines.
+/// Whether the stores of a program bypass the caches: it does not read the fields that it stores, their data are not
+/// needed soon, and blocks are whole cache lines.
 fn goes_past_caches<T: Real>(
     program: &Program<T>,
     write: &[Option<SharedField<T>>; MAX_FIELDS],
@@ -285,7 +286,8 @@ fn goes_past_caches<T: Real>(
         && !loads.any(|loaded| matches!(loaded.field, Slot::Written(slot) if stores(slot)))
 }
 
-/// The fields that are written, to be used by all threads at once. `longer`: values may follow those of the grid.
+/// The fields that are written, shared by all threads. `longer`: the fields may hold additional values after those of
+/// the grid.
 fn shared<T: Real>(
     program: &Program<T>,
     code: &Code<T>,
@@ -297,7 +299,7 @@ fn shared<T: Real>(
     share(write)
 }
 
-/// Look whether the fields are those of the program.
+/// Checks that the fields match the program.
 fn check<T: Real>(
     program: &Program<T>,
     code: &Code<T>,

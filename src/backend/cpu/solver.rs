@@ -1,4 +1,4 @@
-//! An operator made ready for whole blocks of rows.
+//! An operator prepared for whole blocks of rows.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use crate::engine::{LineOperator, Stencil};
 use crate::lines::Reduced;
 use crate::real::Real;
 
-/// Numbers that belong to the rows of a block.
+/// Coefficients of the rows of a block.
 pub(super) type OfRows<T, const N: usize> = [[T; N]; BLOCK];
 
-/// Couplings round a line that are smaller than this part of round-off are left out.
+/// Periodic couplings smaller than this fraction of round-off are omitted.
 const UNNOTICED: f64 = 1e-3;
 
 /// A⁻¹ B along lines.
@@ -21,52 +21,52 @@ pub(super) struct Solver<T> {
     pub(super) operator: LineOperator<T>,
     /// B, scaled where A is solved by [`Way::Cyclic`].
     pub(super) stencil: Stencil<T>,
-    /// Rows of the operand before and after row m that B reads there.
+    /// Rows of the operand that B reads before and after row m.
     pub(super) back: usize,
     pub(super) ahead: usize,
     pub(super) way: Way<T>,
-    /// B near the ends of lines that have any, in every block.
+    /// B near the ends of non-periodic lines, in every block.
     pub(super) ends: Vec<Vec<EndRows<T>>>,
 }
 
-/// How A is solved.
+/// Solution method for A.
 #[derive(Clone, Debug)]
 pub(super) enum Way<T> {
     Cyclic(Cyclic<T>),
     Factored(Factored<T>),
-    /// Between the way down, which leaves B f, and the way up, which has nothing to do.
+    /// Solved between the forward pass, which computes B f, and the backward pass, which does nothing.
     Reduced(Box<Reduced<T>>),
 }
 
-/// A periodic tridiagonal matrix with one number on each diagonal is a product of two that are bidiagonal and as periodic,
-/// with S the shift by one point round the line:
+/// A periodic tridiagonal matrix with constant diagonals is the product of two periodic bidiagonal matrices, with S the
+/// shift by one point along the periodic line:
 /// ```text
 /// I + α (S + S⁻¹) = (I + l S) (I + l S⁻¹) / (1 + l²),   α = l / (1 + l²)
 /// ```
-/// Down the lines y[m] = b[m] − l y[m−1] begins with y[−1] = 0 and lacks (−l)^(m+1) y[n−1], with
-/// y[n−1] = y⁰[n−1] / (1 − (−l)ⁿ); up the lines x[m] = y[m] − l x[m+1] begins with
-/// x[n] = x[0] = Σₘ (−l)^m y[m] / (1 − (−l)ⁿ). No more rows than round-off notices have a part in these.
+/// Forward elimination, y[m] = b[m] − l y[m−1], starts with y[−1] = 0 and lacks the term (−l)^(m+1) y[n−1], with
+/// y[n−1] = y⁰[n−1] / (1 − (−l)ⁿ); back substitution, x[m] = y[m] − l x[m+1], starts with
+/// x[n] = x[0] = Σₘ (−l)^m y[m] / (1 − (−l)ⁿ). Only rows with contributions above round-off enter these terms.
 #[derive(Clone, Debug)]
 pub(super) struct Cyclic<T> {
     /// −l.
     pub(super) factor: T,
     /// 1 / (1 − (−l)ⁿ).
     pub(super) round: T,
-    /// Σ (−l)^(2m+1) over the rows that are noticed.
+    /// Σ (−l)^(2m+1) over the rows above round-off.
     pub(super) lacking: T,
     /// [(−l)^m, (−l)^(m+1)] in the first blocks.
     pub(super) powers: Vec<OfRows<T, 2>>,
-    /// In how many rows they are noticed.
+    /// Number of rows above round-off.
     pub(super) noticed: usize,
 }
 
-/// LU factors, see [`Factors`](crate::lines::Factors), with the rows of the last block filled up by such as change nothing.
+/// LU factors, see [`Factors`](crate::lines::Factors), where the last block is padded with rows that have no effect.
 #[derive(Clone, Debug)]
 pub(super) struct Factored<T> {
     /// [inv, −l1, −l2] of every row, and [−u1, −u2].
     pub(super) lower: Vec<OfRows<T, 3>>,
     pub(super) upper: Vec<OfRows<T, 2>>,
-    /// The coupling to the border, in the blocks that have any.
+    /// The coupling to the border, in the blocks that have one.
     pub(super) border: Vec<Option<Box<Border<T>>>>,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Border<T> {
 }
 
 impl<T: Real> Solver<T> {
-    /// For `line_solver`, which takes the operator.
+    /// Prepares `operator` for `line_solver`, which must be able to solve for it.
     pub(super) fn new(operator: &LineOperator, line_solver: LineSolver) -> Self {
         let rounded: LineOperator<T> = operator.rounded();
         let Stencil { half_width, up, down, .. } = rounded.stencil;
@@ -100,12 +100,12 @@ impl<T: Real> Solver<T> {
         }
     }
 
-    /// Rows of the operand that B reads at a row.
+    /// Number of rows of the operand that B reads for one row.
     pub(super) fn taps(&self) -> usize {
         self.back + 1 + self.ahead
     }
 
-    /// Whether it is tridiagonal and has five points in a row of B.
+    /// True if it is tridiagonal with five points per row of B.
     pub(super) fn is_of_five_points(&self) -> bool {
         let Stencil { half_width, up, down, .. } = self.stencil;
         let tridiagonal = match &self.way {
@@ -116,7 +116,7 @@ impl<T: Real> Solver<T> {
         tridiagonal && (half_width, up, down) == (2, 0, 0)
     }
 
-    /// The rows of B away from the ends of lines that have any.
+    /// The rows of B away from the ends of non-periodic lines.
     pub(super) fn inner(&self) -> Range<usize> {
         let LineOperator { left, right, .. } = &self.operator;
         left.len()..self.operator.len() - right.len()
@@ -126,8 +126,8 @@ impl<T: Real> Solver<T> {
         self.operator.factors.half_band()
     }
 
-    /// Rows that it carries from one block to the next: the operand; p rows of the elimination, p that are gathered for the
-    /// other end of a periodic line, p of the substitution. Then room for a reduction.
+    /// Number of rows carried from one block to the next: the operand; p rows of the elimination, p rows of sums for
+    /// the other end of a periodic line, p rows of the substitution. Then workspace for a reduction.
     pub(super) fn carried(&self) -> usize {
         let reduction = match &self.way {
             Way::Reduced(reduced) => self.operator.len() + reduced.room(lanes::<T>()),
@@ -136,14 +136,14 @@ impl<T: Real> Solver<T> {
         self.between() + reduction
     }
 
-    /// The same without that room.
+    /// The same number without that workspace.
     pub(super) fn between(&self) -> usize {
         self.taps() - 1 + 3 * self.half_band()
     }
 }
 
 impl<T: Real> Cyclic<T> {
-    /// The factors of A, and what b is multiplied by; none for other matrices.
+    /// The factors of A, and the factor of b; `None` for other matrices.
     fn new(operator: &LineOperator) -> Option<(Self, f64)> {
         let (n, alpha) = (operator.len(), operator.matrix.entry(0, 1));
         if !operator.periodic || operator.factors.half_band() != 1 || alpha.abs() >= 0.5 {

@@ -1,4 +1,4 @@
-//! Loading the blocks of a tile one by one, after they were fetched, while operators are applied.
+//! Loading the blocks of a tile one by one, after prefetching, while operators are applied.
 
 use pulp::Simd;
 use smallvec::SmallVec;
@@ -11,21 +11,21 @@ use super::run::Job;
 use super::tile::Group;
 use crate::real::Real;
 
-/// Blocks that are fetched before they are loaded.
+/// Number of blocks that are prefetched before they are loaded.
 const AHEAD: usize = 3;
 
-/// What is still to be loaded of a tile.
+/// The part of a tile that is still to be loaded.
 pub(super) struct Stager<T> {
     tile: Group,
-    /// Fields, and where to; none for those that are only fetched.
+    /// Fields and their target locations; none for fields that are only prefetched.
     loads: SmallVec<[(Slot, Option<Place>); MAX_FIELDS]>,
     rows: Rows<T>,
     /// Whether the last block comes first.
     up: bool,
-    /// Blocks and fields that were fetched, and that were loaded.
+    /// Next block and field to be prefetched, and to be loaded.
     fetched: (usize, usize),
     loaded: (usize, usize),
-    /// Of a block of all fields: steps that were done, times fields.
+    /// Progress within a block of all fields: steps done, times fields.
     credit: usize,
 }
 
@@ -54,7 +54,7 @@ impl<T: Real> Stager<T> {
         }
     }
 
-    /// Load all that is left.
+    /// Loads all remaining blocks.
     #[inline(always)]
     pub(super) fn finish<S: Simd>(&mut self, simd: S, job: &Job<'_, T>) {
         if self.loads.is_empty() {
@@ -104,7 +104,7 @@ impl<T: Real> Stager<T> {
     }
 }
 
-/// The next field, of the next block after the last.
+/// The next field, or the first field of the next block.
 #[inline(always)]
 fn after((block, field): (usize, usize), fields: usize) -> (usize, usize) {
     if field + 1 == fields { (block + 1, 0) } else { (block, field + 1) }

@@ -1,5 +1,5 @@
-//! One operator from field to field along lines across memory: the way down reads the one, the way up writes the other, and only
-//! what lies between stays in the caches.
+//! One operator from field to field along y or z: the forward pass reads one field, the backward pass writes the other,
+//! and only the intermediate values stay in the caches.
 
 use std::ops::Range;
 
@@ -13,33 +13,33 @@ use super::tile::Group;
 use super::vectors::splats;
 use crate::real::Real;
 
-/// Cache lines of a row: memory gives and takes several of them faster.
+/// Cache lines per row: memory transfers several neighbouring ones faster.
 pub(super) const COLUMNS: usize = 8;
 
-/// Rows that are carried: of the operand m−2, ..., m+1; y[m−1] or y[n−1]; what is gathered for x[n], or x[m+1].
+/// Carried rows: of the operand m−2, ..., m+1; y[m−1] or y[n−1]; the sum for x[n], or x[m+1].
 const CARRIED_POINTS: usize = 4;
 const CARRIED: usize = CARRIED_POINTS + 2;
 
-/// A⁻¹ B of a tridiagonal operator with five points in a row of B.
+/// A⁻¹ B of a tridiagonal operator with five points per row of B.
 pub(super) struct Straight<'a, T> {
     pub(super) solver: &'a Solver<T>,
     pub(super) tile: Group,
     pub(super) from: *const T,
     pub(super) to: *mut T,
-    /// Room for the points of the tile and for six rows.
+    /// Workspace for the points of the tile and for six rows.
     pub(super) between: *mut T,
-    /// Whether nobody will soon read the results.
+    /// Whether the results bypass the caches because they are not needed soon.
     pub(super) past_caches: bool,
 }
 
 impl<T: Real> Straight<'_, T> {
-    /// Whether these lines can be taken.
+    /// True if these lines can be processed here.
     pub(super) fn takes(solver: &Solver<T>, tile: &Group) -> bool {
         let whole = tile.line_stride == 1 && tile.lines == COLUMNS * lanes::<T>();
         whole && tile.n > 2 && solver.is_of_five_points()
     }
 
-    /// Numbers that it needs room for.
+    /// Size of the workspace, in numbers.
     pub(super) fn room(points: usize) -> usize {
         (points + CARRIED) * COLUMNS * lanes::<T>()
     }
@@ -73,7 +73,7 @@ impl<T: Real> WithSimd for Straight<'_, T> {
 
 /// The coefficients of a block of rows.
 trait Coefficients<T: Real> {
-    /// y[m], and what is gathered for x[n], from (B f)[m] at row `r`.
+    /// y[m], and the sum for x[n], from (B f)[m] at row `r`.
     fn down<S: Simd>(
         &self,
         simd: S,
@@ -92,7 +92,7 @@ trait Coefficients<T: Real> {
     ) -> T::Vector<S>;
 }
 
-/// Those of a periodic line.
+/// Coefficients of a periodic line.
 struct Round<'a, T> {
     factor: T,
     powers: &'a OfRows<T, 2>,
@@ -124,7 +124,7 @@ impl<T: Real> Coefficients<T> for Round<'_, T> {
     }
 }
 
-/// Those of a line between two ends.
+/// Coefficients of a line with two ends.
 struct Between<'a, T> {
     lower: &'a OfRows<T, 3>,
     upper: &'a OfRows<T, 2>,
@@ -157,7 +157,7 @@ impl<T: Real> Coefficients<T> for Between<'_, T> {
 }
 
 impl<T: Real> Straight<'_, T> {
-    /// All of the lines; `of_block`: the coefficients of a block, `round`: those that join both ends.
+    /// Solves all lines; `of_block`: the coefficients of a block, `round`: those that couple both ends.
     #[inline(always)]
     fn lines<S: Simd, C: Coefficients<T>>(
         &self,
@@ -198,7 +198,7 @@ impl<T: Real> Straight<'_, T> {
         }
     }
 
-    /// Vectors of a row.
+    /// Number of vectors per row.
     #[inline(always)]
     fn vectors<S: Simd>(&self) -> usize {
         const { COLUMNS * CACHE_LINE / size_of::<T::Vector<S>>() }
@@ -249,11 +249,11 @@ impl<T: Real> Straight<'_, T> {
             const { BLOCK.div_ceil(COLUMNS * CACHE_LINE / size_of::<T::Vector<S>>()) };
         let width = size_of::<T::Vector<S>>() / size_of::<T>();
         for h in 0..self.vectors::<S>() {
-            // The rows of the next block, one after the other.
+            // Prefetch the rows of the next block, one after the other.
             for r in (h * rows_at_once..(h + 1) * rows_at_once).take_while(|r| *r < BLOCK) {
                 fetch_row(self.source(points.start + BLOCK + r), COLUMNS);
             }
-            // SAFETY: rows of the field, of those between, and carried ones; vectors of the field need not be aligned.
+            // SAFETY: rows of the field, of the workspace, and carried ones; vectors of the field need not be aligned.
             unsafe {
                 let carried = |at: usize| self.vector::<S>(self.carried(at), h);
                 let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|at| *carried(at));
@@ -292,7 +292,7 @@ impl<T: Real> Straight<'_, T> {
     fn up<S: Simd>(&self, simd: S, coefficients: &impl Coefficients<T>, block: usize) {
         let points = self.points(block);
         for h in 0..self.vectors::<S>() {
-            // SAFETY: rows between, and carried ones.
+            // SAFETY: rows of the workspace, and carried ones.
             unsafe {
                 let last = *self.vector::<S>(self.carried(4), h);
                 let mut x = *self.vector::<S>(self.carried(5), h);
@@ -309,8 +309,8 @@ impl<T: Real> Straight<'_, T> {
             let to = self.to.wrapping_add(self.tile.start + m * self.tile.stride);
             for l in (0..COLUMNS).map(|column| column * lanes::<T>()) {
                 let (to, from) = (to.wrapping_add(l), from.wrapping_add(l));
-                // SAFETY: points of this tile, which no other thread touches; both are whole cache lines where they go past the
-                // caches.
+                // SAFETY: points of this tile, which no other thread accesses; both are whole cache lines where the
+                // stores bypass the caches.
                 unsafe {
                     match self.past_caches {
                         true => stream::<S>(to.cast(), from.cast()),

@@ -1,4 +1,4 @@
-//! Up the lines: x[m] = d[m] − u1[m] x[m+1] − u2[m] x[m+2] − Σ column[q][m] x[core+q].
+//! Backward pass over the lines: x[m] = d[m] − u1[m] x[m+1] − u2[m] x[m+2] − Σ column[q][m] x[core+q].
 
 use pulp::{Simd, WithSimd};
 
@@ -7,7 +7,8 @@ use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::real::Real;
 
-/// The solutions of M systems of one matrix in the first `rows` rows of a block, in the place of what the way down left.
+/// The solutions of M systems of one matrix in the first `rows` rows of a block; they replace the results of the
+/// forward pass.
 pub(super) struct Substitute<'a, T, const M: usize> {
     pub(super) solver: &'a Solver<T>,
     pub(super) block: usize,
@@ -25,7 +26,7 @@ impl<T: Real, const M: usize> WithSimd for Substitute<'_, T, M> {
         match &self.solver.way {
             Way::Cyclic(cyclic) => {
                 let powers = cyclic.powers.get(self.block);
-                // Nearly all blocks are whole: a loop of constant length for them.
+                // Nearly all blocks are whole: they get a loop of constant length.
                 match self.rows {
                     BLOCK => self.cyclic::<S>(simd, cyclic, powers, BLOCK),
                     rows => self.cyclic::<S>(simd, cyclic, powers, rows),
@@ -56,7 +57,7 @@ impl<T: Real, const M: usize> Substitute<'_, T, M> {
         });
     }
 
-    /// N vectors of the first `rows` rows of every system, from `h` on.
+    /// N vectors of the first `rows` rows of every system, starting at `h`.
     #[inline(always)]
     fn cyclic_pair<S: Simd, const N: usize, const LACKING: bool>(
         &self,
@@ -109,7 +110,7 @@ impl<T: Real, const M: usize> Substitute<'_, T, M> {
         }
     }
 
-    /// N vectors of all rows of system `m`, from `h` on.
+    /// N vectors of all rows of system `m`, starting at `h`.
     #[inline(always)]
     fn pair<S: Simd, const P: usize, const N: usize, const BORDER: bool>(
         &self,

@@ -1,4 +1,4 @@
-//! Polynomials of blocks of rows.
+//! Evaluation of polynomials on blocks of rows.
 
 use pulp::{Simd, WithSimd};
 
@@ -15,16 +15,16 @@ pub(super) struct Polynomial<T> {
     pub(super) cubic: Vec<(T, [Place; 3])>,
 }
 
-/// Vectors whose sums stay in registers while the terms of a polynomial are added.
+/// Number of vectors whose sums stay in registers while the terms of a polynomial are added.
 const TOGETHER: usize = 8;
 
-/// `to` = scale × (what it was) + polynomial, for rows of one block.
+/// `to` = scale × `to` + polynomial, for rows of one block.
 pub(super) struct Evaluate<'a, T> {
     pub(super) polynomial: &'a Polynomial<T>,
     pub(super) blocks: Blocks<T>,
-    /// How many: a whole number of groups.
+    /// Number of rows, a multiple of the group size.
     pub(super) rows: usize,
-    /// Zero: what it was is not read.
+    /// Zero: the old value of `to` is not read.
     pub(super) scale: T,
     pub(super) to: Place,
 }

@@ -1,34 +1,33 @@
-//! Where the lines of a tile lie in a field, and moving them in and out of registers.
+//! Location of the lines of a tile in a field.
 
 use std::ops::Range;
 
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// How the lines along one axis of a grid are cut into groups of neighbouring lines.
+/// Partition of the lines along one axis of a grid into groups of neighbouring lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tiling {
-    /// Points of a line, and the distance in memory from one to the next.
+    /// Number of points of a line, and the stride from one to the next.
     n: usize,
     stride: usize,
-    /// Neighbouring lines: how many in a row, and the distance from one to the next.
+    /// Number of neighbouring lines in a row, and the stride from one to the next.
     lines: usize,
     line_stride: usize,
-    /// Distance from one row of lines to the next.
+    /// Stride from one row of lines to the next.
     outer_stride: usize,
-    /// Lines of a group.
+    /// Lines per group.
     width: usize,
-    /// Groups of a row of lines, one behind the other; a row of lines along x or y in planes is a plane.
+    /// Groups per row of lines; with `in_planes`, a row of lines along x or y is a plane.
     pub(super) groups_a_row: usize,
     rows: usize,
 }
 
-/// Neighbouring lines that a thread works on together, as it is told: the line `l` starts at
-/// `start + l * line_stride`.
+/// Neighbouring lines that a thread processes together: line `l` starts at `start + l * line_stride`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) start: usize,
-    /// Number of the first line, counted over the whole grid with x before y before z.
+    /// Index of the first line, counted over the whole grid with x before y before z.
     line: usize,
     pub(super) lines: usize,
     pub(super) n: usize,
@@ -37,7 +36,8 @@ pub(super) struct Group {
 }
 
 impl Tiling {
-    /// Groups of up to `width` lines along `axis` of a grid; `in_planes`: none goes over the end of a plane of constant z.
+    /// Groups of up to `width` lines along `axis` of a grid; `in_planes`: no group extends beyond the end of a plane of
+    /// constant z.
     pub(super) fn new(points: [usize; 3], axis: Axis, width: usize, in_planes: bool) -> Self {
         let [nx, ny, nz] = points;
         let (n, stride, lines, line_stride, rows, outer_stride) = match axis {
@@ -69,38 +69,39 @@ impl Tiling {
 }
 
 impl Group {
-    /// `lines` of these lines from number `first` on.
+    /// `lines` of these lines, starting at number `first`.
     pub(super) fn part(&self, first: usize, lines: usize) -> Self {
         let start = self.start + first * self.line_stride;
         Self { start, line: self.line + first, lines, ..*self }
     }
 
-    /// Their numbers.
+    /// The indices of the lines.
     pub(super) fn lines(&self) -> Range<usize> {
         self.line..self.line + self.lines
     }
 
-    /// Where they lie in the values of one plane of `len` points, which are those of every plane.
+    /// Location of the lines in a field stored as one plane of `len` points, which represents every plane.
     pub(super) fn in_plane(&self, len: usize) -> Self {
         let stride = if self.stride == len { 0 } else { self.stride };
         Self { start: self.start % len, stride, ..*self }
     }
 
-    /// The same lines, but only `points` points of each from point `first` on.
+    /// The same lines, restricted to `points` points that start at point `first`.
     pub(super) fn window(&self, first: usize, points: usize) -> Self {
         Self { start: self.start + first * self.stride, n: points, ..*self }
     }
 }
 
-/// A field that several threads read and write at once, each its own tiles.
+/// A field that several threads read and write at the same time, each in its own tiles.
 #[derive(Clone, Copy)]
 pub(super) struct SharedField<T> {
-    /// Its first point.
+    /// Pointer to the first point.
     pub(super) start: *mut T,
     len: usize,
 }
 
-// SAFETY: the tiles of a tiling are disjoint sets of points, and every thread touches the points of its own tiles only.
+// SAFETY: the tiles of a tiling are disjoint sets of points, and every thread accesses the points of its own tiles
+// only.
 unsafe impl<T: Send> Send for SharedField<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for SharedField<T> {}
@@ -110,10 +111,10 @@ impl<T: Real> SharedField<T> {
         Self { start: field.as_mut_ptr(), len: field.len() }
     }
 
-    /// The points `start..start + len`, to be read.
+    /// The points `start..start + len`, for reading.
     ///
     /// # Safety
-    /// Nobody may write any of them while the reference lives.
+    /// None of them may be written while the reference lives.
     #[inline(always)]
     pub(super) unsafe fn slice<'a>(self, start: usize, len: usize) -> &'a [T] {
         assert!(start + len <= self.len, "a tile lies outside its field");

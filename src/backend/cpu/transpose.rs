@@ -1,16 +1,16 @@
-//! Eight by eight numbers turned about their diagonal: how lines along x come into SIMD lanes and back.
+//! Transposition of eight by eight numbers: moves lines along x into SIMD lanes and back.
 
 use pulp::Simd;
 
 use crate::real::Real;
 
-/// Side of the block: a cache line of f64.
+/// Size of the square: a cache line of f64.
 pub(super) const SIDE: usize = 8;
 
-/// Make number j of row i of `to` number i of row j of `from`; rows are so many numbers apart.
+/// Writes number i of row j of `from` to number j of row i of `to`; the row strides are `from_apart` and `to_apart`.
 ///
 /// # Safety
-/// Eight numbers of eight rows of both, which do not overlap.
+/// Eight rows of eight numbers in both, without overlap.
 #[inline(always)]
 pub(super) unsafe fn transpose<S: Simd, T: Real>(
     from: *const T,
@@ -24,7 +24,8 @@ pub(super) unsafe fn transpose<S: Simd, T: Real>(
         let is_f64 = TypeId::of::<T>() == TypeId::of::<f64>();
         let is_v4 = TypeId::of::<S>() == TypeId::of::<pulp::x86::V4>();
         let is_v3 = TypeId::of::<S>() == TypeId::of::<pulp::x86::V3>();
-        // SAFETY: T is f64 or f32, S stands for a machine with these instructions, and the rows are as the caller promises.
+        // SAFETY: T is f64 or f32, S represents a machine with these instructions, and the rows are as the caller
+        // promises.
         unsafe {
             match (is_f64, is_v4, is_v3) {
                 (true, true, _) => {
@@ -48,7 +49,8 @@ pub(super) unsafe fn transpose<S: Simd, T: Real>(
     }
 }
 
-/// The compiler turns a transposition into one move a number; these take three shuffles for eight (four for four).
+/// The compiler generates one move per number for a transposition; these take three shuffles per eight numbers (per
+/// four with AVX).
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
@@ -141,7 +143,7 @@ mod x86 {
             unsafe { _mm256_loadu_ps(from.add(i * from_apart)) }
         };
         let r: [__m256; SIDE] = std::array::from_fn(row);
-        // Of rows 0 to 3, and of rows 4 to 7: columns k in the low half of a register and k + 4 in the high one.
+        // From rows 0 to 3, and from rows 4 to 7: columns k in the low half of a register and k + 4 in the high one.
         let [above, below] = [0, 4].map(|i| {
             let (p, q) =
                 (_mm256_unpacklo_ps(r[i], r[i + 1]), _mm256_unpacklo_ps(r[i + 2], r[i + 3]));
@@ -170,7 +172,7 @@ mod x86 {
 mod tests {
     use super::*;
 
-    /// Rows of the one and of the other are so many numbers apart.
+    /// Row strides of the source and of the destination.
     const APART: [usize; 2] = [SIDE + 3, SIDE + 5];
 
     struct Both<T>(Vec<T>);

@@ -1,11 +1,11 @@
-//! The vectors that a row of a tile is made of: one or two cache lines of neighbouring lines.
+//! The vectors of a row of a tile: one or two cache lines of neighbouring lines.
 
 use pulp::Simd;
 
 use crate::real::Real;
 
-/// Evaluate `body` for the vectors of a row in pairs, or for the only one: N at once, from h on. Two recurrences side by side wait
-/// half as long, and share the coefficients of a row.
+/// Evaluates `body` for the vectors of a row in pairs, or for the only one: N at once, starting at h. Two independent
+/// recurrences halve the waiting time, and share the coefficients of a row.
 macro_rules! for_pairs {
     ($vectors:expr, $n:ident, $h:ident => $body:expr) => {
         match $vectors {
@@ -30,22 +30,22 @@ macro_rules! for_pairs {
 }
 pub(super) use for_pairs;
 
-/// Vectors of a row.
+/// Number of vectors per row.
 pub(super) const fn vectors<S: Simd, T: Real>() -> usize {
     super::memory::CACHE_LINE / size_of::<T::Vector<S>>()
 }
 
-/// Vector `h` of row `r` from `rows` on.
+/// Returns vector `h` of row `r`, counted from `rows`.
 ///
 /// # Safety
-/// The row is one of a thread's own memory, whole and aligned.
+/// The row belongs to the thread's own memory, is complete and aligned.
 #[inline(always)]
 pub(super) unsafe fn vector<S: Simd, T: Real>(rows: *const T, r: usize, h: usize) -> T::Vector<S> {
     // SAFETY: as the caller promises.
     unsafe { *rows.cast::<T::Vector<S>>().add(r * const { vectors::<S, T>() } + h) }
 }
 
-/// Make that vector `to`.
+/// Sets that vector to `to`.
 ///
 /// # Safety
 /// As for [`vector`].
@@ -55,7 +55,7 @@ pub(super) unsafe fn set<S: Simd, T: Real>(rows: *mut T, r: usize, h: usize, to:
     unsafe { *rows.cast::<T::Vector<S>>().add(r * const { vectors::<S, T>() } + h) = to };
 }
 
-/// Every one of these numbers in a vector of its own.
+/// Broadcasts each of these numbers to a vector.
 #[inline(always)]
 pub(super) fn splats<S: Simd, T: Real, const N: usize>(
     simd: S,

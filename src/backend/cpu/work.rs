@@ -1,4 +1,4 @@
-//! One tile of lines: in passes down and up, block of rows by block of rows.
+//! Work on one tile of lines: forward and backward passes, one block of rows after another.
 
 use pulp::{Simd, WithSimd};
 
@@ -17,20 +17,20 @@ use super::tile::Group;
 use crate::engine::PointFormula;
 use crate::real::Real;
 
-/// Most values that a formula takes or makes.
+/// Maximum number of values that a formula reads or computes.
 const MOST_VALUES: usize = 8;
 
-/// What one thread does with one tile, or with several side by side.
+/// Work of one thread on one tile, or on several adjacent ones.
 #[derive(Clone, Copy)]
 pub(super) struct Tile<'a, T> {
     pub(super) arch: pulp::Arch,
     pub(super) job: &'a Job<'a, T>,
     pub(super) tile: Group,
-    /// Whether nothing was loaded for it while another tile was worked on.
+    /// True if nothing was loaded for it while another tile was processed.
     pub(super) begins: bool,
-    /// The tile that comes next.
+    /// The next tile.
     pub(super) next: Option<Group>,
-    /// While packing: which end of the lines.
+    /// For packing: the end of the lines.
     pub(super) end: Option<End>,
     pub(super) rows: Rows<T>,
 }
@@ -58,10 +58,10 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             let mut next = next.map(|tile| Stager::new(job, tile, early, fetched, rows, true));
             let blocks = rows.blocks();
             for done in 0..blocks {
-                // What no operator comes before is worked on in the order that memory is made for.
+                // In the first pass no operator comes before: its blocks are processed in the order of memory.
                 let block = if at == 0 { done } else { blocks - 1 - done };
                 applied.substitute(simd, job, block);
-                // The next tile may lie where this one needs nothing any more.
+                // The next tile may be loaded where this one is no longer needed.
                 let next = next.as_mut().filter(|_| done > 0);
                 self.combine(simd, pass, block, columns, next);
             }
@@ -76,7 +76,7 @@ impl<T: Real> WithSimd for Tile<'_, T> {
 }
 
 impl<T: Real> Tile<'_, T> {
-    /// One of the tiles side by side that are worked on together.
+    /// One of the adjacent tiles that are processed together.
     #[inline(always)]
     fn column(&self, index: usize) -> Self {
         let first = index * lanes::<T>();
@@ -84,7 +84,7 @@ impl<T: Real> Tile<'_, T> {
         Self { tile, rows: self.rows.of_column(index), ..*self }
     }
 
-    /// All eliminations of a pass.
+    /// Forward elimination of all operators of a pass.
     #[inline(always)]
     fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<T>>) {
         for application in &pass.applied {
@@ -109,7 +109,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// The operators of a pass in all tiles side by side.
+    /// The operators of a pass in all adjacent tiles.
     #[inline(always)]
     fn applied<'p>(&self, pass: &'p Pass<T>, columns: usize) -> Applied<'p, T> {
         let in_all = |application: &'p Application<T>| {
@@ -121,7 +121,7 @@ impl<T: Real> Tile<'_, T> {
         Applied(pass.applied.iter().flat_map(in_all).collect())
     }
 
-    /// What is made of their results in one block.
+    /// Formulas with the results of the operators, in one block.
     #[inline(always)]
     fn combine<S: Simd>(
         &self,
@@ -133,7 +133,7 @@ impl<T: Real> Tile<'_, T> {
     ) {
         for instruction in &pass.instructions {
             match instruction {
-                // Memory gives and takes several columns faster.
+                // Memory transfers several columns faster.
                 Instruction::Load(_) | Instruction::Store { .. } => {
                     self.step(simd, instruction, block);
                 }
@@ -146,7 +146,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Carry what the first row needs.
+    /// Initialises the carried rows for the first row.
     #[inline(always)]
     fn begin<S: Simd>(&self, simd: S, application: &Application<T>) {
         let solver = &*application.solver;
@@ -161,8 +161,8 @@ impl<T: Real> Tile<'_, T> {
         unsafe { zeros.write_bytes(0, 3 * solver.half_band() * lanes::<T>()) };
     }
 
-    /// The operand at `count` points from `m` on, which lie in one block. Outside of a periodic line it is that of the other end,
-    /// outside of any other that of some point.
+    /// The operand at `count` points starting at `m`, all in one block. Outside a periodic line it is that of the other
+    /// end; outside any other line it is arbitrary.
     #[inline(always)]
     fn operand<S: Simd>(
         &self,
@@ -186,7 +186,7 @@ impl<T: Real> Tile<'_, T> {
         simd.vectorize(Product { factors, rows: count, to });
     }
 
-    /// One elimination in a block; `after`: the two rows that follow it round the line.
+    /// One elimination in a block; `after`: the two rows that follow it on the periodic line.
     #[inline(always)]
     fn eliminate<S: Simd>(
         &self,
@@ -221,7 +221,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// The same for every operator and block.
+    /// General version for every operator and block.
     #[inline(always)]
     fn eliminate_any<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
         let (solver, rows) = (&*application.solver, self.rows);
@@ -232,7 +232,7 @@ impl<T: Real> Tile<'_, T> {
         rows.copy(carried, window, kept);
         let mut r = 0;
         while r < filled {
-            // As many rows at once as are there and lie in one block.
+            // As many rows at once as exist and lie in one block.
             let m = first + solver.ahead + r;
             let most = rows.points.saturating_sub(m).clamp(1, BLOCK - m % BLOCK);
             let count = most.min(filled - r);
@@ -259,7 +259,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// B f at the rows of a block that lie near the ends of the lines, among its right-hand sides.
+    /// B f at the rows of a block near the ends of the lines, stored among its right-hand sides.
     #[inline(always)]
     fn at_ends<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
         let rows = self.rows;
@@ -368,7 +368,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Evaluate a formula on rows of a block; no place is both read and written.
+    /// Evaluates a formula on rows of a block; no location is both read and written.
     fn map(
         &self,
         map: &PointFormula,
@@ -380,20 +380,20 @@ impl<T: Real> Tile<'_, T> {
         let values = rows * lanes::<T>();
         let at = |place: &Place| blocks.at(*place);
         let from: [&[T]; MOST_VALUES] = std::array::from_fn(|i| match from.get(i) {
-            // SAFETY: a block of this thread's memory, which is not written meanwhile.
+            // SAFETY: a block of this thread's memory, which is not written in the meantime.
             Some(from) => unsafe { std::slice::from_raw_parts(at(from), values) },
             None => &[],
         });
         let (reads, writes) = (map.reads, to.len());
         let mut to: [&mut [T]; MOST_VALUES] = std::array::from_fn(|i| match to.get(i) {
-            // SAFETY: a block of this thread's memory, which nobody else uses.
+            // SAFETY: a block of this thread's memory, without other references.
             Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values) },
             None => &mut [],
         });
         map.evaluate(self.arch, &from[..reads], &mut to[..writes], &[]);
     }
 
-    /// What the neighbours have to know of the operand of an operator.
+    /// Packs the values that the neighbours need of the operand of an operator.
     #[inline(always)]
     fn pack<S: Simd>(&self, simd: S, application: &Application<T>) {
         let solver = &*application.solver;

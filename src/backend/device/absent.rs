@@ -1,4 +1,4 @@
-//! What stands for a driver where there can be none: in a page of a browser.
+//! Replaces a driver where there is none: in a browser page.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::runtime::Runtime;
 use crate::error::{Error, Result};
 
 fn none() -> Error {
-    Error::Device("a page in a browser has no devices; use `compute.backend = \"cpu\"`".into())
+    Error::Device("a browser page has no devices; use `compute.backend = \"cpu\"`".into())
 }
 
 pub(super) fn list() -> Result<Vec<DeviceInfo>> {

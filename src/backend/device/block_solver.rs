@@ -1,4 +1,4 @@
-//! Systems of blocks whose rows are the points of fields, on a device.
+//! Block systems whose rows are the points of fields, on a device.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::error::Result;
 use crate::real::Precision;
 
-/// Threads of a block.
+/// Threads per block.
 const THREADS: usize = 256;
 
 /// A matrix, and b and x in the order in which its rows are solved.
 pub(super) struct Solver {
     sweeps: BlockSweeps,
-    /// The point of each place.
+    /// Point of each row in that order.
     rows: Buffer,
     b: Buffer,
     x: Buffer,
     order: Job,
     restore: Job,
-    /// What goes to other ranks and what comes, and of each colour what of it.
+    /// Values to send to and to receive from other ranks, and for each colour the kernels that pack and unpack them.
     border: Field,
     exchanges: Vec<[Option<Exchange>; 2]>,
 }
 
-/// Unknowns that go to other ranks, or that come from them.
+/// Unknowns to send to other ranks, or to receive from them.
 struct Exchange {
     job: Job,
     places: Buffer,
-    /// Where their numbers begin in the border.
+    /// Index of the first value in `border`.
     first: i32,
 }
 
@@ -66,14 +66,14 @@ impl Exchange {
     }
 }
 
-/// Rows as a kernel has them.
+/// Converts rows to the 32-bit integers of the kernels.
 #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
 fn numbered(rows: impl Iterator<Item = usize>) -> impl Iterator<Item = [u8; 4]> {
     rows.map(|row| (row as u32).to_ne_bytes())
 }
 
 impl Solver {
-    /// Room for matrices of `nb` x `nb` blocks; fields have this precision.
+    /// Allocates memory for matrices of `nb` x `nb` blocks; `precision` is that of the fields.
     pub(super) fn new(
         (device, precision): (&Arc<Device>, Precision),
         colouring: &Colouring,
@@ -127,7 +127,7 @@ impl Solver {
         self.sweeps.set(matrix)
     }
 
-    /// Put x of A x ≈ b, by sweeps from 0, on the list of the device, with what `exchange` brings of other ranks after each colour.
+    /// Queues sweeps for A x ≈ b from x = 0 on the device. After each colour `exchange` brings the values of other ranks.
     pub(super) fn sweep(
         &mut self,
         sweeps: Sweeps,

@@ -10,40 +10,41 @@ use crate::blocks::{Colouring, Factored, Sweeps};
 use crate::error::{Error, Result};
 use crate::real::{Precision, Real, bytes_of};
 
-/// Most threads of a row of blocks for the rows of its blocks, and most of a block of threads where every device has as many.
+/// Largest number of threads for the rows within a row of blocks, and largest number of threads per block that every
+/// device supports.
 const MOST_LANES: usize = 128;
 const MOST_THREADS: usize = 256;
-/// Threads of a block that several rows share.
+/// Threads per block shared by several rows.
 const SHARED_THREADS: usize = 128;
-/// Threads that work on one row of small blocks: as many as read 128 bytes of it in 32 bit.
+/// Threads per row of small blocks: enough to read 128 bytes of the row in 32 bit.
 const SMALL_TEAM: usize = 32;
-/// Groups of threads on different columns: most of small blocks, and those of larger ones.
+/// Groups of threads on different columns: largest number for small blocks, and number for larger blocks.
 const MOST_GROUPS: usize = 8;
 const GROUPS: usize = 4;
-/// Columns of factors times unknowns of a thread that are loaded at once.
+/// Columns of the factors loaded at once, times the unknowns per thread.
 const PANEL: usize = 16;
-/// Columns of off-diagonal blocks that are loaded at once: most, and times the unknowns of a thread.
+/// Columns of off-diagonal blocks loaded at once: largest number, and number times the unknowns per thread.
 const MOST_AHEAD: usize = 4;
 const AHEAD: usize = 8;
 
-/// How the rows of a colour are solved.
+/// Kernels that solve the rows of a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockKernels {
     /// Products and solution in one kernel.
     #[default]
     Fused,
-    /// A kernel for the products, and one for the solution, as Zubair et al. have it.
+    /// One kernel for the products and one for the solution, as in Zubair et al.
     Split,
 }
 
-/// How threads share rows of blocks of `nb` rows. `kernels/blocks/product.cu` says what is what.
+/// Division of rows of blocks of `nb` rows among threads. `kernels/blocks/product.cu` explains the numbers.
 struct Shape {
     nb: usize,
     lanes: usize,
     groups: usize,
-    /// Rows of blocks that a block of threads takes.
+    /// Rows of blocks per block of threads.
     rows: usize,
-    /// The same where rows are only solved.
+    /// Rows of blocks per block of threads in a kernel that only solves.
     solved: usize,
 }
 
@@ -55,7 +56,7 @@ impl Shape {
         Self { nb, lanes, groups, rows, solved: SHARED_THREADS / lanes }
     }
 
-    /// The text for off-diagonal blocks of this format.
+    /// Returns the kernel source for off-diagonal blocks of this precision.
     fn source(&self, device: &Device, precision: Precision, kernels: BlockKernels) -> Source {
         let Self { nb, lanes, groups, rows, solved } = *self;
         let share = nb.div_ceil(lanes);
@@ -83,10 +84,10 @@ impl Shape {
         text.source(name)
     }
 
-    /// The kernels for a colour of `count` rows of blocks, in their order.
+    /// Returns the kernels for a colour of `count` rows of blocks, in order.
     fn launches(&self, count: usize, kernels: BlockKernels) -> Vec<(&'static str, LaunchSize)> {
         let Self { nb, lanes, groups, rows, solved } = *self;
-        // Rows of blocks, threads and on-chip vectors for each of them.
+        // Rows of blocks per thread block; threads and on-chip vectors per row of blocks.
         let size = |rows: usize, threads: usize, vectors: usize| {
             let on_chip = rows * vectors * nb * size_of::<f64>();
             LaunchSize::line(count.div_ceil(rows), rows * threads, on_chip)
@@ -101,11 +102,11 @@ impl Shape {
     }
 }
 
-/// A [`Factored`] matrix in the memory of a device, ready for sweeps.
+/// A [`Factored`] matrix in device memory, ready for sweeps.
 pub struct BlockSweeps {
     nb: usize,
     rows: usize,
-    /// Rows here and on other ranks that they know.
+    /// Number of rows of this rank and of other ranks whose unknowns they use.
     width: usize,
     precision: Precision,
     colours: Vec<Colour>,
@@ -114,23 +115,23 @@ pub struct BlockSweeps {
     blocks: Buffer,
     factors: Buffer,
     pivots: Buffer,
-    /// What the products leave of b, of one colour.
+    /// Residual b minus the products, for one colour.
     left: Buffer,
 }
 
-/// The rows from `begin` to `end`, exclusive, of one colour.
+/// Rows `begin` to `end` (exclusive) of one colour.
 struct Colour {
-    /// One after another, with the same arguments.
+    /// Kernels run in order, with the same arguments.
     jobs: Vec<Job>,
     begin: i32,
     end: i32,
 }
 
 impl BlockSweeps {
-    /// Upload `matrix` and compile its kernels.
+    /// Uploads `matrix` and compiles its kernels.
     ///
     /// # Errors
-    /// Where the device has no 64 bit numbers, or what the driver or the compiler says.
+    /// If the device has no 64-bit floating point, or if the driver or the compiler fails.
     pub fn new<S: Real>(
         device: &Arc<Device>,
         matrix: &Factored<S>,
@@ -142,7 +143,8 @@ impl BlockSweeps {
         Ok(sweeps)
     }
 
-    /// Room for matrices of one colouring, with off-diagonal blocks of this format; their kernels are compiled.
+    /// Allocates memory for matrices of one colouring with off-diagonal blocks of this precision, and compiles the
+    /// kernels.
     pub fn room(
         device: &Arc<Device>,
         (colouring, nb, precision): (&Colouring, usize, Precision),
@@ -187,10 +189,10 @@ impl BlockSweeps {
         })
     }
 
-    /// Upload the numbers of a matrix of this colouring.
+    /// Uploads the values of a matrix of this colouring.
     ///
     /// # Panics
-    /// Where the matrix is another.
+    /// If the matrix has another colouring.
     pub fn set<S: Real>(&mut self, matrix: &Factored<S>) -> Result<()> {
         let (blocks, factors) = (matrix.off_diagonal(), &matrix.factors);
         let sizes = (S::PRECISION, blocks.len(), factors.len());
@@ -202,19 +204,19 @@ impl BlockSweeps {
         self.pivots.write(0, &pivots)
     }
 
-    /// Put sweeps over A x = b from this x on the list of the device: [`Factored::sweep`], to round-off. Both vectors have the
-    /// order of the [`Colouring`](crate::blocks::Colouring). Errors are reported by the next fallible call.
+    /// Queues sweeps over A x = b that start from the given x on the device: [`Factored::sweep`], to round-off. Both
+    /// vectors are in the order of the [`Colouring`](crate::blocks::Colouring). The next fallible call reports errors.
     ///
     /// # Panics
-    /// Where the vectors are not `nb` numbers in 64 bit for each row, or of another device.
+    /// If the vectors do not have `nb` 64-bit values per row, or are on another device.
     pub fn sweep(&self, b: &Buffer, x: &mut Buffer, sweeps: Sweeps) {
         self.sweep_among(b, x, sweeps, &mut |_, _| ());
     }
 
-    /// The same where x has unknowns of other ranks too: [`Factored::sweep_among`].
+    /// Like [`BlockSweeps::sweep`], with unknowns of other ranks in x: [`Factored::sweep_among`].
     ///
     /// # Panics
-    /// As there.
+    /// As for [`BlockSweeps::sweep`].
     pub(super) fn sweep_among(
         &self,
         b: &Buffer,
@@ -234,7 +236,7 @@ impl BlockSweeps {
             let rows = [Arg::Int(*begin), Arg::Int(*end)];
             let scalars = Arg::Scalars(Precision::F64, &relaxation);
             let arguments = buffers.chain(rows).chain([scalars]);
-            // There are none where no row of this rank has the colour.
+            // The list is empty if no row of this rank has the colour.
             jobs.iter().for_each(|job| job.launch(arguments.clone()));
             if order.peek().is_some() {
                 exchange(colour, x);
@@ -243,7 +245,7 @@ impl BlockSweeps {
     }
 }
 
-/// Whole numbers of `N` bytes in device memory.
+/// Copies integers of `N` bytes to device memory.
 pub(super) fn integers<const N: usize>(
     device: &Arc<Device>,
     numbers: impl Iterator<Item = [u8; N]>,

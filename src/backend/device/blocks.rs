@@ -1,5 +1,5 @@
-//! A device's part in lines that are spread over ranks: sums of planes, lines dealt out to ranks, and host memory beside the
-//! device's.
+//! Device operations on lines split across ranks: sums of planes, distribution of lines to ranks, and staging memory on
+//! the host.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::backend::ranks::{Staging, Sums, TransposeLayout};
 use crate::error::Result;
 use crate::real::Precision;
 
-/// Sums of planes, ready to be taken on a device.
+/// Sums of planes, compiled for a device.
 pub(super) struct PlaneSums {
     job: Job,
     lists: Buffer,
@@ -20,7 +20,7 @@ pub(super) struct PlaneSums {
 }
 
 impl PlaneSums {
-    /// `sums` of planes of `lines` values.
+    /// Prepares `sums` of planes of `lines` values.
     pub(super) fn new(
         (device, precision): (&Arc<Device>, Precision),
         lines: usize,
@@ -55,7 +55,7 @@ impl PlaneSums {
     }
 }
 
-/// Deal out the lines of `field`, or collect them, field `at` of several in `parts`.
+/// Distributes the lines of `field` to `parts`, or collects them from there; `field` is number `at` of several.
 pub(super) fn deal(
     deal: &TransposeLayout,
     collect: bool,
@@ -76,7 +76,7 @@ pub(super) fn deal(
     Ok(())
 }
 
-/// Host memory beside that of a device, locked to its place where the driver can.
+/// Returns staging memory on the host, page-locked if the driver can.
 pub(super) fn staging(device: &Arc<Device>, bytes: usize) -> Staging {
     Staging::locked(bytes, |start, bytes| {
         let device = device.clone();

@@ -16,20 +16,20 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer whose content is undefined.
+    /// Creates a buffer with undefined content.
     pub fn new(device: &Arc<Device>, precision: Precision, len: usize) -> Result<Self> {
         let handle = device.allocate(len.max(1) * precision.bytes())?;
         Ok(Self { device: device.clone(), handle, len, precision })
     }
 
-    /// A buffer that holds `values`.
+    /// Creates a buffer with `values`.
     pub fn from_host<T: Real>(device: &Arc<Device>, values: &[T]) -> Result<Self> {
         let buffer = Self::new(device, T::PRECISION, values.len())?;
         buffer.write(0, bytes_of(values))?;
         Ok(buffer)
     }
 
-    /// A buffer that holds `values`, rounded.
+    /// Creates a buffer with `values`, rounded to `precision`.
     pub(super) fn table(
         device: &Arc<Device>,
         precision: Precision,
@@ -47,20 +47,20 @@ impl Buffer {
         self.len
     }
 
-    /// True where there are none.
+    /// Whether the buffer has no values.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes of all values.
+    /// Size of all values in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.len * self.precision.bytes()
     }
 
-    /// The content, after all work queued before.
+    /// Returns the content after all work queued before.
     ///
     /// # Panics
-    /// Where the numbers are of another precision.
+    /// If the buffer has another precision.
     pub fn download<T: Real>(&self) -> Result<Vec<T>> {
         let mut values = vec![T::ZERO; self.len];
         assert_eq!(size_of::<T>(), self.precision.bytes(), "a buffer of another precision");
@@ -68,27 +68,27 @@ impl Buffer {
         Ok(values)
     }
 
-    /// The content in its own precision, after all work queued before.
+    /// Returns the content in the precision of the buffer, after all work queued before.
     pub fn values(&self) -> Result<Values<'static>> {
         let mut values = Values::zeros(self.precision, self.len);
         self.read(0, values.bytes_mut())?;
         Ok(values)
     }
 
-    /// Write the memory of numbers from number `first` on.
+    /// Writes `bytes` to memory from value `first` on.
     pub(super) fn write(&self, first: usize, bytes: &[u8]) -> Result<()> {
         self.device.upload(bytes, self.handle, first * self.precision.bytes())
     }
 
-    /// Read the memory of numbers from number `first` on.
+    /// Reads memory from value `first` on into `bytes`.
     pub(super) fn read(&self, first: usize, bytes: &mut [u8]) -> Result<()> {
         self.device.download(self.handle, first * self.precision.bytes(), bytes)
     }
 
-    /// Begin to read the first `count` numbers, at most 128 bytes, after all work queued before.
+    /// Starts to read the first `count` values, at most 128 bytes, after all work queued before.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// If the buffer has fewer values.
     pub fn fetch(&self, count: usize) -> Result<PendingReduction> {
         let bytes = count * self.precision.bytes();
         assert!(count <= self.len && bytes <= MOST_FETCHED, "too many numbers");
@@ -103,7 +103,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Few numbers on their way to the host, while the device goes on.
+/// A few values on their way to the host, while the device continues.
 #[must_use = "their place is kept until they are waited for"]
 pub struct PendingReduction {
     device: Arc<Device>,
@@ -113,7 +113,7 @@ pub struct PendingReduction {
 }
 
 impl PendingReduction {
-    /// Wait for them, as many as were asked for, and not for what was queued since.
+    /// Waits for the requested values, but not for work queued since.
     pub fn wait(self, to: &mut [f64]) -> Result<()> {
         let mut bytes = [0; MOST_FETCHED];
         let bytes = &mut bytes[..self.count * self.precision.bytes()];
@@ -123,8 +123,8 @@ impl PendingReduction {
     }
 }
 
-/// Buffers that hold something only while one operation runs. All operations of a device share them: work is done in the
-/// order in which it is queued, so one operation's scratch memory is free when the next begins.
+/// Scratch buffers, each in use by one operation at a time. All operations of a device share them: work is done in the
+/// order in which it is queued, so the scratch memory of one operation is free when the next begins.
 pub struct Scratch {
     pub(super) device: Arc<Device>,
     pub(super) precision: Precision,
@@ -132,12 +132,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// No buffers yet.
+    /// Creates a pool without buffers.
     pub fn new(device: &Arc<Device>, precision: Precision) -> Self {
         Self { device: device.clone(), precision, buffers: Mutex::default() }
     }
 
-    /// The first `count` buffers of at least `len` values, made where there are fewer. They hold anything.
+    /// Returns the first `count` buffers of at least `len` values, and creates the missing ones. Their content is
+    /// undefined.
     pub(super) fn take(&self, count: usize, len: usize) -> Result<Vec<Arc<Buffer>>> {
         let mut buffers = lock(&self.buffers);
         let mut fitting: Vec<_> = buffers.iter().filter(|b| b.len() >= len).cloned().collect();

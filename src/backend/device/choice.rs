@@ -1,16 +1,16 @@
-//! Which device a run takes, and whether the run fits on it.
+//! Choice of the device for a run, and check that the run fits in its memory.
 
 use super::{Api, DeviceInfo, cuda, devices};
 use crate::backend::{BackendChoice, ComputeConfig, Pencils};
 use crate::error::{Error, Result, no_room, refused};
 use crate::real::Precision;
 
-/// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
-/// else the CPU. Where no number is asked for, the ranks of a host take its devices in turn: `local_rank` is this one's
-/// place among them.
+/// Returns the device that `compute` asks for; `None` is the CPU. `auto` takes CUDA if it is usable, else an OpenCL GPU,
+/// else the CPU. If no device number is given, the ranks of a host take its devices in turn: `local_rank` is the index of
+/// this rank among them.
 ///
 /// # Errors
-/// Where there is no such device, or it cannot do what is asked of it: what there is, and the way out.
+/// If there is no such device, or it cannot do what is requested. The error lists what is available and gives advice.
 pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api, usize)>> {
     let wanted = (compute.device, local_rank);
     let of = |api| pick(api, devices(api).map_err(refusal)?, wanted);
@@ -33,7 +33,7 @@ pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api,
     }
 }
 
-/// Why `auto` does not take CUDA on a machine that has NVIDIA's driver; `None` where it does, or where there is no driver.
+/// Returns why `auto` does not take CUDA on a machine with NVIDIA's driver; `None` if it does, or without a driver.
 pub fn why_not_cuda() -> Option<String> {
     if !cuda::has_driver() {
         return None;
@@ -42,12 +42,12 @@ pub fn why_not_cuda() -> Option<String> {
     reason.map(|reason| reason.to_string())
 }
 
-/// Asked for what cannot be had is a mistake of the input: nothing was run.
+/// Makes a device error a configuration error: the request cannot be met and nothing was run.
 fn refusal(why: Error) -> Error {
     Error::Config(vec![format!("error: {why}")])
 }
 
-/// The device of `auto`; `None` is the CPU.
+/// Returns the device of `auto`; `None` is the CPU.
 fn best(compute: &ComputeConfig, local_rank: usize) -> Result<Option<DeviceInfo>> {
     let of = |api| devices(api).unwrap_or_default();
     let nvidia = of(Api::Cuda);
@@ -59,7 +59,7 @@ fn best(compute: &ComputeConfig, local_rank: usize) -> Result<Option<DeviceInfo>
     let found = match (compute.device, gpus.len()) {
         (None | Some(0), 0) => return Ok(None),
         (None, count) => gpus.get(local_rank % count),
-        // The first that fits may not be the first there is.
+        // The first device that fits need not be number 0.
         (Some(0), _) => gpus.first(),
         (Some(index), _) => gpus.iter().find(|gpu| gpu.index == index),
     };
@@ -72,7 +72,7 @@ fn best(compute: &ComputeConfig, local_rank: usize) -> Result<Option<DeviceInfo>
     })
 }
 
-/// Device `wanted` of `devices`, or else that of this rank of its host.
+/// Returns device `wanted` of `devices`, or else the device of this rank on its host.
 fn pick(
     api: Api,
     devices: Vec<DeviceInfo>,
@@ -112,7 +112,7 @@ fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
     Err(refused(what, "use `compute.precision = \"f32\"`, or `--backend cpu`"))
 }
 
-/// What only devices do was asked for, and there is none.
+/// Refuses options that need a device on a run without one.
 fn check_cpu(compute: &ComputeConfig) -> Result<()> {
     let solver = compute.line_solver.filter(|solver| solver.missing_on_host().is_some());
     let what = match (solver, compute.pencils) {
@@ -129,10 +129,10 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
     Err(refused(format!("{what} {why}"), advice))
 }
 
-/// Refuse a grid whose fields cannot fit on a device, of which `free` bytes are free where its driver tells.
+/// Refuses a grid whose fields do not fit in device memory; `free` is the number of free bytes if the driver reports it.
 ///
 /// # Errors
-/// [`Error::Config`] with what is needed, what is there, and what would fit.
+/// [`Error::Config`] with the needed and the available memory, and with advice on what would fit.
 pub fn check_memory(
     device: &DeviceInfo,
     free: Option<u64>,
@@ -141,7 +141,7 @@ pub fn check_memory(
     advice: impl FnOnce() -> String,
 ) -> Result<()> {
     let available = free.unwrap_or(device.memory) as f64;
-    let has = if free.is_some() { "are free on" } else { "is all that there is on" };
+    let has = if free.is_some() { "are free on" } else { "is the total memory of" };
     if needed <= available {
         return Ok(());
     }

@@ -1,17 +1,17 @@
-//! Numbers in formulas that a kernel is given when it is launched, and that are not in its text: runs that differ in the Reynolds or
-//! Mach number alone have the same kernels, compiled once.
+//! Coefficients of formulas that are kernel arguments, not part of the kernel text: runs that differ only in the Reynolds
+//! or Mach number use the same compiled kernels.
 
 use super::Arg;
 use crate::real::Precision;
 
-/// Most of them that a kernel takes; others are in its text.
+/// Largest number of coefficients per kernel; further coefficients go into its text.
 pub(super) const MOST_COEFFICIENTS: usize = 32;
 
-/// The coefficients of a kernel, its first parameters.
+/// Coefficients of a kernel: its first parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Coefficients {
     precision: Precision,
-    /// Their type in C.
+    /// Their C type.
     kind: &'static str,
     values: Vec<f64>,
 }
@@ -25,8 +25,8 @@ impl Coefficients {
         self.kind
     }
 
-    /// A number as the text of the kernel has it: the name of a coefficient; or as it is where the method and not the gas asks for it,
-    /// which is taken to be so of quarters of 1 and of whole numbers up to 16.
+    /// Returns a number as the kernel text contains it: the name of a coefficient, or a literal for constants of the
+    /// method rather than of the gas. Quarters of 1 and integers up to 16 are taken to be constants of the method.
     pub(super) fn text(&mut self, value: f64) -> String {
         if value < 0.0 {
             return format!("(-{})", self.text(-value));
@@ -44,13 +44,13 @@ impl Coefficients {
         format!("k{at}")
     }
 
-    /// As parameters of the kernel, before `others`.
+    /// Returns the kernel parameters: the coefficients, then `others`.
     pub(super) fn parameters(&self, others: impl Iterator<Item = String>) -> String {
         let own = (0..self.values.len()).map(|at| format!("const {} k{at}", self.kind));
         own.chain(others).collect::<Vec<_>>().join(", ")
     }
 
-    /// As arguments of a launch.
+    /// Returns the arguments of a launch.
     pub(super) fn arguments<'a>(&self) -> impl Iterator<Item = Arg<'a>> + Clone + use<'_, 'a> {
         self.values.iter().map(|value| Arg::Real(self.precision, *value))
     }

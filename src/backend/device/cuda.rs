@@ -1,5 +1,5 @@
-//! CUDA: NVIDIA's GPUs. With its folder, the only user of `cudarc`, which panics where a library or one of its functions
-//! is missing: nothing of it is called before `machine::driver` has found the driver new enough.
+//! CUDA: NVIDIA's GPUs. Only this file and its folder use `cudarc`, which panics if a library or one of its functions is
+//! missing: nothing of it is called before `machine::driver` has found that the driver is new enough.
 
 mod libraries;
 mod machine;
@@ -34,14 +34,14 @@ use nvrtc::dotted;
 use pinned::Slots;
 use sparse::Sparse;
 
-/// On-chip bytes of a block that need no permission: of 48 KiB a driver may count one as its own (CUDA C++ Programming Guide, compute
-/// capability 8.x and later).
+/// On-chip bytes per block that need no permission: of 48 KiB a driver may reserve one for itself (CUDA C++ Programming
+/// Guide, compute capability 8.x and later).
 const ON_CHIP_FREE: usize = 47 << 10;
-/// The share of a multiprocessor's memory that blocks are to have, in per cent of what they can (CUDA Driver API,
+/// Share of a multiprocessor's memory preferred for blocks, in per cent of the maximum (CUDA Driver API,
 /// `CU_SHAREDMEM_CARVEOUT_MAX_SHARED`).
 const MOST_ON_CHIP: i32 = 100;
 
-/// One CUDA device with its one stream.
+/// A CUDA device with a single stream.
 pub(super) struct Cuda {
     info: DeviceInfo,
     device: sys::CUdevice,
@@ -53,12 +53,12 @@ pub(super) struct Cuda {
     objects: Mutex<Objects>,
 }
 
-// SAFETY: the driver may be called from any thread; what handles stand for lies behind a lock.
+// SAFETY: the driver may be called from any thread; the objects behind the handles are protected by a lock.
 unsafe impl Send for Cuda {}
 // SAFETY: as above.
 unsafe impl Sync for Cuda {}
 
-/// What is not in anybody's hands.
+/// Driver objects without a handle outside.
 #[derive(Default)]
 struct Objects {
     modules: HashMap<Source, sys::CUmodule>,
@@ -66,7 +66,8 @@ struct Objects {
     sparse: Option<Sparse>,
 }
 
-/// Handles are the driver's own: numbers of buffers, and the addresses of everything else.
+/// Converts a driver object to a handle. Handles are the driver's own: integers for buffers, addresses for everything
+/// else.
 fn handle<T>(object: *mut T) -> Handle {
     Handle(object.expose_provenance() as u64)
 }
@@ -75,7 +76,7 @@ fn object<T>(handle: Handle) -> *mut T {
     ptr::with_exposed_provenance_mut(usize::try_from(handle.0).unwrap_or(0))
 }
 
-/// Device `index` of [`list`].
+/// Opens device `index` of [`list`].
 pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
     let version = driver()?;
     let count = cu::device::get_count().map_err(failed("count the GPUs"))?;
@@ -87,7 +88,7 @@ pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
     let device = device(index)?;
     let (info, capability) = describe(index, device, version)?;
     let nvrtc = Nvrtc::find(version, capability)?;
-    // SAFETY: the device is one of the driver's; the context is given back when this is dropped.
+    // SAFETY: the device is one of the driver's; the context is released on drop.
     let context = unsafe { cu::primary_ctx::retain(device) };
     let context = context.map_err(failed(&format!("open {}", info.name)))?;
     let mut cuda = Cuda {
@@ -107,16 +108,16 @@ pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
 }
 
 impl Cuda {
-    /// Make this device the one that the calling thread speaks to.
+    /// Makes this device current for the calling thread.
     fn enter(&self) -> Result<()> {
         // SAFETY: the context lives as long as this.
         unsafe { cu::ctx::set_current(self.context) }.map_err(failed("use the device"))
     }
 
-    /// The text as a module: as it was compiled before, by this run or an earlier one, or compiled.
+    /// Returns the compiled module of a source, from the cache of this or an earlier run if possible.
     fn module(&self, source: &Source) -> Result<sys::CUmodule> {
         let code = self.nvrtc.code_for(self.capability)?;
-        // Not where the compiler lies: what one machine compiled can be carried to another.
+        // Without the path of the compiler, so that the cache can be copied to another machine.
         let key = format!(
             "kolmo {}, NVRTC {}, {code:?}, {}\n{}",
             env!("CARGO_PKG_VERSION"),
@@ -137,7 +138,7 @@ impl Cuda {
         let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
         let count = launch.arguments.len();
         if count > MOST_ARGUMENTS {
-            let most = format!("a kernel takes {count} arguments; at most {MOST_ARGUMENTS} can be");
+            let most = format!("a kernel takes {count} arguments, more than {MOST_ARGUMENTS}");
             return Err(Error::Device(most));
         }
         for (at, argument) in launch.arguments.iter().enumerate() {
@@ -146,7 +147,7 @@ impl Cuda {
                     values[at] = handle.0;
                     (&raw mut values[at]).cast()
                 }
-                // Only read by the driver.
+                // The driver only reads them.
                 Argument::Int(value) => ptr::from_ref(value).cast_mut().cast(),
                 Argument::Float(bits) => ptr::from_ref(bits).cast_mut().cast(),
                 Argument::Double(bits) => ptr::from_ref(bits).cast_mut().cast(),
@@ -154,8 +155,8 @@ impl Cuda {
         }
         let ([bx, by, bz], [tx, ty, tz]) = (launch.blocks, launch.threads);
         let on_chip = u32::try_from(launch.on_chip).unwrap_or(u32::MAX);
-        // SAFETY: kernel and buffers are of this device, and alive; the driver copies the arguments before it returns.
-        // That they are what the kernel's text takes is the concern of who wrote the launch.
+        // SAFETY: kernel and buffers are of this device and alive; the driver copies the arguments before it returns. The
+        // author of the launch guarantees that they match the kernel's parameters.
         let started = unsafe {
             cu::launch_kernel(
                 object(launch.kernel),
@@ -171,9 +172,9 @@ impl Cuda {
 }
 
 fn load(mut image: Vec<u8>) -> std::result::Result<sys::CUmodule, DriverError> {
-    // PTX is a text, which ends with a zero; behind machine code it does no harm.
+    // PTX is a text and ends with a zero byte, which is harmless after machine code.
     image.push(0);
-    // SAFETY: an image that NVRTC made.
+    // SAFETY: NVRTC produced the image.
     unsafe { cu::module::load_data(image.as_ptr().cast()) }
 }
 
@@ -189,7 +190,7 @@ impl Runtime for Cuda {
 
     fn allocate(&self, bytes: usize) -> Result<Handle> {
         self.enter()?;
-        // SAFETY: the content is undefined, as said.
+        // SAFETY: the content is documented as undefined.
         let buffer = unsafe { cu::malloc_sync(bytes) }.map_err(|error| {
             let free = self.free_memory().unwrap_or(0);
             Error::Device(format!(
@@ -203,7 +204,7 @@ impl Runtime for Cuda {
 
     fn release(&self, buffer: Handle) {
         if self.enter().is_ok() {
-            // SAFETY: it was allocated here and is not used again; the driver waits for work that does.
+            // SAFETY: it was allocated here and is not used again; the driver waits for work that uses it.
             let _ = unsafe { cu::free_sync(buffer.0) };
         }
     }
@@ -215,15 +216,15 @@ impl Runtime for Cuda {
     }
 
     fn unpin(&self, memory: *mut u8) {
-        // SAFETY: as above. What a driver that is going away says is of no use to anybody.
+        // SAFETY: as above. An error at shutdown cannot be handled.
         let _ = unsafe { sys::cuMemHostUnregister(memory.cast()) }.result();
     }
 
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         self.enter()?;
         let to = to.0 + offset as u64;
-        // SAFETY: memory of the host that is not pinned is staged before this returns (CUDA Driver API, "API
-        // synchronization behavior"), and callers leave alone what they pinned; the driver checks the range.
+        // SAFETY: pageable host memory is staged before this returns (CUDA Driver API, "API synchronization behavior"),
+        // and callers do not touch memory that they pinned; the driver checks the range.
         unsafe { cu::memcpy_htod_async(to, data, self.stream) }
             .map_err(failed("copy to the device"))
     }
@@ -231,7 +232,7 @@ impl Runtime for Cuda {
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         self.enter()?;
         let from = from.0 + offset as u64;
-        // SAFETY: the copy has ended when the stream has, so `to` outlives it; the driver checks the range.
+        // SAFETY: the copy has ended when the stream is synchronized, so `to` outlives it; the driver checks the range.
         unsafe { cu::memcpy_dtoh_async(to, from, self.stream) }
             .map_err(failed("copy from the device"))?;
         self.finish()
@@ -253,9 +254,9 @@ impl Runtime for Cuda {
 
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
         self.enter()?;
-        // Others may speak to the device while this waits.
+        // Without the lock, so that other threads can use the device during the wait.
         let slot = lock(&self.objects).slots.take(copy);
-        let mut slot = slot.ok_or_else(|| Error::Device("CUDA: nothing is on its way".into()))?;
+        let mut slot = slot.ok_or_else(|| Error::Device("CUDA: no copy is under way".into()))?;
         let result = slot.wait(to).map_err(failed("finish its work"));
         lock(&self.objects).slots.back(slot);
         result
@@ -328,7 +329,7 @@ impl Runtime for Cuda {
             || unsafe { sys::cuFuncGetModule(&raw mut module, object(kernel)) }.result();
         if self.enter().is_ok() && found().is_ok() {
             lock(&self.objects).modules.retain(|_, known| *known != module);
-            // SAFETY: it was loaded here, and nothing that runs is of it. A refusal leaves it loaded.
+            // SAFETY: it was loaded here, and no running kernel belongs to it. If unloading fails it stays loaded.
             let _ = unsafe { cu::module::unload(module) };
         }
     }
@@ -345,7 +346,7 @@ impl Runtime for Cuda {
         self.enter()?;
         let told = failed("make a graph");
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: the stream lives as long as this; it is taken back from capture whatever happens in between.
+        // SAFETY: the stream lives as long as this; capture is ended in every case.
         let (result, graph) = unsafe {
             cu::stream::begin_capture(self.stream, mode).map_err(&told)?;
             let result = launches.iter().try_for_each(|launch| self.start(launch));
@@ -353,7 +354,7 @@ impl Runtime for Cuda {
         };
         result?;
         let graph = graph.map_err(&told)?;
-        // SAFETY: the graph was captured above; the executable one does not need it.
+        // SAFETY: the graph was captured above; the executable graph does not need it.
         let executable = unsafe {
             let executable = cu::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
             let _ = cu::graph::destroy(graph);
@@ -364,13 +365,14 @@ impl Runtime for Cuda {
 
     fn replay(&self, graph: Handle) -> Result<()> {
         self.enter()?;
-        // SAFETY: a graph of this device, and alive; its buffers are, or its list of launches could not come again.
+        // SAFETY: a live graph of this device. Its buffers are alive too: otherwise the same list of launches could not
+        // occur again.
         unsafe { cu::graph::launch(object(graph), self.stream) }.map_err(failed("start a graph"))
     }
 
     fn forget(&self, graph: Handle) {
         if self.enter().is_ok() {
-            // SAFETY: made here and not used again; what is running of it goes on (CUDA Driver API, cuGraphExecDestroy).
+            // SAFETY: made here and not used again; launches in progress continue (CUDA Driver API, cuGraphExecDestroy).
             let _ = unsafe { cu::graph::exec_destroy(object(graph)) };
         }
     }
@@ -393,7 +395,7 @@ impl Runtime for Cuda {
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
         self.enter()?;
         let (from, to) = (object(from), object(to));
-        // SAFETY: both were recorded on the one stream and are used no more.
+        // SAFETY: both were recorded on the single stream and are not used again.
         unsafe {
             let milliseconds =
                 cu::event::synchronize(to).and_then(|()| cu::event::elapsed(from, to));
@@ -425,8 +427,8 @@ impl Runtime for Cuda {
     }
 }
 
-/// What a driver is asked about a kernel.
-const TAKES: &str = "ask what a kernel takes";
+/// The query about a kernel, for error messages.
+const TAKES: &str = "query the resources of a kernel";
 
 fn attribute(kernel: Handle, which: sys::CUfunction_attribute) -> Result<usize> {
     // SAFETY: the kernel is of a loaded module.
@@ -434,9 +436,9 @@ fn attribute(kernel: Handle, which: sys::CUfunction_attribute) -> Result<usize> 
     Ok(usize::try_from(value.map_err(failed(TAKES))?).unwrap_or(0))
 }
 
-/// Ask that a multiprocessor give as much of its memory as it can to the blocks of a kernel, not to its cache: as many as there is
-/// room for run at once. Where a block needs permission for so much, let it take all the `on_chip` memory that there is; it takes
-/// what a launch says.
+/// Asks for as much of a multiprocessor's memory as possible for the blocks of a kernel instead of the cache, so that as
+/// many blocks as fit run at once. If a block needs permission for its on-chip memory, allows all `on_chip` bytes; a
+/// launch takes the amount that it specifies.
 fn permit(kernel: sys::CUfunction, on_chip: Option<usize>) -> std::result::Result<(), DriverError> {
     use sys::CUfunction_attribute as Function;
     // SAFETY: the kernel is of a loaded module.
@@ -466,8 +468,8 @@ impl Drop for Cuda {
             return;
         }
         let objects = std::mem::take(&mut *lock(&self.objects));
-        // Buffers and graphs have been given back by those who had them.
-        // SAFETY: all of it was made here, and nobody is left who could use it. A refusal has nobody to be told to.
+        // The owners of buffers and graphs have released them.
+        // SAFETY: all objects were made here and have no users left. Errors at shutdown cannot be handled.
         unsafe {
             let _ = cu::stream::synchronize(self.stream);
             drop(objects.sparse);

@@ -1,5 +1,5 @@
-//! The ends of lines that are blocks of longer ones: what is taken there for the neighbours, and what their interface values
-//! add.
+//! Ends of lines that are split across ranks: values to send to the neighbours, and the contribution of received
+//! interface values.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Precision;
 
-/// Threads of a block.
+/// Threads per block.
 pub(super) const THREADS: usize = 128;
 
 /// Lines of a grid along one axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
-    /// Points of a line.
+    /// Number of points per line.
     pub(super) points: usize,
     /// Number of lines.
     pub(super) count: usize,
-    /// Distance of neighbouring points of a line.
+    /// Distance in memory between neighbouring points of a line.
     pub(super) inner: usize,
 }
 
@@ -36,21 +36,21 @@ impl Lines {
         }
     }
 
-    /// What every kernel about lines is specialised to.
+    /// Defines the constants that every line kernel is specialised to.
     pub(super) fn define(&self, text: &mut Text) {
         text.define("N", self.points);
         text.define("LINES", self.count);
         text.define("INNER", self.inner);
     }
 
-    /// The first and the last `reach` points of every line; `None` where that is all of them.
+    /// Visits the first and the last `reach` points of every line; `None` if these are all points.
     pub(super) fn near_ends(&self, reach: usize) -> Option<Visit> {
         let Self { points, count, inner } = *self;
         let both = 2 * reach;
         if both >= points {
             return None;
         }
-        // Neighbouring items lie side by side in memory.
+        // Neighbouring items are adjacent in memory.
         let (line, row) = match inner {
             1 => (format!("(item / {both})"), format!("(item % {both})")),
             _ => (format!("(item % {count})"), format!("(item / {count})")),
@@ -62,18 +62,18 @@ impl Lines {
     }
 }
 
-/// The ends of the lines of one operand and of its result.
+/// Kernels for the line ends of one operand and of its result.
 pub(super) struct Joints {
-    /// `None` where nothing is sent.
+    /// `None` if nothing is sent.
     pack: Option<Job>,
     weights: Buffer,
-    /// `None` where nothing comes.
+    /// `None` if nothing is received.
     inflow: Option<Job>,
     columns: Buffer,
 }
 
 impl Joints {
-    /// For planes that begin at `starts`, slot by slot.
+    /// Compiles the kernels for planes that start at `starts`, slot by slot.
     pub(super) fn new(
         (device, precision): (&Arc<Device>, Precision),
         ends: &BlockCoupling,
@@ -124,14 +124,14 @@ impl Joints {
         })
     }
 
-    /// Fill the planes that are made from the operand.
+    /// Fills the planes that are computed from the operand.
     pub(super) fn pack(&self, operand: &Buffer, planes: &Buffer) {
         if let Some(pack) = &self.pack {
             pack.launch([operand.arg(), self.weights.arg(), planes.arg()]);
         }
     }
 
-    /// Add what the interface values do to the result.
+    /// Adds the contribution of the interface values to the result.
     pub(super) fn add_inflow(&self, result: &Buffer, planes: &Buffer) {
         if let Some(inflow) = &self.inflow {
             inflow.launch([result.arg(), self.columns.arg(), planes.arg()]);
@@ -139,9 +139,9 @@ impl Joints {
     }
 }
 
-/// What the interface values do to the ends of lines.
+/// Contribution of the interface values to the ends of lines.
 pub(super) struct Columns {
-    /// Those for the first points, then those for the last, each as long as the longest of its side.
+    /// Columns for the first points, then for the last points, each padded to the longest of its side.
     pub(super) values: Vec<f64>,
     widths: [usize; 2],
     reach: [usize; 2],
@@ -163,7 +163,7 @@ impl Columns {
         Self { values, widths: [ends.left.len(), ends.right.len()], reach }
     }
 
-    /// How many there are, and how far they reach.
+    /// Defines the number of columns and their reach.
     pub(super) fn define(&self, text: &mut Text) {
         for (side, name) in ["LEFT", "RIGHT"].into_iter().enumerate() {
             text.define(&format!("INFLOW_{name}"), self.widths[side]);

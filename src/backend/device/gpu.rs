@@ -21,14 +21,14 @@ use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::{Precision, Values};
 
-/// Fields of one length in the memory of a device.
+/// Fields of one length in device memory.
 pub struct Gpu {
     workspace: Arc<Workspace>,
     /// Which sweeps become one kernel.
     fusing: Fusing,
 }
 
-/// A copy.
+/// The copy formula.
 pub(super) struct Same;
 
 impl Formula<1, 1> for Same {
@@ -37,7 +37,7 @@ impl Formula<1, 1> for Same {
     }
 }
 
-/// 0.
+/// The formula 0.
 pub(super) struct Zero;
 
 impl Formula<0, 1> for Zero {
@@ -47,7 +47,8 @@ impl Formula<0, 1> for Zero {
 }
 
 impl Gpu {
-    /// Fields of `len` values of `precision` on `device`, lines solved by `solver`, or the one that fits each operator best.
+    /// Creates a backend for fields of `len` values of `precision` on `device`. Lines are solved by `solver`, or by
+    /// default the best one for each operator.
     pub fn new(
         device: Arc<Device>,
         precision: Precision,
@@ -60,29 +61,29 @@ impl Gpu {
         Self::configured(device, len, &compute)
     }
 
-    /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
-    /// lines are solved; on a CPU none, whose compilers take long over such kernels.
+    /// Changes which sweeps are fused. The default is, on a GPU, sweeps that keep their values on chip, unless the user
+    /// has chosen a line solver; on a CPU none, because its compilers are slow on such kernels.
     #[must_use]
     pub fn fusing(mut self, fusing: Fusing) -> Self {
         self.fusing = fusing;
         self
     }
 
-    /// Fields of `len` values on `device`, lines solved as `compute` says.
+    /// Creates a backend for fields of `len` values on `device`, with the line solver of `compute`.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
         let workspace = Workspace::new(device, len, compute)?;
         Ok(Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) })
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Arc<Device> {
         &self.workspace.device
     }
 
-    /// `operator` along `axis`, solved as the lines of every sweep are.
+    /// Compiles `operator` along `axis` with the line solver of the sweeps.
     ///
     /// # Errors
-    /// Where the solver cannot, or what the driver or the compiler says.
+    /// If the solver does not support the operator, or if the driver or the compiler fails.
     pub fn operator(
         &self,
         operator: &LineOperator,
@@ -92,7 +93,7 @@ impl Gpu {
         self.workspace.operator(operator, points, axis)
     }
 
-    /// The kernel of `program`; `None` where it is run operator by operator.
+    /// Returns the kernel of `program`; `None` if it runs operator by operator.
     pub fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
         program.get::<Later>().get()?.kernel()
     }
@@ -139,7 +140,7 @@ impl Backend for Gpu {
 
     fn shapes(&self) -> Vec<&'static str> {
         match self.fusing {
-            // Who asks for blocks asks for kernels.
+            // A user who sets block sizes wants fused kernels.
             Fusing::OnChip if !self.workspace.compute.sweeps.is_set() => {
                 SHAPES.map(|(name, _)| name).to_vec()
             }
@@ -164,7 +165,7 @@ impl Backend for Gpu {
 
     fn field(&self, values: &Values<'_>) -> Result<Field> {
         let Workspace { device, precision, len, .. } = &*self.workspace;
-        // Fewer: those of a part.
+        // Fewer values: fields of a part.
         assert!(values.len() <= *len, "a field of another grid");
         let mut field = Field::new(Buffer::new(device, *precision, values.len())?);
         self.write(&mut field, values)?;
@@ -224,7 +225,7 @@ impl Backend for Gpu {
     fn compile(&self, programs: &[&Program]) {
         let later = programs.iter().map(|program| program.get::<Later>());
         let missing: Vec<&Later> = later.filter(|later| later.made.get().is_none()).collect();
-        // What goes wrong goes wrong again when it is run, and is told then.
+        // An error occurs again when the program runs, and is reported then.
         self.at_once(missing.len(), &|at| drop(missing[at].get()));
     }
 

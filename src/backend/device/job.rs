@@ -1,4 +1,4 @@
-//! A kernel with the blocks that it is launched on.
+//! A kernel with its launch size.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use crate::error::{Error, Result};
 
 /// Threads, blocks and on-chip memory of a launch.
 pub(super) struct LaunchSize {
-    /// Threads of a block along x, y, z.
+    /// Threads per block along x, y, z.
     pub(super) threads: [usize; 3],
     /// Blocks along x, y, z.
     pub(super) blocks: [usize; 3],
-    /// Bytes of on-chip memory of a block.
+    /// Bytes of on-chip memory per block.
     pub(super) on_chip: usize,
 }
 
 impl LaunchSize {
-    /// Blocks of `threads` threads, one for each of `items`.
+    /// Launch with one thread per item, in blocks of `threads` threads.
     pub(super) fn over(items: usize, threads: usize) -> Self {
         Self::line(items.div_ceil(threads), threads, 0)
     }
 
-    /// Blocks and threads along x.
+    /// One-dimensional launch.
     pub(super) fn line(blocks: usize, threads: usize, on_chip: usize) -> Self {
         Self { threads: [threads, 1, 1], blocks: [blocks, 1, 1], on_chip }
     }
@@ -34,7 +34,7 @@ impl LaunchSize {
     }
 }
 
-/// A compiled kernel with the blocks that it is launched on.
+/// A compiled kernel with its number of blocks.
 pub(super) struct Job {
     kernel: Kernel,
     blocks: [u32; 3],
@@ -42,7 +42,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Compile the kernel `entry` of `source`.
+    /// Compiles the kernel `entry` of `source`.
     pub(super) fn new(
         device: &Arc<Device>,
         source: &Source,
@@ -53,18 +53,18 @@ impl Job {
         Self::of(kernel, shape)
     }
 
-    /// On the blocks of this shape.
+    /// Wraps a compiled kernel with the blocks of `shape`.
     pub(super) fn of(kernel: Kernel, shape: &LaunchSize) -> Result<Self> {
         Ok(Self { kernel, blocks: counts(shape.blocks)?, coefficients: None })
     }
 
-    /// The same where these are the first parameters of the kernel.
+    /// Passes `coefficients` as the first parameters of the kernel.
     pub(super) fn given(self, coefficients: Coefficients) -> Self {
         Self { coefficients: Some(coefficients), ..self }
     }
 
-    /// What its compiler made of a sweep over tiles of `lines` lines, a thread `points` points, cut for so many blocks on a
-    /// multiprocessor.
+    /// Returns the resource usage of a sweep over tiles of `lines` lines with `points` points per thread, designed for
+    /// `resident` blocks per multiprocessor.
     pub(super) fn described(
         &self,
         [points, lines]: [usize; 2],
@@ -82,14 +82,14 @@ impl Job {
         })
     }
 
-    /// Put it on the list of the device.
+    /// Queues it on the device.
     pub(super) fn launch<'a>(&self, arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>) {
         let coefficients = self.coefficients.iter().flat_map(Coefficients::arguments);
         self.kernel.launch(self.blocks, coefficients.chain(arguments));
     }
 }
 
-/// Blocks or threads as a launch takes them.
+/// Converts numbers of blocks or threads for a launch.
 fn counts(sizes: [usize; 3]) -> Result<[u32; 3]> {
     let mut counts = [0; 3];
     for (count, size) in counts.iter_mut().zip(sizes) {

@@ -1,4 +1,4 @@
-//! The list of what a device is to do next.
+//! The list of launches that a device is to do next.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,44 +7,44 @@ use super::queue::{Arg, Kernel, Traffic};
 use super::runtime::{Argument, Handle, Launch, MOST_SENT, Runtime};
 use crate::error::{Error, Result};
 
-/// Bytes of the numbers that a list of launches may use.
+/// Bytes of the scalars of a list of launches.
 pub(super) const SCALAR_BYTES: usize = MOST_SENT;
-/// Launches after which a list is handed over even if nobody asks for a result.
+/// Number of launches after which a list is submitted even if no result is requested.
 const LONGEST: usize = 2048;
-/// Different lists that are kept as graphs.
+/// Number of different lists that are kept as graphs.
 const GRAPHS: usize = 64;
 
-/// A list that was handed over before.
+/// A list that was submitted before.
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// From the second time on, where the driver has such a thing.
+    /// Graph of the list, from the second submission on, if the driver supports graphs.
     graph: Option<Handle>,
-    /// When it was last handed over.
+    /// Count of submissions at its last submission.
     last: u64,
 }
 
-/// Launches that are not yet handed over to the driver.
+/// Launches that have not been submitted to the driver.
 pub(super) struct List {
     runtime: Arc<dyn Runtime>,
     /// The first `length` are to be done; the others are kept for their memory.
     launches: Vec<Launch>,
     length: usize,
     scalars: Vec<u8>,
-    /// The buffer that scalars are read from.
+    /// Device buffer of the scalars.
     scalar_buffer: Handle,
-    /// Lists handed over before.
+    /// Lists submitted before.
     known: HashMap<Vec<Launch>, Known>,
-    /// Lists handed over so far.
+    /// Number of lists submitted so far.
     count: u64,
-    /// Whether lists become graphs: not where the driver once had no room for one.
+    /// Whether lists become graphs: no longer after the driver has failed to make one.
     has_graphs: bool,
-    /// The first refusal since the last time that somebody could be told.
+    /// First error since the last call that could return one.
     error: Option<Error>,
     pub(super) traffic: Traffic,
 }
 
 impl List {
-    /// Nothing to do. Scalars are read from a buffer of [`SCALAR_BYTES`].
+    /// Creates an empty list. Scalars are read from a buffer of [`SCALAR_BYTES`].
     pub(super) fn new(runtime: Arc<dyn Runtime>, scalar_buffer: Handle) -> Self {
         Self {
             runtime,
@@ -60,14 +60,14 @@ impl List {
         }
     }
 
-    /// Keep a refusal for the next who can be told.
+    /// Stores an error for the next call that can return it.
     pub(super) fn note(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.error.get_or_insert(error);
         }
     }
 
-    /// Put a launch on the list. Reuses the memory of earlier ones.
+    /// Adds a launch to the list. Reuses the memory of earlier launches.
     pub(super) fn push<'a>(
         &mut self,
         kernel: &Kernel,
@@ -95,7 +95,7 @@ impl List {
                 Arg::Int(value) => launch.arguments.push(Argument::Int(value)),
                 Arg::Real(precision, value) => launch.arguments.push(precision.argument(value)),
                 Arg::Scalars(precision, values) => {
-                    // Numbers of both precisions may stand on one list.
+                    // A list may contain scalars of both precisions.
                     let start = self.scalars.len().next_multiple_of(precision.bytes());
                     self.scalars.resize(start, 0);
                     precision.write(values, &mut self.scalars);
@@ -108,7 +108,7 @@ impl List {
         self.length += 1;
     }
 
-    /// Start everything on the list.
+    /// Starts all launches of the list.
     pub(super) fn hand_over(&mut self) -> Result<()> {
         let result = match self.error.take() {
             Some(error) => Err(error),
@@ -155,7 +155,8 @@ impl List {
         launches.iter().try_for_each(|launch| self.runtime.launch(launch))
     }
 
-    /// Wait for all work, and forget the lists that use a buffer, which is released then. What goes wrong is told to the next who asks.
+    /// Waits for all work, and forgets the lists that use a buffer, before it is released. The next fallible call returns
+    /// errors.
     pub(super) fn finish_with(&mut self, buffer: Handle) {
         let result = self.hand_over().and_then(|()| self.runtime.finish());
         self.note(result);
@@ -163,7 +164,7 @@ impl List {
         self.forget(|list, _| list.iter().any(|launch| launch.arguments.contains(&used)));
     }
 
-    /// Forget the lists that `which` is true of.
+    /// Forgets the lists for which `which` is true.
     fn forget(&mut self, which: impl Fn(&[Launch], &Known) -> bool) {
         for (_, Known { graph, .. }) in self.known.extract_if(|list, known| which(list, known)) {
             graph.iter().for_each(|graph| self.runtime.forget(*graph));

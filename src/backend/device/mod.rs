@@ -1,12 +1,12 @@
 //! GPUs: the kernels of `kernels/`, run through CUDA or OpenCL.
 //!
-//! A [`Device`] keeps what is to be done in a list and hands it over when a result is asked for, or the list is long:
-//! starting many kernels at once costs less, and a list that comes again and again becomes a graph where the driver has
-//! such a thing. Numbers that change from run to run (dt) lie in device memory, not among the arguments of a kernel, so
-//! that the lists of two steps are the same.
+//! A [`Device`] collects launches in a list and submits it when a result is requested or the list is long: starting many
+//! kernels at once is cheaper, and a list that occurs repeatedly becomes a graph if the driver supports graphs. Scalars
+//! that change from run to run (dt) are in device memory, not among the arguments of a kernel, so that two steps have the
+//! same list.
 //!
-//! A call that returns a `Result` fails with what the driver or the compiler says, also of work that was queued before; other
-//! errors are named where they arise.
+//! A call that returns a `Result` fails with the message of the driver or the compiler, also for work that was queued
+//! before; other errors are described where they occur.
 
 mod block_solver;
 mod block_sweeps;
@@ -61,15 +61,15 @@ pub use workspace::{Fusing, IsKernel, is_kernel};
 use crate::error::Result;
 use workspace::Workspace;
 
-/// What lies behind a lock, also where another thread has panicked with it.
+/// Locks `mutex`, also after another thread has panicked with the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The devices that `api` has on this machine, GPUs first.
+/// Returns the devices of `api` on this machine, GPUs first.
 ///
 /// # Errors
-/// The sentence why there can be none.
+/// The sentence that explains why there are none.
 pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
     match api {
         Api::Cuda => cuda::list(),
@@ -77,7 +77,7 @@ pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
     }
 }
 
-/// What `made` holds, which is made now where it was not.
+/// Returns the content of `made`, which is made first if it is missing.
 fn made_once<T>(made: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(made) = made.get() {
         return Ok(made);

@@ -1,5 +1,5 @@
-//! Numbers of a device. They are made in f64 and rounded here, to the precision of the fields, when they are written to device
-//! memory or into the text of a kernel.
+//! Numbers for a device. They are computed in f64 and rounded here to the precision of the fields, when they are written
+//! to device memory or into kernel text.
 
 use std::cmp::Ordering;
 
@@ -8,15 +8,15 @@ use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
-/// A number of rows, systems or blocks as devices count them.
+/// Converts a number of rows, systems or blocks to the 32-bit integer of devices.
 pub(super) fn whole(number: usize) -> Result<i32> {
     let refusal =
-        |_| Error::Device(format!("{number} rows, systems or blocks; {} can be", i32::MAX));
+        |_| Error::Device(format!("{number} rows, systems or blocks, more than {}", i32::MAX));
     i32::try_from(number).map_err(refusal)
 }
 
 impl Precision {
-    /// Append numbers to the memory of others.
+    /// Appends the bytes of numbers to `to`.
     pub(super) fn write(self, values: &[f64], to: &mut Vec<u8>) {
         match self {
             Precision::F32 => to.extend(values.iter().flat_map(|x| f32::of(*x).to_ne_bytes())),
@@ -24,7 +24,7 @@ impl Precision {
         }
     }
 
-    /// A number as an argument of a kernel.
+    /// Converts a number to a kernel argument.
     pub(super) fn argument(self, value: f64) -> Argument {
         match self {
             Precision::F32 => Argument::Float(f32::of(value).to_bits()),
@@ -32,7 +32,7 @@ impl Precision {
         }
     }
 
-    /// The numbers that lie in `bytes`.
+    /// Reads numbers from `bytes`.
     pub(super) fn read(self, bytes: &[u8], to: &mut [f64]) {
         match self {
             Precision::F32 => {
@@ -46,8 +46,8 @@ impl Precision {
         }
     }
 
-    /// A number as C writes it. What is no number any more, as 1/Re of a tiny Re, is written so that the kernel finds it too:
-    /// the state that it makes is then refused, as on the host.
+    /// Returns a number as a C literal. Infinities and NaN, such as 1/Re for a tiny Re, are written as divisions by 0:
+    /// the kernel then computes a state that is refused, as on the host.
     pub(super) fn literal(self, value: f64) -> String {
         let value = self.rounded(value);
         let suffix = if self == Precision::F32 { "f" } else { "" };
@@ -59,7 +59,7 @@ impl Precision {
             };
             return format!("((REAL){above} / (REAL)0)");
         }
-        // 1e0 is a C literal of type double, and with the suffix of type float.
+        // 1e0 is a C literal of type double, and of type float with the suffix.
         if value < 0.0 { format!("({value:e}{suffix})") } else { format!("{value:e}{suffix}") }
     }
 }

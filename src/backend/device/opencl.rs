@@ -1,4 +1,4 @@
-//! OpenCL: GPUs of any maker, and CPUs through PoCL. The only user of `opencl3`.
+//! OpenCL: GPUs of any vendor, and CPUs through PoCL. The only user of `opencl3`.
 
 use std::collections::HashMap;
 use std::env;
@@ -23,7 +23,8 @@ use crate::backend::DiskCache;
 use crate::error::{Error, Result};
 
 const OPTIONS: &str = "-cl-std=CL1.2";
-/// The functions that kernels call, and what tells PoCL that it has read the declarations of all.
+/// Declarations of the functions that kernels call, and the macro by which PoCL skips its own declarations of all
+/// functions.
 const POCL_DECLARATIONS: &str = include_str!("../../../kernels/pocl.h");
 const POCL_OPTIONS: &str = "-cl-std=CL1.2 -D_OPENCL_H_";
 
@@ -34,39 +35,39 @@ pub(super) struct OpenCl {
     objects: Mutex<Objects>,
 }
 
-/// What handles stand for.
+/// Objects behind the handles.
 #[derive(Default)]
 struct Objects {
     buffers: HashMap<Handle, Buffer<u8>>,
     programs: HashMap<Source, Program>,
     kernels: HashMap<Handle, Kernel>,
     events: HashMap<Handle, Event>,
-    /// Copies that are on their way to the host.
+    /// Copies to the host under way.
     coming: HashMap<Handle, (Event, Box<[u8]>)>,
-    /// Copies that are on their way to the device.
+    /// Copies to the device under way.
     sending: Vec<(Event, Box<[u8]>)>,
 }
 
 impl Drop for OpenCl {
     fn drop(&mut self) {
-        // Copies may still be on their way to memory that goes now. Nobody is left to be told.
+        // Copies may still be under way to memory that is freed now. Errors at shutdown cannot be handled.
         let _ = self.queue.finish();
     }
 }
 
-/// All devices of all platforms, GPUs first; none where there is no OpenCL on this machine.
+/// Returns all devices of all platforms, GPUs first; empty if this machine has no OpenCL.
 ///
 /// # Errors
-/// Where what is named as the library of OpenCL is none, or may not be loaded.
+/// If the file named as the OpenCL library is not one, or may not be loaded.
 fn devices() -> Result<Vec<Device>> {
-    // Loaders and drivers that are first asked by two threads at once may answer one of them that there is nothing.
+    // Loaders and drivers that two threads call for the first time concurrently may report no devices to one of them.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = lock(&ONE_AT_A_TIME);
     check_library_path()?;
     let platforms = match get_platforms() {
         Err(ClError(DLOPEN_FUNCTION_NOT_AVAILABLE)) => {
             return refuse(
-                "the libOpenCL.so.1 on the library path has not its functions, so it is no library of OpenCL",
+                "the libOpenCL.so.1 on the library path lacks OpenCL's functions, so it is not an OpenCL library",
                 "take its folder off LD_LIBRARY_PATH and OPENCL_DYLIB_PATH",
             );
         }
@@ -78,7 +79,8 @@ fn devices() -> Result<Vec<Device>> {
     Ok(devices)
 }
 
-/// The loader takes a relative path in this variable from the current directory, where anybody may have left code.
+/// Refuses a relative path in this variable: the loader resolves it in the current directory, where any user may have
+/// placed code.
 fn check_library_path() -> Result<()> {
     let list = env::var("OPENCL_DYLIB_PATH").unwrap_or_default();
     let relative = |path: &&str| path.contains(['/', '\\']) && !Path::new(path).is_absolute();
@@ -86,7 +88,7 @@ fn check_library_path() -> Result<()> {
         None => Ok(()),
         Some(path) => refuse(
             &format!("OPENCL_DYLIB_PATH names `{path}`, which is in the current directory"),
-            "give the whole path",
+            "give the absolute path",
         ),
     }
 }
@@ -125,7 +127,7 @@ fn describe(index: usize, device: &Device) -> std::result::Result<DeviceInfo, Cl
     })
 }
 
-/// A driver's refusal as a sentence.
+/// Returns a function that converts a driver error to a sentence.
 fn failed(what: &str) -> impl FnOnce(ClError) -> Error + '_ {
     move |error| Error::Device(format!("OpenCL could not {what}: {error}"))
 }
@@ -134,7 +136,7 @@ fn nothing() -> Error {
     Error::Device("OpenCL: this buffer, kernel or event is of another device".into())
 }
 
-/// Device `index` of [`list`].
+/// Opens device `index` of [`list`].
 pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
     let device = devices()?.into_iter().nth(index).ok_or_else(|| {
         Error::Device(format!("there is no OpenCL device {index} on this machine"))
@@ -151,14 +153,14 @@ pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
 }
 
 impl OpenCl {
-    /// A program of `text`; the error is the compiler's log.
+    /// Builds a program of `text`; the error is the compiler's log.
     fn build(&self, text: &str) -> std::result::Result<Program, String> {
         let build = |text: &str, options| {
             Program::create_and_build_from_source(&self.context, text, options)
         };
         let is_pocl = self.info.driver.to_lowercase().contains("pocl");
         let quick = is_pocl.then(|| build(&[POCL_DECLARATIONS, text].concat(), POCL_OPTIONS));
-        // What is wrong with the text is told without what is ours; a PoCL that declares otherwise has its own way.
+        // Errors are reported for the text without our declarations; a PoCL with different declarations uses its own.
         quick.and_then(std::result::Result::ok).map_or_else(|| build(text, OPTIONS), Ok)
     }
 }
@@ -202,7 +204,7 @@ impl Runtime for OpenCl {
         let mut objects = lock(&self.objects);
         let Objects { buffers, sending, .. } = &mut *objects;
         let buffer = buffers.get_mut(&to).ok_or_else(nothing)?;
-        // What has ended, well or not, has a status of at most 0.
+        // Completed copies, successful or not, have a status of at most 0.
         sending.retain(|(event, _)| !event.command_execution_status().is_ok_and(|s| s.0 <= 0));
         let memory = Box::from(data);
         // SAFETY: the memory is kept until the write has ended; the driver checks the range.
@@ -216,7 +218,7 @@ impl Runtime for OpenCl {
         let mut objects = lock(&self.objects);
         let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
         let mut memory = vec![0; bytes].into_boxed_slice();
-        // SAFETY: the memory is kept until the event, or with the device the whole queue, was waited for; the driver checks the
+        // SAFETY: the memory is kept until the wait for the event, or for the whole queue on drop; the driver checks the
         // range.
         let event =
             unsafe { self.queue.enqueue_read_buffer(buffer, CL_NON_BLOCKING, 0, &mut memory, &[]) };
@@ -252,7 +254,8 @@ impl Runtime for OpenCl {
     fn kernel(&self, KernelRequest { source, entry, .. }: &KernelRequest) -> Result<Handle> {
         let mut objects = lock(&self.objects);
         if !objects.programs.contains_key(source) {
-            // PoCL fails with an empty log where processes build the same program at once in its cache (pocl issue 1480).
+            // PoCL fails with an empty log if several processes build the same program concurrently in its cache (pocl
+            // issue 1480).
             let _one_process_at_a_time = DiskCache::of_user().lock("opencl-build.lock");
             let program = self.build(&source.text).map_err(|log| {
                 Error::Device(format!("OpenCL could not compile `{}`:\n{log}", source.name))

@@ -1,4 +1,4 @@
-//! The axes of a field in another order.
+//! Permutation of the axes of a field.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use super::{Buffer, Device};
 use crate::error::Result;
 use crate::real::Precision;
 
-/// Points of a tile along both axes, and rows of them that its threads take at a time.
+/// Points of a tile along both axes, and rows of a tile that its threads process at a time.
 const TILE: usize = 32;
 const ROWS: usize = 8;
-/// Threads of a block where no tile is needed.
+/// Threads per block without tiles.
 const THREADS: usize = 256;
 
-/// A field of one order of axes as a field of another, in one pass over memory.
+/// Permutes the axes of a field in one pass over memory.
 pub struct Permutation {
     job: Job,
     len: usize,
 }
 
 impl Permutation {
-    /// Axis a of the result is axis `order[a]` of a source of `points` points (a = 0 fastest): with `points` = [nx, ny, nz]
-    /// and `order` = [2, 0, 1] the result has nz x nx x ny points, z fastest.
+    /// Compiles a permutation. Axis a of the result is axis `order[a]` of a source of `points` points (a = 0 fastest):
+    /// with `points` = [nx, ny, nz] and `order` = [2, 0, 1] the result has nz x nx x ny points, z fastest.
     ///
     /// # Panics
-    /// Where `order` does not name every axis once.
+    /// If `order` does not name every axis once.
     pub fn new(
         device: &Arc<Device>,
         precision: Precision,
@@ -36,17 +36,17 @@ impl Permutation {
         Ok(Self { job, len: points.iter().product() })
     }
 
-    /// `to` = `from` in the new order, put on the list of the device. The two are not the same.
+    /// Queues `to` = `from` in the new order on the device. The two buffers differ.
     ///
     /// # Panics
-    /// Where one is shorter than the grid.
+    /// If a buffer is shorter than the grid.
     pub fn apply(&self, from: &Buffer, to: &Buffer) {
         assert!(from.len().min(to.len()) >= self.len, "a field is shorter than the grid");
         self.job.launch([from.arg(), to.arg()]);
     }
 }
 
-/// The kernel of a permutation. Its parameters are the source and the result.
+/// Compiles the kernel of a permutation. Its parameters are the source and the result.
 pub(super) fn job(
     device: &Arc<Device>,
     precision: Precision,
@@ -66,7 +66,7 @@ pub(super) fn job(
         text.define(&format!("STRIDE{axis}"), format!("(int64){}", stride(order[axis])));
     }
     let shape = if tiled {
-        // Where source axis 0 went, and the axis that is neither 0 nor the new fastest.
+        // The target axis of source axis 0, and the axis that is neither 0 nor the new fastest.
         let across = if order[1] == 0 { 1 } else { 2 };
         let other = 3 - across;
         text.define("N0", points[0]);

@@ -1,4 +1,4 @@
-//! Kernels that look at one point at a time: maps, and sums and maxima as trees of fixed shape.
+//! Pointwise kernels: maps, and sums and maxima as trees of fixed shape.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,9 +11,10 @@ use crate::engine::{Code, Planes, PointFormula};
 use crate::error::Result;
 use crate::real::Precision;
 
-/// Threads of a block.
+/// Threads per block.
 const THREADS: usize = 256;
-/// Most blocks of a reduction. How many there are depends on the length of the fields alone, and with it the order.
+/// Largest number of blocks of a reduction. The number, and thus the order of summation, depends only on the length of
+/// the fields.
 const MOST_BLOCKS: usize = 1024;
 
 /// Statements that compute a formula at point `at`.
@@ -27,7 +28,7 @@ fn statements_of(
     statements(coefficients, formula, &names, result)
 }
 
-/// What `formula` reads at the point that is visited.
+/// Returns the text of the fields that `formula` reads at the visited point.
 fn read_at(formula: &PointFormula) -> impl Fn(usize) -> String {
     let planes = formula.planes;
     move |field| match planes {
@@ -36,7 +37,7 @@ fn read_at(formula: &PointFormula) -> impl Fn(usize) -> String {
     }
 }
 
-/// Statements that replace what is written by the results of a map.
+/// Returns statements that store the results of a map.
 fn map_lines(
     of: &PointFormula,
     coefficients: &mut Coefficients,
@@ -48,22 +49,22 @@ fn map_lines(
     lines
 }
 
-/// Which points a kernel visits.
+/// The points that a kernel visits.
 pub(super) struct Visit {
     pub(super) count: usize,
-    /// The point that item `item` is, as C.
+    /// C expression for the point of item `item`.
     pub(super) place: String,
 }
 
 impl Visit {
-    /// All of a field of `len` points.
+    /// Visits all points of a field of `len` points.
     pub(super) fn all(len: usize) -> Self {
         Self { count: len, place: "item".into() }
     }
 }
 
-/// A kernel that does `lines`, with these coefficients, at every point that is visited: so many fields that are read, so many that are
-/// written.
+/// Compiles a kernel that executes `lines`, with these coefficients, at every visited point, for the given numbers of
+/// fields to read and to write.
 pub(super) fn pointwise(
     (device, precision): (&Arc<Device>, Precision),
     visit: &Visit,
@@ -82,8 +83,8 @@ pub(super) fn pointwise(
     Ok(Job::new(device, &text.source(name), "pointwise", &size)?.given(coefficients))
 }
 
-/// A formula, ready to be evaluated at every point. Where a compiler takes long, it is compiled when it is first evaluated: a run does
-/// not need all that it may ask for.
+/// A formula compiled for evaluation at every point. If the compiler is slow, it is compiled at its first evaluation,
+/// because a run may not need all its formulas.
 pub struct PointKernel {
     device: Arc<Device>,
     precision: Precision,
@@ -94,9 +95,9 @@ pub struct PointKernel {
 type Make = Box<dyn Fn(&Arc<Device>) -> Result<Kind> + Send + Sync>;
 
 enum Kind {
-    /// It makes fields of fields.
+    /// It computes fields from fields.
     Map(Job),
-    /// Its results are added up over all points, or the largest are sought: in f64 where the device has it.
+    /// Its results are summed over all points, or their maximum is taken: in f64 if the device supports it.
     Reduction { over_points: Job, over_blocks: Job, partials: Buffer, results: Buffer },
 }
 
@@ -113,7 +114,7 @@ impl Kind {
         Ok(Self::Map(job))
     }
 
-    /// A sum, or the maximum.
+    /// Compiles a sum, or a maximum.
     fn reduction(
         (device, precision): (&Arc<Device>, Precision),
         len: usize,
@@ -150,7 +151,7 @@ impl Kind {
 }
 
 impl PointKernel {
-    /// For fields of `len` numbers.
+    /// Compiles a formula for fields of `len` values.
     pub(super) fn new(
         place: (&Arc<Device>, Precision),
         len: usize,
@@ -180,8 +181,8 @@ impl PointKernel {
         made_once(&self.kind, || (self.make)(&self.device))
     }
 
-    /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values). The last `own`
-    /// of them hold the part alone.
+    /// Compiles a map on a part of `points` that reads the fields that it writes at an offset from the point: (field,
+    /// offset in values). The last `own` fields contain only the part.
     pub(super) fn on_part(
         (device, precision): (&Arc<Device>, Precision),
         OnPart { formula: of, points, part, reads, own }: &OnPart,
@@ -208,7 +209,7 @@ impl PointKernel {
         })
     }
 
-    /// Evaluate a map at every point.
+    /// Evaluates a map at every point.
     pub(super) fn run(&self, read: &[&Buffer], write: &[&mut Buffer], parameters: &[f64]) {
         let job = match self.kind() {
             Ok(Kind::Map(job)) => job,
@@ -220,7 +221,7 @@ impl PointKernel {
         job.launch(read.chain(write).chain([Arg::Scalars(self.precision, parameters)]));
     }
 
-    /// Begin to reduce over all points.
+    /// Starts a reduction over all points.
     pub(super) fn begin(&self, read: &[&Buffer], parameters: &[f64]) -> Result<PendingReduction> {
         let Kind::Reduction { over_points, over_blocks, partials, results } = self.kind()? else {
             unreachable!("made for a map")

@@ -1,4 +1,4 @@
-//! A sweep on a device, ready to run: fused where that can be, else operation by operation.
+//! A compiled sweep on a device: fused if possible, else operation by operation.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use crate::engine::{LineOperator, LineOperators, Op, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
 
-/// A sweep along one axis of a grid, to be made ready to run on a device.
+/// A sweep along one axis of a grid, to be compiled for a device.
 pub(super) struct Task {
     pub(super) workspace: Arc<Workspace>,
     pub(super) fusing: Fusing,
@@ -23,12 +23,12 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Values of a field.
+    /// Returns the number of values of a field.
     pub(super) fn values(&self) -> usize {
         self.points.iter().product()
     }
 
-    /// The lines that the sweep goes along.
+    /// Returns the lines along the axis of the sweep.
     pub(super) fn lines(&self) -> Lines {
         Lines::along(self.axis, self.points)
     }
@@ -38,32 +38,32 @@ impl Task {
     }
 }
 
-/// A task, and the program that is made of it when it is first needed.
+/// A task, and its program, which is compiled at first use.
 pub(super) struct Later {
     pub(super) task: Task,
     pub(super) made: OnceLock<Program>,
 }
 
 impl Later {
-    /// The program, which is made now where it was not.
+    /// Returns the program, which is compiled first if necessary.
     pub(super) fn get(&self) -> Result<&Program> {
         made_once(&self.made, || Program::new(&self.task))
     }
 }
 
-/// What a sweep is given in one run.
+/// Fields of one run of a sweep.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub(super) read: &'a [&'a Buffer],
     pub(super) write: &'a [&'a mut Buffer],
-    /// The interface values of every stage; none where lines are whole.
+    /// Interface values of every stage; empty if lines are whole.
     pub(super) planes: &'a [&'a Buffer],
 }
 
-/// A sweep along one axis, ready to run on a device.
+/// A sweep along one axis, compiled for a device.
 pub(super) struct Program {
     fused: Option<Fused>,
-    /// Where it is not fused, or its lines are blocks of longer ones: what goes to the neighbours is packed by it.
+    /// Present if the sweep is not fused, or if its lines are split across ranks: it packs the values for the neighbours.
     composed: Option<Composed>,
 }
 
@@ -75,14 +75,14 @@ impl Program {
         Ok(Self { fused, composed })
     }
 
-    /// That of a sweep over whole lines that applies operators to a field that it advances: `None` where it is not one kernel, as
-    /// operation by operation an operator's operand is a field that is complete before the sweep ends.
+    /// Compiles a sweep over whole lines that applies operators to a field that it advances. Returns `None` if it is not
+    /// one kernel: operation by operation, a field is advanced only at the end of the sweep, after the operators.
     pub(super) fn of_advanced(task: &Task) -> Result<Option<Self>> {
         let fused = Fused::new(task)?;
         Ok(fused.map(|fused| Self { fused: Some(fused), composed: None }))
     }
 
-    /// Its kernel, where it is one.
+    /// Returns its kernel, if it is a single kernel.
     pub(super) fn kernel(&self) -> Result<Option<SweepKernel>> {
         self.fused.as_ref().map(Fused::kernel).transpose()
     }
@@ -95,7 +95,7 @@ impl Program {
         }
     }
 
-    /// Fill `planes[stage]` from the operands of that stage; `planes` of earlier ones hold their interface values.
+    /// Fills `planes[stage]` from the operands of that stage; `planes` of earlier stages hold their interface values.
     pub(super) fn pack(&self, stage: usize, fields: Fields) {
         if let Some(composed) = &self.composed {
             composed.pack(stage, fields);

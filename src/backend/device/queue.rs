@@ -12,11 +12,11 @@ use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
-/// Blocks along y and z that every device has (CUDA C++ Programming Guide, "Technical Specifications per Compute
-/// Capability").
+/// Largest number of blocks along y and z on every device (CUDA C++ Programming Guide, "Technical Specifications per
+/// Compute Capability").
 const MOST_BLOCKS_ACROSS: u32 = 65535;
 
-/// A compiled kernel of a device.
+/// A compiled kernel on a device.
 #[derive(Clone)]
 pub struct Kernel {
     device: Arc<Device>,
@@ -26,10 +26,10 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Put it with this many blocks on the list of the device. Errors are reported by the next fallible call.
+    /// Queues the kernel with this number of blocks on the device. The next fallible call reports errors.
     ///
     /// # Panics
-    /// Where a buffer is of another device.
+    /// If a buffer is on another device.
     pub fn launch<'a>(
         &self,
         blocks: [u32; 3],
@@ -44,18 +44,18 @@ impl Kernel {
         let list = &mut self.device.state().list;
         if blocks[1].max(blocks[2]) > MOST_BLOCKS_ACROSS {
             let [_, y, z] = blocks;
-            let sentence = format!("{y} x {z} rows of blocks; {MOST_BLOCKS_ACROSS} can be");
+            let sentence = format!("{y} x {z} rows of blocks, more than {MOST_BLOCKS_ACROSS}");
             return list.note(Err(Error::Device(sentence)));
         }
         list.push(self, blocks, arguments);
     }
 
-    /// What it takes of a multiprocessor, where the driver tells.
+    /// Returns the resources that it needs on a multiprocessor, if the driver reports them.
     pub(super) fn usage(&self) -> Result<Option<Usage>> {
         self.device.runtime.usage(self.handle, self.block_threads(), self.on_chip)
     }
 
-    /// Threads of a block.
+    /// Returns the number of threads per block.
     pub(super) fn block_threads(&self) -> usize {
         self.threads.iter().map(|&n| n as usize).product()
     }
@@ -68,21 +68,21 @@ pub enum Arg<'a> {
     Buffer(&'a Buffer),
     /// An `int`.
     Int(i32),
-    /// A number of this precision, the same in every launch.
+    /// A number of this precision, equal in every launch.
     Real(Precision, f64),
     /// Numbers that may differ from run to run, as two parameters: a pointer to numbers of this precision, and the `int`
-    /// index of the first.
+    /// index of the first number.
     Scalars(Precision, &'a [f64]),
 }
 
 impl Buffer {
-    /// This buffer as an argument of a launch.
+    /// Returns this buffer as an argument of a launch.
     pub fn arg(&self) -> Arg<'_> {
         Arg::Buffer(self)
     }
 }
 
-/// What went between host and device so far.
+/// Transfers between host and device so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes copied to the device.
@@ -91,31 +91,31 @@ pub struct Traffic {
     pub to_host: u64,
     /// Buffers that were allocated.
     pub allocations: u64,
-    /// Kernels launched, those within graphs included.
+    /// Kernels launched, including those in graphs.
     pub launches: u64,
 }
 
-/// The kernels of one text, by name, threads of a block, and bytes of on-chip memory.
+/// Kernels of one source, by name, threads per block, and bytes of on-chip memory.
 type KernelsOfText = HashMap<(String, [u32; 3], usize), Handle>;
 
-/// What a device keeps behind its lock.
+/// State behind the lock of a device.
 struct State {
     list: List,
-    /// By text: who compiles one holds its lock, and nobody waits who asks for another.
+    /// Kernels by source. A thread that compiles a source holds its lock, without blocking threads that compile others.
     kernels: HashMap<Source, Arc<Mutex<KernelsOfText>>>,
 }
 
-/// A device, the kernels compiled for it, and what it is to do next.
+/// A device, the kernels compiled for it, and its queued work.
 pub struct Device {
     pub(super) runtime: Arc<dyn Runtime>,
     state: Mutex<State>,
 }
 
 impl Device {
-    /// Open device `index` of those that `api` has.
+    /// Opens device `index` of `api`.
     ///
     /// # Errors
-    /// Where there is no such device, or its driver refuses.
+    /// If there is no such device, or its driver fails.
     pub fn open(api: Api, index: usize) -> Result<Arc<Self>> {
         Self::of(match api {
             Api::Cuda => cuda::open(index)?,
@@ -123,9 +123,9 @@ impl Device {
         })
     }
 
-    /// A device that has what `info` says and computes nothing: memory is the host's, kernels are kept in the
-    /// [`Recording`] and neither compiled nor run. With it the kernels of any computation can be collected on a machine
-    /// without a GPU. `spilled` says of a kernel how many bytes a thread of it keeps in device memory.
+    /// Returns a device with the properties `info` that computes nothing: its memory is host memory, and kernels are kept
+    /// in the [`Recording`], neither compiled nor run. It serves to collect the kernels of any computation on a machine
+    /// without a GPU. `spilled` returns the number of bytes per thread that a kernel spills to device memory.
     pub fn recording(
         info: DeviceInfo,
         spilled: impl Fn(&KernelRequest) -> usize + Send + Sync + 'static,
@@ -141,12 +141,12 @@ impl Device {
         Ok(Arc::new(Self { runtime, state: Mutex::new(state) }))
     }
 
-    /// The device and its limits.
+    /// Returns the device's description and limits.
     pub fn info(&self) -> &DeviceInfo {
         self.runtime.info()
     }
 
-    /// Bytes of device memory that are free now, where the driver tells.
+    /// Returns the bytes of free device memory, if the driver reports them.
     pub fn free_memory(&self) -> Option<u64> {
         self.runtime.free_memory()
     }
@@ -166,7 +166,7 @@ impl Device {
         self.runtime.release(buffer);
     }
 
-    /// Write to a buffer, `offset` bytes from its start, after all work queued before.
+    /// Writes to a buffer, `offset` bytes from its start, after all work queued before.
     pub(super) fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         let list = &mut self.state().list;
         list.hand_over()?;
@@ -174,7 +174,7 @@ impl Device {
         self.runtime.upload(data, to, offset)
     }
 
-    /// Read from a buffer, `offset` bytes from its start, after all work queued before.
+    /// Reads from a buffer, `offset` bytes from its start, after all work queued before.
     pub(super) fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         let list = &mut self.state().list;
         list.hand_over()?;
@@ -190,41 +190,42 @@ impl Device {
         self.runtime.fetch(from, bytes)
     }
 
-    /// What was read; what was queued since is handed over, and not waited for.
+    /// Waits for a copy and returns its data; submits work queued since, without waiting for it.
     pub(super) fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
         let handed_over = self.state().list.hand_over();
         self.runtime.fetched(copy, to).and(handed_over)
     }
 
-    /// Wait for all copies and give memory that was pinned back.
+    /// Waits for all copies and unpins memory.
     pub(super) fn unpin(&self, memory: *mut u8) {
         self.note(self.finish());
         self.runtime.unpin(memory);
     }
 
-    /// Keep a refusal for the next call that returns a result.
+    /// Stores an error for the next call that returns a result.
     pub(super) fn note(&self, result: Result<()>) {
         if result.is_err() {
             self.state().list.note(result);
         }
     }
 
-    /// Whether kernels that are asked for by several threads at once come sooner.
+    /// Whether it is faster to request kernels from several threads at once.
     pub(super) fn compiles_at_once(&self) -> bool {
         self.runtime.compiles_at_once()
     }
 
-    /// A kernel. The same text is compiled once.
+    /// Returns a kernel. Each source is compiled once.
     ///
     /// # Errors
-    /// Where the device has no such blocks, and what the compiler says.
+    /// If the device does not support such blocks, or if the compiler fails.
     pub fn kernel(self: &Arc<Self>, request: KernelRequest) -> Result<Kernel> {
         let kernel = self.compiled(request, true)?;
         Ok(kernel.unwrap_or_else(|| unreachable!("any kernel will do")))
     }
 
-    /// The same. `None` where its threads keep values in device memory that they have no registers for, as the driver tells, unless it
-    /// `may_spill`: then the text has no other kernel, and it is given back unless somebody may hold it already.
+    /// Like [`Device::kernel`], but returns `None` if the driver reports that threads spill registers to device memory
+    /// and `may_spill` is false. The source must then have no other kernel; the kernel is discarded unless it was
+    /// compiled before.
     pub fn compiled(
         self: &Arc<Self>,
         request: KernelRequest,
@@ -247,7 +248,7 @@ impl Device {
         Ok(None)
     }
 
-    /// Refuse blocks that the device cannot hold.
+    /// Refuses blocks that are too large for the device.
     fn check_block(&self, request: &KernelRequest) -> Result<()> {
         let KernelRequest { source, entry, threads, on_chip } = request;
         let info = self.info();
@@ -261,19 +262,19 @@ impl Device {
         };
         let (kernel, name) = (&source.name, &info.name);
         Err(Error::Device(format!(
-            "the kernel `{entry}` of `{kernel}` takes {what} a block; {name} has {has}"
+            "the kernel `{entry}` of `{kernel}` needs {what} per block; {name} has {has}"
         )))
     }
 
-    /// Handles mean something to the device that gave them only.
+    /// A handle is only valid on the device that created it.
     fn check(&self, buffer: &Buffer) {
         assert!(std::ptr::eq(&*buffer.device, self), "a buffer of another device");
     }
 
-    /// Copy one buffer to another of the same length.
+    /// Copies a buffer to another of the same length.
     ///
     /// # Panics
-    /// Where the lengths differ, or a buffer is of another device.
+    /// If the lengths differ, or a buffer is on another device.
     pub fn copy(&self, from: &Buffer, to: &mut Buffer) {
         assert_eq!(from.bytes(), to.bytes(), "buffers differ in length");
         [from, to].iter().for_each(|buffer| self.check(buffer));
@@ -283,13 +284,13 @@ impl Device {
         list.note(result);
     }
 
-    /// Solve `batches` tridiagonal systems of `rows` unknowns by the maker's own library (cuSPARSE), after all work
-    /// queued before. Number b begins `b * stride` numbers after the start of each buffer; `matrix` is the lower diagonal
-    /// (its first number 0), the main and the upper one (its last number 0); `x` holds the right-hand sides before and
-    /// the solutions after. Errors are reported by the next fallible call.
+    /// Solves `batches` tridiagonal systems of `rows` unknowns by the vendor's library (cuSPARSE), after all work queued
+    /// before. System b starts `b * stride` numbers after the start of each buffer; `matrix` contains the lower diagonal
+    /// (its first number 0), the main and the upper diagonal (its last number 0); `x` contains the right-hand sides and
+    /// then the solutions. The next fallible call reports errors.
     ///
     /// # Panics
-    /// Where a buffer is too short, or of another device.
+    /// If a buffer is too short, or on another device.
     pub fn solve_tridiagonal(
         &self,
         [rows, batches, stride]: [usize; 3],
@@ -312,15 +313,15 @@ impl Device {
         list.note(result);
     }
 
-    /// Hand over what is on the list and wait until all is done.
+    /// Submits the list and waits until all work is done.
     pub fn finish(&self) -> Result<()> {
         let handed_over = self.state().list.hand_over();
-        // Copies may be under way whatever was refused.
+        // Wait even after an error: copies may be under way.
         let finished = self.runtime.finish();
         handed_over.and(finished)
     }
 
-    /// Device time in seconds that what `work` queues takes.
+    /// Returns the device time in seconds of the work that `work` queues.
     pub fn time(&self, work: impl FnOnce()) -> Result<f64> {
         let now = || {
             self.state().list.hand_over()?;
@@ -331,7 +332,7 @@ impl Device {
         self.runtime.seconds(start, now()?)
     }
 
-    /// What went between host and device so far.
+    /// Returns the transfers between host and device so far.
     pub fn traffic(&self) -> Traffic {
         self.state().list.traffic
     }
@@ -341,15 +342,15 @@ impl Device {
         self.runtime.group_id(rank)
     }
 
-    /// The group of all ranks that know `id`, for (this rank, number of ranks). Collective.
+    /// Joins the group of all ranks that have `id`, as (this rank, number of ranks). Collective.
     pub(super) fn join(self: &Arc<Self>, id: &[u8], place: [usize; 2]) -> Result<Grouped> {
         Ok(Grouped { group: self.runtime.join(id, place)?, device: self.clone() })
     }
 }
 
-/// A device in a group, whose messages take their turn among what is on its list.
+/// A device in a group; messages are ordered with the launches on its list.
 pub(super) struct Grouped {
-    /// Goes before the device.
+    /// Dropped before the device.
     group: Box<dyn DeviceGroup>,
     device: Arc<Device>,
 }

@@ -1,4 +1,4 @@
-//! A device that computes nothing and remembers every kernel that it was asked for.
+//! A device that computes nothing and records every requested kernel.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,23 +7,24 @@ use super::lock;
 use super::runtime::{DeviceInfo, Handle, KernelRequest, Launch, Runtime};
 use crate::error::{Error, Result};
 
-/// What a recording device was asked to compile: see [`Device::recording`](super::Device::recording).
+/// Kernels requested from a recording device: see [`Device::recording`](super::Device::recording).
 #[derive(Clone, Default)]
 pub struct Recording {
     kernels: Arc<Mutex<Vec<(Handle, KernelRequest)>>>,
 }
 
 impl Recording {
-    /// The kernels so far, each once, in the order in which they were first asked for; without those that were given back.
+    /// Returns the kernels so far, without repetition, in the order of their first request; discarded kernels are left
+    /// out.
     pub fn kernels(&self) -> Vec<KernelRequest> {
         lock(&self.kernels).iter().map(|(_, kernel)| kernel.clone()).collect()
     }
 }
 
-/// How many bytes a thread of a kernel keeps in device memory.
+/// Function that returns the bytes per thread that a kernel spills to device memory.
 type Spilled = Box<dyn Fn(&KernelRequest) -> usize + Send + Sync>;
 
-/// Memory of the host; kernels that do nothing.
+/// Host memory, and kernels without effect.
 pub(super) struct Recorder {
     info: DeviceInfo,
     spilled: Spilled,
@@ -50,7 +51,7 @@ impl Runtime for Recorder {
     }
 
     fn allocate(&self, bytes: usize) -> Result<Handle> {
-        // The system gives the pages when they are written.
+        // The system allocates the pages when they are written.
         Ok(Handle::to(vec![0; bytes], &mut *lock(&self.buffers)))
     }
 

@@ -1,4 +1,4 @@
-//! What a driver can do: CUDA and OpenCL behind one small face.
+//! Interface to a driver, common to CUDA and OpenCL.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,12 +6,12 @@ use crate::backend::ranks::DeviceGroup;
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
-/// A buffer, kernel, event or graph of a driver. Its meaning is the runtime's own; 0 is none.
+/// A buffer, kernel, event or graph of a driver. Only the runtime knows its meaning; 0 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(super) struct Handle(pub(super) u64);
 
 impl Handle {
-    /// Keep `object` under a handle that nothing else has.
+    /// Stores `object` under a unique handle.
     pub(super) fn to<T>(object: T, among: &mut impl Extend<(Handle, T)>) -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let handle = Handle(1 + LAST.fetch_add(1, Ordering::Relaxed));
@@ -25,12 +25,12 @@ impl Handle {
 pub enum Api {
     /// NVIDIA's.
     Cuda,
-    /// Khronos': GPUs of any maker, and CPUs through PoCL.
+    /// Khronos': GPUs of any vendor, and CPUs through PoCL.
     OpenCl,
 }
 
 impl Api {
-    /// As a user calls it.
+    /// Returns its name for users.
     pub fn name(self) -> &'static str {
         match self {
             Api::Cuda => "CUDA",
@@ -44,9 +44,9 @@ impl Api {
 pub struct DeviceInfo {
     /// Its interface.
     pub api: Api,
-    /// Its number in the order of that interface.
+    /// Device number in the order of that interface.
     pub index: usize,
-    /// Name by its maker.
+    /// Vendor's name of the device.
     pub name: String,
     /// Driver and its version.
     pub driver: String,
@@ -56,64 +56,64 @@ pub struct DeviceInfo {
     pub memory: u64,
     /// Bytes of the largest single buffer.
     pub largest_buffer: u64,
-    /// Bytes of on-chip memory that one block may take.
+    /// Largest number of on-chip bytes per block.
     pub on_chip: usize,
-    /// Most threads of a block.
+    /// Largest number of threads per block.
     pub block_threads: usize,
-    /// Multiprocessors, each of which runs blocks of its own.
+    /// Number of multiprocessors; each runs its own blocks.
     pub multiprocessors: usize,
-    /// True where it computes in f64.
+    /// Whether it computes in f64.
     pub has_f64: bool,
-    /// True where it copies to on-chip memory while threads compute, or where copies are as cheap as loads.
+    /// Whether copies to on-chip memory run while threads compute, or are as cheap as loads.
     pub copies_beside: bool,
 }
 
 impl DeviceInfo {
-    /// The precision that sums are taken in.
+    /// Returns the precision of sums.
     pub(super) fn widest(&self) -> Precision {
         if self.has_f64 { Precision::F64 } else { Precision::F32 }
     }
 }
 
-/// A kernel text with everything it is specialised to.
+/// A kernel text with all its constants.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// What to call it in messages of the compiler.
+    /// Name for messages of the compiler.
     pub name: String,
     /// The whole text.
     pub text: String,
 }
 
-/// A kernel that a device is asked for.
+/// A kernel to be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelRequest {
     /// The whole text.
     pub source: Source,
-    /// The kernel within it.
+    /// Name of the kernel in the text.
     pub entry: String,
-    /// Threads of a block along x, y, z.
+    /// Threads per block along x, y, z.
     pub threads: [u32; 3],
-    /// Bytes of on-chip memory of a block.
+    /// Bytes of on-chip memory per block.
     pub on_chip: usize,
 }
 
-/// What a compiled kernel takes of a multiprocessor.
+/// Resources of a compiled kernel on a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub(super) registers: usize,
-    /// Blocks that a multiprocessor holds at once.
+    /// Resident blocks per multiprocessor.
     pub(super) resident: usize,
 }
 
-/// Most arguments of a kernel: as many pointers as every OpenCL device takes (1024 bytes; OpenCL 1.2,
-/// `CL_DEVICE_MAX_PARAMETER_SIZE`).
+/// Largest number of arguments of a kernel: the number of pointers that every OpenCL device accepts (1024 bytes; OpenCL
+/// 1.2, `CL_DEVICE_MAX_PARAMETER_SIZE`).
 pub(super) const MOST_ARGUMENTS: usize = 128;
 
-/// Most bytes that are sent to a device at once while it works on.
+/// Largest number of bytes sent to a device in one copy that does not wait for its work.
 pub(super) const MOST_SENT: usize = 8 * 4096;
 
-/// Most bytes that are read while the device goes on.
+/// Largest number of bytes read while the device continues.
 pub(super) const MOST_FETCHED: usize = 128;
 
 /// An argument of a kernel.
@@ -129,7 +129,7 @@ pub(super) enum Argument {
     Double(u64),
 }
 
-/// One kernel to be run: see [`KernelRequest`].
+/// One kernel launch: see [`KernelRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Launch {
     pub(super) kernel: Handle,
@@ -152,81 +152,81 @@ pub(super) struct Tridiagonal {
     pub(super) arrays: [Handle; 4],
 }
 
-/// A device with its one queue of work: what is launched, copied and recorded is done in that order. Only
-/// [`Runtime::download`], [`Runtime::fetched`], [`Runtime::finish`] and [`Runtime::seconds`] wait for the device. Errors are
-/// what the driver or the compiler says, where a call waits also of the work before.
+/// A device with its single queue of work: launches, copies and events are done in order. Only [`Runtime::download`],
+/// [`Runtime::fetched`], [`Runtime::finish`] and [`Runtime::seconds`] wait for the device. Errors contain the message of
+/// the driver or the compiler; calls that wait also return errors of earlier work.
 pub(super) trait Runtime: Send + Sync {
     /// The device.
     fn info(&self) -> &DeviceInfo;
 
-    /// Bytes of device memory that are free now, where the driver tells.
+    /// Returns the bytes of free device memory, if the driver reports them.
     fn free_memory(&self) -> Option<u64> {
         None
     }
 
-    /// A buffer of `bytes` > 0, its content undefined.
+    /// Allocates a buffer of `bytes` > 0 with undefined content.
     fn allocate(&self, bytes: usize) -> Result<Handle>;
 
     fn release(&self, buffer: Handle);
 
-    /// Lock `bytes` bytes of host memory to their place, so that copies run at full speed; false where the driver has no
-    /// such thing, or refuses.
+    /// Page-locks `bytes` bytes of host memory, so that copies run at full speed; returns false if the driver does not
+    /// support it, or refuses.
     fn pin(&self, _: *mut u8, _bytes: usize) -> bool {
         false
     }
 
-    /// Give memory that was pinned back to the system's care. No copy may be under way.
+    /// Unpins memory. No copy may be under way.
     fn unpin(&self, _: *mut u8) {}
 
-    /// Write `data` to a buffer, `offset` bytes from its start. `data` may be reused on return; where it was pinned, after
+    /// Writes `data` to a buffer, `offset` bytes from its start. `data` may be reused on return; if it is pinned, after
     /// the next call that waits.
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()>;
 
-    /// Read from a buffer, `offset` bytes from its start, after all work queued before.
+    /// Reads from a buffer, `offset` bytes from its start, after all work queued before.
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()>;
 
-    /// Write to the start of a buffer, at most [`MOST_SENT`] bytes, after all work queued before, which is not waited for.
+    /// Writes at most [`MOST_SENT`] bytes to the start of a buffer, after all work queued before, without waiting for it.
     fn send(&self, data: &[u8], to: Handle) -> Result<()>;
 
-    /// Begin to read the first `bytes` bytes of a buffer, at most [`MOST_FETCHED`], after all work queued before.
+    /// Starts to read the first `bytes` bytes of a buffer, at most [`MOST_FETCHED`], after all work queued before.
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle>;
 
-    /// What was read: waits for that alone, not for work queued since.
+    /// Returns the data of a copy: waits only for the copy, not for work queued since.
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()>;
 
-    /// Where a buffer lies in the memory of the device, where the driver tells.
+    /// Returns the address of a buffer in device memory, if the driver reports it.
     fn address(&self, _: Handle) -> Option<*mut u8> {
         None
     }
 
-    /// Copy the first `bytes` of one buffer to the start of another.
+    /// Copies the first `bytes` of a buffer to the start of another.
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
 
-    /// Whether its compiler takes long, and works in several threads at once.
+    /// Whether its compiler is slow, and runs in several threads concurrently.
     fn compiles_at_once(&self) -> bool {
         false
     }
 
-    /// A kernel, compiled, or as it was compiled before. It lives as long as the runtime, unless discarded. Other threads may ask for
-    /// kernels of other texts meanwhile.
+    /// Compiles a kernel, or returns it if it was compiled before. It lives as long as the runtime, unless discarded.
+    /// Other threads may request kernels of other texts at the same time.
     fn kernel(&self, request: &KernelRequest) -> Result<Handle>;
 
-    /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
+    /// Returns the bytes per thread that a kernel spills to device memory, if the driver reports them.
     fn spilled(&self, _: Handle) -> Result<usize> {
         Ok(0)
     }
 
-    /// What a kernel takes in blocks of so many threads and bytes of on-chip memory, where the driver tells.
+    /// Returns the resources of a kernel in blocks with these threads and on-chip bytes, if the driver reports them.
     fn usage(&self, _: Handle, _threads: usize, _on_chip: usize) -> Result<Option<Usage>> {
         Ok(None)
     }
 
-    /// Give back a kernel that nobody holds, and the others of its text.
+    /// Discards an unused kernel, and the other kernels of its text.
     fn discard(&self, _: Handle) {}
 
     fn launch(&self, launch: &Launch) -> Result<()>;
 
-    /// The launches as one unit that is cheaper to start again, where the driver has such a thing.
+    /// Makes the launches one unit that is cheaper to start again, if the driver supports it.
     fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
         Ok(None)
     }
@@ -237,30 +237,32 @@ pub(super) trait Runtime: Send + Sync {
 
     fn forget(&self, _: Handle) {}
 
-    /// Wait until all queued work is done.
+    /// Waits until all queued work is done.
     fn finish(&self) -> Result<()>;
 
-    /// A point in the queue whose time will be known.
+    /// Records an event in the queue, whose time can be read later.
     fn record(&self) -> Result<Handle>;
 
-    /// Device time between two recorded points, in seconds; waits for the second and forgets both.
+    /// Returns the device time between two events in seconds; waits for the second and destroys both.
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64>;
 
-    /// Queue the solution of tridiagonal systems by the maker's own library, where there is one.
+    /// Queues the solution of tridiagonal systems by the vendor's library, if there is one.
     fn solve_tridiagonal(&self, _: &Tridiagonal) -> Result<()> {
         Err(Error::Device(format!(
-            "the line solver `cusparse` needs a CUDA device; {} is none",
+            "the line solver `cusparse` needs a CUDA device; {} is not one",
             self.info().name
         )))
     }
 
-    /// What all ranks of a new group have to know, from rank 0; nothing from others, which look whether they can join one.
+    /// Returns, on rank 0, the identifier of a new group for all ranks; other ranks return nothing and only check that
+    /// they can join one.
     fn group_id(&self, _rank: usize) -> Result<Vec<u8>> {
         Err(Error::Device("OpenCL has no messages between devices".into()))
     }
 
-    /// The group of all ranks that know `id`, for (this rank, number of ranks). The group goes before the runtime. Collective.
+    /// Joins the group of all ranks that have `id`, as (this rank, number of ranks). The group is dropped before the
+    /// runtime. Collective.
     fn join(&self, _id: &[u8], _: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
-        unreachable!("there is no number of a group without groups")
+        unreachable!("there is no group identifier without groups")
     }
 }

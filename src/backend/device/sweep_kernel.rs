@@ -1,20 +1,20 @@
-//! What became of a sweep that is one kernel.
+//! Description of a sweep that is one kernel.
 
-/// The blocks of a sweep that is one kernel, and what its compiler made of it.
+/// Blocks and resource usage of a sweep that is one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SweepKernel {
-    /// Registers of a thread, where the driver tells.
+    /// Registers per thread, if the driver reports them.
     pub registers: Option<usize>,
-    /// Bytes of on-chip memory of a block.
+    /// Bytes of on-chip memory per block.
     pub on_chip: usize,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: usize,
-    /// Points of a line that a thread takes.
+    /// Points of a line per thread.
     pub points: usize,
-    /// Lines of a block.
+    /// Lines per block.
     pub lines: usize,
-    /// Blocks that a multiprocessor holds at once: as the driver counts, or as the sweep was cut for.
+    /// Resident blocks per multiprocessor: as reported by the driver, or as assumed in the choice of the blocks.
     pub resident: usize,
-    /// Blocks that are launched.
+    /// Number of blocks launched.
     pub blocks: usize,
 }

@@ -1,4 +1,4 @@
-//! The parts of a kernel's text that the host writes: numbers, parameters, and what is done at a point.
+//! Parts of a kernel text that the host generates: numbers, parameters, and the statements at a point.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write as _};
@@ -8,17 +8,17 @@ use super::coefficients::Coefficients;
 use crate::engine::{Monomial, Node, PointFormula, Symbol, Value};
 use crate::real::Precision;
 
-/// The text that makes CUDA C of a kernel file, or OpenCL C.
+/// Definitions with which a kernel file compiles as CUDA C or OpenCL C.
 const PRELUDE: &str = include_str!("../../../kernels/prelude.cu");
 
-/// The text of a kernel as it grows.
+/// The text of a kernel under construction.
 pub(super) struct Text {
     precision: Precision,
     text: String,
 }
 
 impl Text {
-    /// The precision of its REALs, and the prelude.
+    /// Starts a text with the precision of its REALs and the prelude.
     pub(super) fn new(precision: Precision) -> Self {
         let define = if precision == Precision::F64 { "#define REAL_IS_DOUBLE\n" } else { "" };
         Self { precision, text: format!("{define}{PRELUDE}\n") }
@@ -29,18 +29,18 @@ impl Text {
         let _ = writeln!(self.text, "#define {name} {value}");
     }
 
-    /// A macro of several lines.
+    /// Defines a macro of several lines.
     pub(super) fn define_lines(&mut self, head: &str, lines: &[String]) {
         let _ = writeln!(self.text, "#define {head} \\\n{}", lines.join(" \\\n"));
     }
 
-    /// A table in constant memory; none where there are no values.
+    /// Adds a table in constant memory; nothing if there are no values.
     pub(super) fn constants(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         let values = values.into_iter().map(|value| self.precision.literal(value)).collect();
         self.list("REAL", name, values);
     }
 
-    /// A table of whole numbers in constant memory; none where there are none.
+    /// Adds a table of integers in constant memory; nothing if there are no values.
     pub(super) fn integers(&mut self, name: &str, values: &[usize]) {
         self.list("int", name, values.iter().map(usize::to_string).collect());
     }
@@ -52,7 +52,7 @@ impl Text {
         }
     }
 
-    /// A number as this text writes it.
+    /// Returns a number as a literal of this text.
     pub(super) fn literal(&self, value: f64) -> String {
         self.precision.literal(value)
     }
@@ -61,8 +61,8 @@ impl Text {
         self.text.push_str(text);
     }
 
-    /// What `write` adds, so that it can be added again for something else: `names` get the number `number`, and macros are
-    /// forgotten.
+    /// Makes the text that `write` adds reusable: each of `names` gets the suffix `number`, and macros are undefined
+    /// afterwards.
     pub(super) fn scoped<R>(
         &mut self,
         number: usize,
@@ -84,39 +84,39 @@ impl Text {
         result
     }
 
-    /// For a compiler that makes a loop of the threads of a block, and takes long over many loops: none is unrolled, and what lies
-    /// between barriers is a function that it compiles by itself.
+    /// Adapts the text to a compiler that turns the threads of a block into loops and is slow with many loops: no loop is
+    /// unrolled, and the code between barriers becomes a separate function.
     pub(super) fn make_compact(&mut self) {
         self.push("#undef UNROLL\n#undef PHASE\n");
         self.define("UNROLL", "_Pragma(\"unroll 1\")");
         self.define("PHASE", "static __attribute__((noinline))");
     }
 
-    /// The whole, to be compiled; `name` is for the compiler's messages.
+    /// Returns the complete source; `name` is for messages of the compiler.
     pub(super) fn source(self, name: &str) -> Source {
         Source { name: name.into(), text: self.text }
     }
 }
 
-/// Parameters of a kernel: `read` fields f0, f1, ... and `written` fields w0, w1, ...
+/// Returns the parameters of a kernel: `read` fields f0, f1, ... and `written` fields w0, w1, ...
 pub(super) fn parameters(read: usize, written: usize) -> impl Iterator<Item = String> {
     let read = (0..read).map(|at| format!("GLOBAL const REAL *restrict f{at}"));
     let written = (0..written).map(|at| format!("GLOBAL REAL *restrict w{at}"));
     read.chain(written)
 }
 
-/// What a traced formula finds and makes is called.
+/// Names in the text of a traced formula.
 pub(super) struct Names<'a> {
-    /// The name of what it reads.
+    /// Text of a field that it reads.
     pub(super) read: &'a dyn Fn(usize) -> String,
-    /// What the names of its operations begin with.
+    /// Prefix of the names of its operations.
     pub(super) made: &'a str,
-    /// Whether it divides REALs by what is far from the ends of their range, as density is.
+    /// Whether REAL divisors are far from the limits of their range, as density is.
     pub(super) plain: bool,
 }
 
-/// Statements that compute a traced formula at point `at` in numbers of the kind of its coefficients; each result is handed to
-/// `result`.
+/// Returns statements that compute a traced formula at point `at`, with the number type of its coefficients; `result`
+/// converts each result to a statement.
 pub(super) fn statements(
     coefficients: &mut Coefficients,
     formula: &PointFormula,
@@ -167,7 +167,7 @@ fn operands(node: &Node) -> [Option<Symbol>; 2] {
     }
 }
 
-/// A sum of products of values with these names.
+/// Returns the text of a sum of products of values with these names.
 pub(super) fn polynomial(
     coefficients: &mut Coefficients,
     terms: &[Monomial],

@@ -1,5 +1,5 @@
-//! What the programs of one device share: the length and precision of fields, scratch memory, how lines are solved, and which
-//! sweeps are fused.
+//! State shared by the programs of a device: length and precision of fields, scratch memory, the line solver, and the
+//! choice of fused sweeps.
 
 use std::sync::Arc;
 
@@ -15,34 +15,34 @@ use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Precision;
 
-/// Which sweeps become one kernel; all others are run operation by operation.
+/// Which sweeps become one kernel; all others run operation by operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fusing {
-    /// None.
+    /// No sweeps.
     Nothing,
-    /// Those that keep all their values on chip.
+    /// Sweeps that keep all their values on chip.
     OnChip,
-    /// Also those whose values spill to device memory.
+    /// Also sweeps whose values spill to device memory.
     All,
 }
 
-/// The usual shape of sweeps on a GPU, and the other. Their results differ by round-off.
+/// The default form of sweeps on a GPU, and the alternative. Their results differ by round-off.
 pub(super) const SHAPES: [(&str, Fusing); 2] =
     [("a kernel a sweep", Fusing::OnChip), ("operator by operator", Fusing::Nothing)];
 
-/// Fields of one length and precision in the memory of a device.
+/// Fields of one length and precision in device memory.
 pub(super) struct Workspace {
     pub(super) device: Arc<Device>,
     pub(super) precision: Precision,
-    /// Points of a field.
+    /// Number of points of a field.
     pub(super) len: usize,
-    /// What operators need while they run.
+    /// Scratch fields of operators while they run.
     scratch: Scratch,
-    /// What the operators of a sweep make.
+    /// Results of the operators of a sweep.
     pub(super) values: Scratch,
-    /// How lines are solved, and the blocks of sweeps that are fused.
+    /// Line solver, and blocks of fused sweeps.
     pub(super) compute: ComputeConfig,
-    /// Field 0 of those that are written becomes that which is read, or 0.
+    /// Kernels that set the first written field to the field that is read, or to 0.
     pub(super) copy: PointKernel,
     pub(super) clear: PointKernel,
 }
@@ -63,12 +63,12 @@ impl Workspace {
         })
     }
 
-    /// Which sweeps are fused where nothing is said.
+    /// Returns which sweeps are fused by default.
     pub(super) fn usual_fusing(&self) -> Fusing {
         usual(self.device.info(), &self.compute)
     }
 
-    /// What who chose how lines are solved may not expect.
+    /// Returns a note on a side effect of a chosen line solver.
     pub(super) fn note(&self) -> Option<String> {
         let (line_solver, pencils) = (None, Pencils::Strided);
         let unasked = ComputeConfig { line_solver, pencils, ..self.compute.clone() };
@@ -80,7 +80,7 @@ impl Workspace {
         })
     }
 
-    /// `operator` along `axis`, solved as the lines of every sweep are.
+    /// Compiles `operator` along `axis` with the line solver of the sweeps.
     pub(super) fn operator(
         &self,
         operator: &LineOperator,
@@ -100,8 +100,8 @@ impl Workspace {
     }
 }
 
-/// Which sweeps are fused where nothing is said: those that keep their values on chip, on a GPU where nobody chose how lines are
-/// solved; on a CPU none, whose compilers take long over such kernels, unless somebody asks for blocks of them.
+/// Returns which sweeps are fused by default: on a GPU, those that keep their values on chip, unless the user has chosen
+/// a line solver; on a CPU none, because its compilers are slow on such kernels, unless the user sets their block sizes.
 fn usual(info: &DeviceInfo, compute: &ComputeConfig) -> Fusing {
     let &ComputeConfig { line_solver, pencils, sweeps, .. } = compute;
     let is_free = line_solver.is_none() && pencils == Pencils::Strided;
@@ -111,14 +111,14 @@ fn usual(info: &DeviceInfo, compute: &ComputeConfig) -> Fusing {
     }
 }
 
-/// Whether a sweep is one kernel on a device, as far as that is known before it is compiled.
+/// Whether a sweep is one kernel on a device, as far as this is known before compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IsKernel {
-    /// It is run operator by operator.
+    /// It runs operator by operator.
     No,
-    /// Where its compiler finds registers for chunks of two lengths.
+    /// One kernel if the compiler finds registers for chunks of two lengths.
     Perhaps,
-    /// It is.
+    /// One kernel.
     Yes,
 }
 

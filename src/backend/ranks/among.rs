@@ -1,5 +1,5 @@
-//! Sweeps over a matrix of blocks whose rows are spread over ranks: after each colour the new values of what other ranks know go there
-//! (Zubair et al. 2017, section VI).
+//! Sweeps over a block matrix whose rows are distributed over ranks: after each colour the new values go to the ranks
+//! whose rows use them (Zubair et al. 2017, section VI).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a backend does for the blocks of lines that are spread over ranks.
+//! Operations of a backend on lines split across ranks.
 
 use std::ops::{Deref, DerefMut, Range};
 
@@ -8,45 +8,46 @@ use crate::blocks::Sweeps;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 
-/// Where messages to and from an array of a backend go.
+/// Memory of an array, as the source and target of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// Host memory that begins here.
+    /// Host memory that starts at this address.
     Host(*mut u8),
-    /// Memory of a CUDA device that begins here.
+    /// CUDA device memory that starts at this address.
     Device(*mut u8),
     /// Memory without an address.
     Opaque,
 }
 
-/// A plane that is made, with (plane, coefficient) for each that it is made of, itself not among them.
+/// A sum of planes: the plane that receives it, and (plane, coefficient) for each term. The receiving plane is not a
+/// term.
 pub type Sum<T = f64> = (usize, Vec<(usize, T)>);
 
-/// Lists of sums, one for every operand. Those of a list are taken in order: a plane that one makes others after it may read.
-/// No list touches a plane that another makes.
+/// Lists of sums, one per operand. The sums of a list are computed in order: a sum may use planes that earlier sums of
+/// its list have set. No list reads or writes a plane that another list sets.
 pub type Sums = Vec<Vec<Sum>>;
 
-/// Lines of a block dealt out: `parts` ranks get neighbouring lines each, those that the number of lines is not divisible
-/// into one each to the first.
+/// Lines of a block divided among `parts` ranks: each rank gets contiguous lines, and each of the first ranks gets one
+/// line of the remainder.
 #[derive(Clone, Copy, Debug)]
 pub struct TransposeLayout {
     /// Points of the block.
     pub points: [usize; 3],
     /// The axis of the lines.
     pub axis: Axis,
-    /// Ranks that the lines are dealt out to.
+    /// Number of ranks that the lines are divided among.
     pub parts: usize,
-    /// Fields that are dealt out together.
+    /// Number of fields that are distributed together.
     pub fields: usize,
 }
 
 impl TransposeLayout {
-    /// Lines of the block, counted with x before y before z.
+    /// Returns the number of lines of the block.
     pub fn lines(&self) -> usize {
         self.points.iter().product::<usize>() / self.points[self.axis.index()].max(1)
     }
 
-    /// The lines of part `part`.
+    /// Returns the lines of part `part`, counted with x before y before z.
     pub fn share(&self, part: usize) -> Range<usize> {
         let (each, more) = (self.lines() / self.parts, self.lines() % self.parts);
         let first = part * each + part.min(more);
@@ -54,20 +55,21 @@ impl TransposeLayout {
     }
 }
 
-/// Host memory that what is copied from and to a device goes through, in bytes.
+/// Host buffer for copies from and to a device, in bytes.
 pub struct Staging {
     bytes: Vec<u8>,
-    /// Undoes what was done to keep it in its place.
+    /// Undoes the page-locking of the memory.
     release: Option<Box<dyn FnMut(*mut u8) + Send + Sync>>,
 }
 
 impl Staging {
-    /// So many zeros.
+    /// Returns `bytes` zeros.
     pub fn new(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes], release: None }
     }
 
-    /// The same once `lock` has kept it in its place; it returns what undoes that, where it could.
+    /// As [`Staging::new`], page-locked by `lock`, which returns the function that unlocks it, or `None` if locking
+    /// failed.
     pub(in crate::backend) fn locked<R>(
         bytes: usize,
         lock: impl FnOnce(*mut u8, usize) -> Option<R>,
@@ -105,16 +107,16 @@ impl Drop for Staging {
     }
 }
 
-/// A backend whose fields can be blocks of larger ones. Calls fail as those of [`Backend`].
+/// A backend whose fields can be blocks of larger fields. Calls fail like those of [`Backend`].
 pub trait Blocks: Backend {
-    /// Host memory for `values` values, locked to its place where that makes copies faster.
+    /// Returns host memory for `values` values, page-locked if that makes copies faster.
     fn staging(&self, values: usize) -> Staging;
 
-    /// `len` zeros that messages are made of.
+    /// Returns `len` zeros, an array for the planes of messages.
     fn planes(&self, len: usize) -> Result<Field>;
 
-    /// Fill those slots of `planes[stage]` that are made from the operands of the operators of that stage of `program`.
-    /// `planes` of earlier stages hold their inflow. The fields are as for [`Backend::run`].
+    /// Fills the slots of `planes[stage]` that are computed from the operands of that stage of `program`. `planes` of
+    /// earlier stages hold their interface values. The fields are as for [`Backend::run`].
     fn pack(
         &self,
         program: &Program,
@@ -124,7 +126,7 @@ pub trait Blocks: Backend {
         planes: &mut [Field],
     );
 
-    /// [`Backend::run`] with the inflow of all stages in `planes`, once every stage was packed.
+    /// Completes [`Backend::run`] with the interface values of all stages in `planes`, after every stage was packed.
     fn complete(
         &self,
         program: &Program,
@@ -134,25 +136,26 @@ pub trait Blocks: Backend {
         weights: Weights,
     );
 
-    /// [`Backend::run`] of a program for whole lines with one array to read and one to set, which both begin with the values of
-    /// its grid and may be longer.
+    /// Runs a program for whole lines that reads one array and sets one, like [`Backend::run`]. The values of the
+    /// program's grid lie at the start of both arrays, which may be longer.
     fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field);
 
-    /// `sums` of planes of `lines` values.
+    /// Prepares `sums` of planes of `lines` values.
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination>;
 
-    /// Take the sums.
+    /// Computes the sums.
     fn combine(&self, combination: &Combination, planes: &mut Field);
 
-    /// Deal out the lines of a block, field `at` of several. The part with lines l₀ to l₁ begins in `parts` at
-    /// (l₀ · points of a line · fields) and holds `[point][field][line]`.
+    /// Distributes the lines of a block, for field `at` of several. The part with lines l₀ to l₁ starts in `parts` at (l₀
+    /// · points per line · fields) and holds `[point][field][line]`.
     fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field, parts: &mut Field);
 
     /// The reverse of [`Blocks::deal`].
     fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field, field: &mut Field);
 
-    /// [`Backend::sweep_blocks`] where rows know those of other ranks: after each colour but the last `exchange` gets its number, and the
-    /// array of what goes and what comes, as [`Halo`](crate::blocks::Halo) lays it out.
+    /// Like [`Backend::sweep_blocks`], for rows that use unknowns of other ranks: after each colour except the last,
+    /// `exchange` is called with the number of the colour and the array of values to send and to receive, in the layout
+    /// of [`Halo`](crate::blocks::Halo).
     fn sweep_blocks_among(
         &self,
         solver: &mut BlockSolver,
@@ -162,24 +165,24 @@ pub trait Blocks: Backend {
         exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
     );
 
-    /// Where an array lies.
+    /// Returns the memory of an array.
     fn memory(&self, array: &mut Field) -> Memory;
 
-    /// Read the memory of an array from value `first` on, after all work asked for before.
+    /// Reads the memory of an array from value `first` on, after all work queued before.
     fn fetch(&self, array: &Field, first: usize, to: &mut [u8]) -> Result<()>;
 
-    /// Write the memory of an array from value `first` on. That of a [`Staging`] may be reused after the next
+    /// Writes the memory of an array from value `first` on. A [`Staging`] used as the source may be reused after the next
     /// [`Blocks::fetch`].
     fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()>;
 
-    /// What all ranks have to know of a new group of their devices, from rank 0; nothing from others, which look whether they can
-    /// join one. An error is the sentence why there can be none.
+    /// Returns, on rank 0, the identifier that all ranks need to join a new group of their devices; other ranks return
+    /// nothing and only check that they can join one. The error is a sentence that explains why there is no group.
     fn group_id(&self, _rank: usize) -> Result<Vec<u8>> {
-        Err(Error::Device("the memory of the host needs no messages between devices".into()))
+        Err(Error::Device("host memory needs no messages between devices".into()))
     }
 
-    /// The group of the devices of all ranks that know `id`, for (this rank, number of ranks). Collective.
+    /// Joins the group of the devices of all ranks that have `id`, as (this rank, number of ranks). Collective.
     fn join(&self, _id: &[u8], _: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
-        unreachable!("there is no number of a group without groups")
+        unreachable!("there is no group identifier without groups")
     }
 }

@@ -1,4 +1,4 @@
-//! Which method solves which lines, and why: what a user is told.
+//! Method chosen for the lines of each operator, and the reason: a report for the user.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::engine::Op;
 use crate::engine::distributed::Method;
 use crate::grid::Axis;
 
-/// Which method was chosen for which operator along which axis.
+/// Methods chosen, by operator and axis.
 #[derive(Debug, Default)]
 pub(super) struct Choices(Vec<Choice>);
 
@@ -25,10 +25,10 @@ impl Choices {
         }
     }
 
-    /// A sentence for each method: "`neighbour` along y and z for the first derivative, as asked".
+    /// Returns one sentence per method: "`neighbour` along y and z for the first derivative, as asked".
     pub(super) fn told(&self) -> Vec<String> {
         let mut axes: BTreeMap<_, String> = BTreeMap::new();
-        // Programs that are prepared at once come in any order.
+        // Programs prepared concurrently come in any order.
         let mut choices = self.0.clone();
         choices.sort_by_key(|choice| choice.axis.index());
         for Choice { op, axis, method, why } in &choices {

@@ -1,4 +1,4 @@
-//! A sweep along a split axis: blocks of lines, joined by what their ends tell each other.
+//! A sweep along a split axis: lines split across ranks, coupled through interface values.
 
 use std::sync::MutexGuard;
 
@@ -17,17 +17,17 @@ use crate::grid::Axis;
 pub(super) struct Coupled {
     pub(super) axis: usize,
     program: Program,
-    /// The steps of every stage.
+    /// Steps of every stage.
     stages: Vec<Vec<Ready>>,
 }
 
-/// A step from the planes that a stage packs to its inflow.
+/// A step from the packed planes of a stage to its interface values.
 enum Ready {
     Combine(Combination),
     Exchange(Round),
 }
 
-/// A sweep whose first messages are under way.
+/// A sweep with its first messages under way.
 pub(super) struct Begun<'a> {
     room: MutexGuard<'a, Planes>,
     waiting: Option<(usize, Underway)>,
@@ -64,12 +64,12 @@ impl Coupled {
         Ok(Self { axis: axis.index(), program, stages })
     }
 
-    /// Whom it exchanges messages with.
+    /// Returns the ranks that it exchanges messages with.
     fn ranks(&self) -> Among {
         Among::Axis(self.axis)
     }
 
-    /// Pack the first stage and send what can be sent at once. No other sweep along this axis may be under way.
+    /// Packs the first stage and sends its first messages. No other sweep along this axis may be under way.
     pub(super) fn begin<'a>(
         &self,
         ranks: &'a Ranks,
@@ -85,7 +85,7 @@ impl Coupled {
         Begun { room, waiting }
     }
 
-    /// Everything else.
+    /// Runs the rest of the sweep.
     pub(super) fn finish(
         &self,
         ranks: &Ranks,
@@ -95,7 +95,7 @@ impl Coupled {
         weights: Weights,
     ) {
         let Begun { mut room, mut waiting } = begun;
-        // Sweeps along other axes came between.
+        // Sweeps along other axes may have run in between.
         ranks.assemble(self.axis);
         for (at, steps) in self.stages.iter().enumerate() {
             if at > 0 {
@@ -119,7 +119,7 @@ impl Coupled {
         });
     }
 
-    /// Carry out the steps of stage `at` from step `from` on, until messages are under way or all is done.
+    /// Runs the steps of stage `at` from step `from` on, until messages are under way or all steps are done.
     fn advance(
         &self,
         ranks: &Ranks,
@@ -143,7 +143,8 @@ impl Coupled {
     }
 }
 
-/// The plans of the operands of every stage of a sweep, of those of its operators, and where their planes lie.
+/// Returns, for every stage of a sweep, the plans of its operands and the layout of their planes; `plans` are those of
+/// the operators.
 pub(super) fn layouts<'a>(sweep: &Sweep, plans: &'a [(Op, Plan)]) -> Vec<(Vec<&'a Plan>, Layout)> {
     let plan_of = |op: &Op| {
         let found = plans.iter().find(|(known, _)| known == op);
@@ -170,14 +171,14 @@ fn ready(ranks: &Ranks, joined: Joined, lines: usize) -> Result<Ready> {
     })
 }
 
-/// A method that cannot do what it is asked for is a mistake of the input.
+/// A method that cannot do what is requested is an error of the input.
 fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
     let along = format!("{axis:?}").to_lowercase();
     Error::refused(sentence, &format!("that is {} along {along}", op.name()))
 }
 
 impl Ranks {
-    /// How lines of `lengths` points a rank are solved for all of `ops` together; notes it.
+    /// Chooses the method for lines of `lengths` points per rank, one for all of `ops`, and notes the choice.
     pub(super) fn method_for(
         &self,
         axis: Axis,

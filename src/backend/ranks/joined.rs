@@ -1,19 +1,20 @@
-//! The plans of several operands carried out together: all planes for a rank in one message.
+//! Joint execution of the plans of several operands: all planes for a rank go in one message.
 
 use super::messages::{Part, Round};
 use super::{Sum, Sums};
 use crate::engine::distributed::{Layout, Message, Plan, Step};
 
-/// What is done between two waits for messages, or one round of these, for the plans of all operands of a stage.
+/// The work between two waits for messages, or one round of messages, for the plans of all operands of a stage.
 pub(crate) enum Joined {
     /// Sums of planes.
     Combine(Sums),
-    /// Messages, counted in planes. Those without planes are not sent.
+    /// Messages, counted in planes. Messages without planes are not sent.
     Exchange(Round),
 }
 
 impl Joined {
-    /// The steps of `plans`, whose planes lie as `layout` says: sums that no message parts are taken together.
+    /// Returns the steps of `plans`, whose planes lie as in `layout`. Sums with no message between them are computed
+    /// together.
     pub(crate) fn steps(plans: &[&Plan], layout: &Layout) -> Vec<Self> {
         let mut joined = Vec::new();
         for at in 0..plans[0].steps.len() {
@@ -44,7 +45,7 @@ fn round(send: &[Message], receive: &[Message], layout: &Layout) -> Round {
     Round { send: parts(send), receive: parts(receive) }
 }
 
-/// Those of step `at`, in planes: `starts` is where each slot begins.
+/// Returns the sums of step `at`, in planes; `starts` holds the first plane of each slot.
 fn sums<'a>(plan: &'a Plan, at: usize, starts: &'a [usize]) -> impl Iterator<Item = Sum> + 'a {
     let Step::Combine { to, terms } = &plan.steps[at] else {
         unreachable!("plans of one method have the same steps");

@@ -6,7 +6,7 @@ use super::{DeviceMessage, Memory, Ranks, Route, Staging, group, locked};
 use crate::backend::{Backend, Field};
 use crate::comm::{Communicator, Request};
 
-/// One message: the rank along the axis, and the values of the array that go or come.
+/// One message: the rank along the axis, and the values of the array to send or to receive.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) peer: usize,
@@ -21,10 +21,10 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Begin it among the ranks of `line`, between values of `size` bytes each that begin at `start`.
+    /// Starts the round among the ranks of `line`, between values of `size` bytes each in an array at `start`.
     ///
     /// # Safety
-    /// All values of the round must lie there, and stay untouched until the messages were waited for.
+    /// All values of the round must lie in that array, and stay untouched until the wait.
     pub(crate) unsafe fn begin(
         &self,
         line: &dyn Communicator,
@@ -48,24 +48,25 @@ impl Round {
     }
 }
 
-/// The ranks that messages go between: those along the lines of an axis, or all.
+/// The ranks that exchange messages: those along the lines of an axis, or all.
 #[derive(Clone, Copy)]
 pub(super) enum Among {
     Axis(usize),
     All,
 }
 
-/// Messages under way. The arrays must stay where they are until they were waited for.
+/// Messages under way. The arrays must stay in place until the wait.
 #[must_use = "messages under way have to be waited for"]
 pub(super) enum Underway {
     /// Between the ranks, by MPI.
     Ranks(Vec<Request>),
-    /// Between their devices; none where they could not begin.
+    /// Between their devices; `None` if they could not start.
     Devices(Option<group::Underway>),
 }
 
 impl Ranks {
-    /// Host memory for messages from and to an array of `len` values, where they go through it; else none.
+    /// Returns host memory for messages of an array of `len` values if messages go through host memory; otherwise an
+    /// empty one.
     pub(super) fn staging(&self, len: usize) -> Staging {
         self.inner.staging(if self.route == Route::Staged { len } else { 0 })
     }
@@ -80,7 +81,8 @@ impl Ranks {
         self.timed_messages(among, || {
             let size = self.precision().bytes();
             if self.route == Route::Staged && round.send.is_empty() && !round.receive.is_empty() {
-                // What came last may still be on its way from here to the device. Whoever sends waits for it with what is sent.
+                // The last received values may still be copied from `staging` to the device. A rank that sends waits for
+                // that copy when it fetches its own values.
                 self.note(self.inner.finish());
             }
             let start = self.ready(&round.send, planes, staging);
@@ -95,12 +97,12 @@ impl Ranks {
                 // SAFETY: as below.
                 return Underway::Devices(unsafe { self.begin(&send, &receive) });
             }
-            // SAFETY: values of this array, which stays where it is until the messages were waited for.
+            // SAFETY: values of this array, which stays in place until the wait.
             Underway::Ranks(unsafe { round.begin(self.line(among), start, size) })
         })
     }
 
-    /// The communicator of these ranks.
+    /// Returns the communicator of these ranks.
     fn line(&self, among: Among) -> &dyn Communicator {
         match among {
             Among::Axis(axis) => &*self.lines[axis],
@@ -108,7 +110,7 @@ impl Ranks {
         }
     }
 
-    /// Messages of an array at `start`, for each (rank among these, first byte, bytes) where there are some.
+    /// Returns the messages of an array at `start`, for each (rank among these, first byte, bytes) with bytes > 0.
     fn device_messages(
         &self,
         among: Among,
@@ -131,7 +133,7 @@ impl Ranks {
         parts.filter(|&(.., bytes)| bytes > 0).map(message).collect()
     }
 
-    /// Begin messages between devices, and count them.
+    /// Starts messages between devices, and counts them.
     ///
     /// # Safety
     /// As for [`DeviceGroup::begin`](super::DeviceGroup::begin).
@@ -152,7 +154,7 @@ impl Ranks {
         begun.map_err(|why| self.note(Err(why))).ok()
     }
 
-    /// Let the device wait for messages that have begun.
+    /// Makes the device wait for messages that have started.
     fn await_devices(&self, underway: Option<group::Underway>) {
         if let (Some(group), Some(underway)) = (&self.group, underway) {
             self.note(group.wait(underway));
@@ -181,13 +183,13 @@ impl Ranks {
         });
     }
 
-    /// Where `values` of an array lie in its memory.
+    /// Returns the byte range of `values` in the memory of an array.
     fn bytes_of(&self, values: &Range<usize>) -> Range<usize> {
         let size = self.precision().bytes();
         values.start * size..values.end * size
     }
 
-    /// Where messages are to be sent from, with everything that is to be sent in place.
+    /// Returns the address to send from, after all values to send are in place.
     fn ready(&self, send: &[Part], planes: &mut Field, staging: &mut Staging) -> *mut u8 {
         match self.inner.memory(planes) {
             Memory::Host(start) => start,
@@ -206,7 +208,7 @@ impl Ranks {
         }
     }
 
-    /// Exchange shares of two arrays with every rank along `axis`: (first value, values) for each.
+    /// Exchanges shares of two arrays with every rank along `axis`: (first value, values) for each rank.
     pub(super) fn all_to_all(
         &self,
         axis: usize,
@@ -237,13 +239,13 @@ impl Ranks {
                     let shares = shares.map(|(peer, &(first, bytes))| (peer, first, bytes));
                     self.device_messages(Among::Axis(axis), start, shares)
                 };
-                // SAFETY: as below; the arrays stay where they are, and the device waits before it uses them.
+                // SAFETY: as below; the arrays stay in place, and the device waits before it uses them.
                 let underway = unsafe {
                     self.begin(&messages(start, &bytes_out), &messages(target, &bytes_in))
                 };
                 return self.await_devices(underway);
             }
-            // SAFETY: the ranges lie within the arrays, which are two.
+            // SAFETY: the ranges lie within the arrays, which are distinct.
             unsafe { self.lines[axis].all_to_all(start, &bytes_out, target, &bytes_in) };
             if self.route == Route::Staged {
                 self.note(self.inner.put(to, 0, &incoming[..len(receive) * size]));

@@ -1,8 +1,8 @@
-//! Many ranks as one backend: each holds a block of every field on a backend of its own.
+//! Many ranks as one backend: each holds a block of every field on its own backend.
 //!
-//! Along an axis that is not split a sweep runs on the block as it would on a whole grid. Along a split axis its lines
-//! are blocks of longer ones: what the operators need of the neighbours goes through the steps of a
-//! [`Plan`](crate::engine::distributed::Plan), or whole lines travel (`transpose`).
+//! Along an axis that is not split, a sweep runs on the block as on a whole grid. Along a split axis the lines are split
+//! across ranks: the interface values that the operators need from neighbours are computed by the steps of a
+//! [`Plan`](crate::engine::distributed::Plan), or whole lines are exchanged (`transpose`).
 
 mod among;
 mod blocks;
@@ -45,17 +45,17 @@ use phases::Clock;
 use room::Room;
 use transposed::Transposed;
 
-/// A grid spread over ranks, each block on a backend of its rank.
+/// A grid distributed over ranks, with one block per rank on the rank's backend.
 pub struct Ranks {
     inner: Box<dyn Blocks>,
     comm: Arc<dyn Communicator>,
     decomposition: Decomposition,
-    /// The ranks along the lines of each axis that go through this one.
+    /// For each axis, the ranks along the lines through this rank.
     lines: [Arc<dyn Communicator>; 3],
     method: Option<Method>,
     route: Route,
     choice: RouteChoice,
-    /// The devices of all ranks, where messages go by NCCL, and what this one sent so.
+    /// Group of the devices of all ranks, if messages go by NCCL, and the messages that this rank sent through it.
     group: Option<Box<dyn DeviceGroup>>,
     by_group: Mutex<Sent>,
     clock: Clock,
@@ -68,18 +68,18 @@ pub struct Ranks {
 struct OnBlock {
     inner: Prepared,
     results: usize,
-    /// Results are added up; else the largest are sought.
+    /// Whether results are added; otherwise the maximum is taken.
     sums: bool,
 }
 
-/// Lines along a split axis, of which this rank has blocks.
+/// Lines along a split axis, of which this rank holds parts.
 struct Place {
     axis: Axis,
     /// Points of this rank's block.
     block: [usize; 3],
-    /// Points of every block along the axis.
+    /// Number of points of every block along the axis.
     lengths: Vec<usize>,
-    /// Of this rank's block along the axis.
+    /// Index of this rank's block along the axis.
     position: usize,
 }
 
@@ -90,12 +90,12 @@ struct BlockProgram {
 }
 
 impl BlockProgram {
-    /// Whether it holds the planes of that axis while it runs.
+    /// Whether it locks the planes of that axis while it runs.
     fn is_coupled_along(&self, axis: usize) -> bool {
         matches!(&self.kind, Kind::Coupled(coupled) if coupled.axis == axis)
     }
 
-    /// What runs on the block alone.
+    /// Returns the program, if it runs on the block alone.
     fn local(&self) -> Option<&Program> {
         match &self.kind {
             Kind::Local(program) => Some(program),
@@ -105,34 +105,34 @@ impl BlockProgram {
 }
 
 enum Kind {
-    /// Its lines are whole, or it has no operators.
+    /// Lines are whole, or there are no operators.
     Local(Program),
-    /// Its lines are blocks of longer ones.
+    /// Lines are split across ranks.
     Coupled(Coupled),
-    /// Its lines are made whole.
+    /// Lines are made whole by a transpose.
     Transposed(Transposed),
 }
 
 impl Kind {
-    /// That of `sweep`.
+    /// Wraps it as the program of `sweep`.
     fn ready(self, sweep: &Sweep) -> Program {
         Program::new(BlockProgram { kind: self, accesses: sweep.accesses() }, sweep)
     }
 }
 
 impl Ranks {
-    /// Whether `sweep` along `axis` needs nothing of other ranks.
+    /// Whether `sweep` along `axis` needs no data from other ranks.
     fn is_local(&self, sweep: &Sweep, axis: Axis) -> bool {
         self.decomposition.ranks[axis.index()] == 1 || sweep.operators().is_empty()
     }
 
-    /// A grid spread over the ranks of `comm`; `inner` is open for fields of this rank's block. Collective.
+    /// Distributes a grid over the ranks of `comm`; `inner` is the backend of this rank's block. Collective.
     ///
     /// # Errors
-    /// Where the backend has no memory left, and where a library says that it takes addresses of a device and does not.
+    /// If the backend is out of memory, or if a library reports support for device addresses that it does not have.
     ///
     /// # Panics
-    /// Where the decomposition is one for another number of ranks.
+    /// If the decomposition is for another number of ranks.
     pub fn new(
         inner: Box<dyn Blocks>,
         comm: Arc<dyn Communicator>,
@@ -142,7 +142,7 @@ impl Ranks {
         assert_eq!(decomposition.size(), comm.size(), "ranks and blocks");
         let [i, j, k] = decomposition.position(comm.rank());
         let [px, py, _] = decomposition.ranks;
-        // Axes that are not split, and the only one that is, need no group of their own.
+        // Axes that are not split, and a single split axis, need no separate group.
         let group = |axis: usize, color: usize, key: usize| -> Arc<dyn Communicator> {
             match decomposition.ranks[axis] {
                 1 => Arc::new(Solo),
@@ -174,12 +174,13 @@ impl Ranks {
         self.route
     }
 
-    /// How messages travel, and why not otherwise.
+    /// Returns how messages travel, and the reason.
     pub fn route_choice(&self) -> &RouteChoice {
         &self.choice
     }
 
-    /// What this rank sent along the axes so far; where one axis alone is split, all that it sent in the group.
+    /// Returns the messages that this rank has sent along the axes so far; if only one axis is split, all messages of
+    /// this rank in the group.
     pub fn sent(&self) -> Sent {
         let along = self.lines.iter().map(|line| line.sent());
         along.fold(*locked(&self.by_group), |all, line| Sent {
@@ -188,7 +189,7 @@ impl Ranks {
         })
     }
 
-    /// Keep what went wrong for the next who can be told.
+    /// Stores the first error for the next call that can return one.
     fn note(&self, result: Result<()>) {
         if let Err(error) = result {
             locked(&self.trouble).get_or_insert(error);
@@ -200,7 +201,7 @@ impl Ranks {
     }
 }
 
-/// What `mutex` guards, also after a thread that held it has panicked.
+/// Locks `mutex`, also after a thread that held the lock has panicked.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -299,7 +300,7 @@ impl Backend for Ranks {
         Ok(kind.ready(sweep))
     }
 
-    /// Where lines are whole. What goes between ranks is prepared before anything runs.
+    /// Only for whole lines. Messages between ranks are prepared before any program runs.
     fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
         let (axis, points, operators) = lines;
         if !self.is_local(sweep, axis) {
@@ -316,7 +317,7 @@ impl Backend for Ranks {
         self.inner.compile(&local);
     }
 
-    /// Where lines are whole.
+    /// Only for whole lines.
     fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
         let (axis, points, operators) = lines;
         if self.decomposition.ranks[axis.index()] > 1 {
@@ -331,8 +332,8 @@ impl Backend for Ranks {
         self.run_all(&mut std::iter::once(program), read, write, weights);
     }
 
-    /// Messages of the first stage are under way before the first sweep begins, where no sweep changes what they are made
-    /// of; and sweeps that need none come first, where the order does not matter.
+    /// Messages of a sweep's first stage start before the first sweep runs, if no sweep before it changes the values to
+    /// send. Sweeps without messages run first if the order does not matter.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,

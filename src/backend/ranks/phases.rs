@@ -1,4 +1,4 @@
-//! Where the time of sweeps along split axes goes.
+//! Time spent in the phases of sweeps along split axes.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,21 +10,22 @@ use super::{Ranks, locked};
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Sweeps over whole lines, products, and the local solves of blocks with what the inflow adds.
+    /// Sweeps over whole lines, products, and the local solves of split lines with the contribution of the interface
+    /// values.
     Local,
-    /// Making of fields what is sent.
+    /// Computation of the values to send.
     Pack,
-    /// Posting messages and waiting for them, copies between device and host included.
+    /// Posting of messages and waiting for them, including copies between device and host.
     Communicate,
-    /// The matrices between the messages: the reduced systems.
+    /// The operations between the messages: the reduced systems.
     Reduced,
 }
 
 impl Phase {
-    /// All, in the order of the variants.
+    /// All phases, in the order of the variants.
     pub const ALL: [Phase; 4] = [Phase::Local, Phase::Pack, Phase::Communicate, Phase::Reduced];
 
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Local => "local",
@@ -35,7 +36,7 @@ impl Phase {
     }
 }
 
-/// Names of the parts of [`Phase::Communicate`] in tables: along x, y, z.
+/// Names in tables of the parts of [`Phase::Communicate`] along x, y, z.
 pub const ALONG: [&str; 3] = ["communicate_x", "communicate_y", "communicate_z"];
 
 /// Seconds of every [`Phase`], in the order of its variants.
@@ -48,7 +49,7 @@ impl PhaseTimes {
         self.0[phase as usize]
     }
 
-    /// What was spent since `before`.
+    /// Returns the seconds since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self(std::array::from_fn(|at| self.0[at] - before.0[at]))
     }
@@ -63,37 +64,37 @@ pub(super) struct Clock {
 }
 
 impl Ranks {
-    /// Seconds spent in the phases of sweeps along split axes so far. On a device they are those of the host, unless
-    /// [`Ranks::wait_for_phases`].
+    /// Returns the seconds spent so far in the phases of sweeps along split axes. On a device they are host times, unless
+    /// [`Ranks::wait_for_phases`] is on.
     pub fn phases(&self) -> PhaseTimes {
         *locked(&self.clock.times)
     }
 
-    /// Those of them that are [`Phase::Communicate`], along x, y and z.
+    /// Returns the seconds of [`Phase::Communicate`] along x, y and z.
     pub fn message_seconds(&self) -> [f64; 3] {
         *locked(&self.clock.along)
     }
 
-    /// Let every phase end when its work is done, and messages begin when all ranks have packed theirs, so that the time of a
-    /// phase is its own. It hides nothing behind anything then. To be asked for by all ranks.
+    /// Makes every phase end when its work is done, and messages start when all ranks have packed theirs, so that each
+    /// phase is timed separately. Communication and computation then do not overlap. All ranks must set it.
     pub fn wait_for_phases(&self, wait: bool) {
         self.clock.waits.store(wait, Ordering::Relaxed);
     }
 
-    /// Where phases are waited for: until all ranks along `axis` are here, so that what one is late for is no time of the
-    /// messages. That time belongs to no phase. Collective.
+    /// Waits, if [`Ranks::wait_for_phases`] is on, for all ranks along `axis`, so that the delay of one rank is not
+    /// counted as message time. The wait itself belongs to no phase. Collective.
     pub(super) fn assemble(&self, axis: usize) {
         if self.clock.waits.load(Ordering::Relaxed) {
             self.lines[axis].barrier();
         }
     }
 
-    /// Add the time that `work` takes to `phase`.
+    /// Adds the time of `work` to `phase`.
     pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
         self.clocked(phase, work).0
     }
 
-    /// Add the time that `work` takes to [`Phase::Communicate`], and to that along the axis.
+    /// Adds the time of `work` to [`Phase::Communicate`], and to its part along the axis.
     pub(super) fn timed_messages<R>(&self, among: Among, work: impl FnOnce() -> R) -> R {
         let (result, seconds) = self.clocked(Phase::Communicate, work);
         if let Among::Axis(axis) = among {
@@ -102,7 +103,7 @@ impl Ranks {
         result
     }
 
-    /// Add the time that `work` takes to `phase`, and return it.
+    /// Adds the time of `work` to `phase`, and returns it.
     fn clocked<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> (R, f64) {
         let start = Instant::now();
         let result = work();

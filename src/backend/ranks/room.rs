@@ -1,5 +1,5 @@
-//! The arrays that sweeps along split axes work in. Sweeps of one rank use them one after another, so that a rank takes as much
-//! as the one that needs most.
+//! Work arrays of sweeps along split axes. The sweeps of a rank use them one after another, so that a rank needs only the
+//! memory of its largest sweep.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -13,29 +13,29 @@ use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition};
 
-/// Lengths of arrays.
+/// Lengths of the work arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needed {
-    /// Values of the planes of every stage of sweeps along each axis: messages of sweeps along several axes are under way
-    /// together.
+    /// Number of values of the planes of every stage of sweeps along each axis. The axes do not share arrays: messages of
+    /// sweeps along several axes are under way at the same time.
     planes: [Vec<usize>; 3],
-    /// Of sweeps by whole lines: fields that operators are applied to and that they make, and values of each of the two arrays
-    /// that travel.
+    /// For sweeps by whole lines: number of fields that operators are applied to, number of result fields, and values of
+    /// each of the two exchanged arrays.
     pub(super) products: usize,
     pub(super) results: usize,
     pub(super) buffer: usize,
 }
 
 impl Needed {
-    /// Planes of every stage along an axis.
+    /// Returns the lengths for the planes of every stage along an axis.
     pub(super) fn planes(axis: usize, stages: Vec<usize>) -> Self {
         let mut needed = Self::default();
         needed.planes[axis] = stages;
         needed
     }
 
-    /// What `sweeps` need on the rank with `block`, their lines solved as in a run that asks for `asked`; nothing is counted of
-    /// what a run refuses.
+    /// Returns the lengths that `sweeps` need on the rank with `block` if the run asks for method `asked`. Sweeps that a
+    /// run refuses are not counted.
     pub(crate) fn of<'a>(
         sweeps: impl IntoIterator<Item = &'a (Axis, Sweep)>,
         operators: &LineOperators,
@@ -72,7 +72,7 @@ impl Needed {
         needed
     }
 
-    /// What the `parts` of a sweep need along lines that are made whole.
+    /// Returns the lengths that the `parts` of a sweep need along lines that are made whole.
     pub(super) fn of_whole_lines(parts: &Parts, place: &Place) -> Self {
         let most = |of: &dyn Fn(&Batch) -> usize| parts.batches.iter().map(of).max().unwrap_or(0);
         Self {
@@ -93,23 +93,23 @@ impl Needed {
         self.buffer = self.buffer.max(other.buffer);
     }
 
-    /// Values of all arrays, where a field has `field`.
+    /// Returns the number of values of all arrays, for fields of `field` values.
     pub(crate) fn values(&self, field: usize) -> usize {
         let planes: usize = self.planes.iter().flatten().sum();
         planes + (self.products + self.results) * field + 2 * self.buffer
     }
 }
 
-/// The arrays.
+/// The work arrays.
 #[derive(Default)]
 pub(super) struct Room {
-    /// Those of sweeps along each axis, for one sweep at a time.
+    /// Arrays of sweeps along each axis, for one sweep at a time.
     pub(super) planes: [Mutex<Planes>; 3],
-    /// Of fields of so many values.
+    /// Arrays by number of values per field.
     pub(super) whole_lines: Mutex<BTreeMap<usize, WholeLines>>,
 }
 
-/// Those for the planes of every stage of the sweeps along an axis.
+/// Arrays for the planes of every stage of the sweeps along an axis.
 #[derive(Default)]
 pub(super) struct Planes {
     pub(super) planes: Vec<Field>,
@@ -117,22 +117,22 @@ pub(super) struct Planes {
     lengths: Vec<usize>,
 }
 
-/// Two arrays, and host memory for each.
+/// The two exchanged arrays, and host memory for each.
 type Travel = ([Field; 2], [Staging; 2]);
 
-/// Those for sweeps by whole lines.
+/// Arrays for sweeps by whole lines.
 #[derive(Default)]
 pub(super) struct WholeLines {
     pub(super) products: Vec<Field>,
     pub(super) results: Vec<Field>,
-    /// What travels, there and back, and host memory for it.
+    /// Arrays exchanged forth and back, and host memory for them.
     pub(super) travel: Option<Travel>,
-    /// Values of each.
+    /// Number of values of each exchanged array.
     buffer: usize,
 }
 
 impl Room {
-    /// Make the arrays as long as `needed`, fields being of `field` values.
+    /// Makes the arrays at least as long as `needed`, for fields of `field` values.
     pub(super) fn grow(&self, ranks: &Ranks, needed: &Needed, field: usize) -> Result<()> {
         for (own, lengths) in self.planes.iter().zip(&needed.planes) {
             let Planes { planes, staging, lengths: known } = &mut *locked(own);
@@ -160,7 +160,7 @@ impl Room {
             }
         }
         if needed.buffer > *buffer {
-            // What is too short goes before what is long enough comes.
+            // The short arrays are freed before the longer ones are allocated.
             (*travel, *buffer) = (None, needed.buffer);
             let array = || ranks.inner.planes(needed.buffer);
             let staging = || ranks.staging(needed.buffer);

@@ -1,4 +1,4 @@
-//! How messages travel: from host memory, from the memory of a device, or through host memory beside it.
+//! How messages travel: from host memory, from device memory, or from device memory through host memory.
 
 use super::trial::trial;
 use super::{Blocks, DeviceGroup, Memory};
@@ -11,25 +11,25 @@ use crate::real::Precision;
 /// How messages travel between the memories of two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// From host memory to host memory, where fields live there.
+    /// Between host memories, where the fields are.
     Host,
-    /// From the memory of a device to that of another, by an MPI library that was seen to do so.
+    /// Between device memories, by an MPI library that was tested.
     Device,
-    /// The same by NCCL, in the devices' own order.
+    /// Between device memories by NCCL, in the order of the devices' queues.
     Nccl,
-    /// Through host memory beside the device's.
+    /// Between device memories through host memory.
     Staged,
 }
 
-/// A route, and why it is not a straighter one.
+/// A route, and why a more direct one was not taken.
 #[derive(Clone, Debug)]
 pub struct RouteChoice {
     /// The route.
     pub route: Route,
-    /// What carries messages from device to device.
+    /// Library that carries messages from device to device.
     carrier: String,
     why: Option<String>,
-    /// Whether a library said that a straighter one works.
+    /// Whether a library reported support for a more direct route that does not work.
     disappoints: bool,
 }
 
@@ -42,7 +42,7 @@ impl RouteChoice {
         Self { why: Some(why.into()), ..Self::straight(Route::Staged, "") }
     }
 
-    /// In words, which follow "messages go".
+    /// Returns a phrase that follows "messages go".
     pub fn told(&self) -> String {
         let name = match self.route {
             Route::Host => "from host memory to host memory".into(),
@@ -56,14 +56,14 @@ impl RouteChoice {
         }
     }
 
-    /// The note of a run; a warning where a library does not do what it said.
+    /// Returns the note of a run; a warning if a library does not do what it reported.
     pub fn note(&self) -> String {
         let warning = if self.disappoints { "warning: " } else { "" };
         format!("{warning}messages go {}", self.told())
     }
 
-    /// The same after NCCL, which would have been better, was not taken, `why`; nothing is said where it is not there and what is
-    /// there goes as straight.
+    /// Adds the reason `why` NCCL, the preferred route, was not taken. Adds nothing if NCCL is missing and the route is
+    /// from device to device anyway.
     fn without_nccl(mut self, why: Option<NoGroup>) -> Self {
         match why {
             Some(NoGroup::Fails(why)) => {
@@ -82,20 +82,20 @@ impl RouteChoice {
 
 /// Why there is no group of all devices.
 enum NoGroup {
-    /// The library is not there.
+    /// The library is missing.
     Missing(String),
-    /// It is there, and does not do what it is there for.
+    /// The library is present, but does not work.
     Fails(String),
 }
 
-/// The best way, with the group of devices where messages go by NCCL.
+/// The best route, with the group of devices if messages go by NCCL.
 pub(super) type Found = (RouteChoice, Option<Box<dyn DeviceGroup>>);
 
 impl Route {
-    /// How messages between the CUDA devices of the ranks travel; `None` where some rank has no device. Collective.
+    /// Returns how messages between the CUDA devices of the ranks travel; `None` if some rank has no device. Collective.
     ///
     /// # Errors
-    /// What a driver says.
+    /// If the driver fails.
     pub fn between_devices(comm: &dyn Communicator) -> Result<Option<RouteChoice>> {
         let count = devices(Api::Cuda).map_or(0, |devices| devices.len());
         if in_any_rank(comm, count == 0) {
@@ -109,8 +109,8 @@ impl Route {
         Self::find(&gpu, comm, &ComputeConfig::default()).map(|(choice, _)| Some(choice))
     }
 
-    /// The best of what is there and wished for: NCCL, for which no host waits, then MPI from device to device, then through
-    /// host memory. Messages of all kinds are sent and checked first. Collective.
+    /// Finds the best available and permitted route: NCCL, which needs no host to wait, then MPI from device to device,
+    /// then host memory. A route between devices is tested first with messages of all kinds. Collective.
     pub(super) fn find(
         backend: &dyn Blocks,
         comm: &dyn Communicator,
@@ -118,11 +118,11 @@ impl Route {
     ) -> Result<Found> {
         match backend.memory(&mut backend.planes(1)?) {
             Memory::Host(_) => return Ok((RouteChoice::straight(Route::Host, ""), None)),
-            Memory::Opaque => return Ok((RouteChoice::staged("OpenCL has no other way"), None)),
+            Memory::Opaque => return Ok((RouteChoice::staged("OpenCL has no other route"), None)),
             Memory::Device(_) => {}
         }
         if comm.size() == 1 {
-            return Ok((RouteChoice::staged("one rank sends none"), None));
+            return Ok((RouteChoice::staged("a single rank sends no messages"), None));
         }
         let mut no_group = None;
         if compute.nccl != Wish::Off && compute.device_aware != Wish::Force {
@@ -141,27 +141,27 @@ impl Route {
     }
 }
 
-/// A way that was forced and does not work.
+/// Error for a forced route that does not work.
 fn forced(key: &str, why: &str) -> Error {
     refused(
-        format!("`compute.{key} = \"force\"`, but messages of devices fail: {why}"),
-        "use \"auto\" or \"off\": messages then take another way",
+        format!("`compute.{key} = \"force\"`, but messages between devices fail: {why}"),
+        "use \"auto\" or \"off\": messages then take another route",
     )
 }
 
-/// Whether it is so on any rank. Collective.
+/// Whether `so` is true on any rank. Collective.
 fn in_any_rank(comm: &dyn Communicator, so: bool) -> bool {
     let mut any = [f64::from(u8::from(so))];
     comm.max(&mut any);
     any[0] != 0.0
 }
 
-/// The group of all devices, whose messages were seen to arrive. Collective.
+/// Returns the group of all devices after a test of its messages. Collective.
 fn grouped(
     backend: &dyn Blocks,
     comm: &dyn Communicator,
 ) -> Result<std::result::Result<Box<dyn DeviceGroup>, NoGroup>> {
-    // Every rank must have the library, so that none is waited for in vain.
+    // All ranks must have the library, so that no rank waits for ever.
     let id = match all_or_error(comm, backend.group_id(comm.rank())) {
         Ok(id) => comm.broadcast(0, id),
         Err(why) => return Ok(Err(NoGroup::Missing(told(&why)))),
@@ -175,39 +175,39 @@ fn grouped(
             group.trust();
             Ok(group)
         }
-        Some(why) => Err(NoGroup::Fails(format!("NCCL is there, but {why}"))),
+        Some(why) => Err(NoGroup::Fails(format!("NCCL was found, but {why}"))),
     })
 }
 
-/// The first line of an error without what marks it as one.
+/// Returns the first line of an error without its prefix.
 fn told(error: &Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").into()
 }
 
-/// The best that the MPI library does. It is asked first: one that is not aware of devices crashes on their addresses. Where it says
-/// yes, it is tried. Collective.
+/// Returns the best route of the MPI library. The library is queried first: one without device support crashes on device
+/// addresses. If it reports support, the route is tested. Collective.
 fn by_mpi(backend: &dyn Blocks, comm: &dyn Communicator, wish: Wish) -> Result<RouteChoice> {
     let (asked, why) = match (wish, comm.says_device_aware()) {
         (Wish::Force, _) | (Wish::Auto, Some(true)) => (true, ""),
         (Wish::Off, _) => (false, "`compute.device_aware = \"off\"`"),
         (Wish::Auto, Some(false)) => {
-            (false, "the MPI library says that it takes no addresses in the memory of devices")
+            (false, "the MPI library reports that it does not accept device addresses")
         }
         (Wish::Auto, None) => {
-            (false, "the MPI library does not say that it takes addresses in the memory of devices")
+            (false, "the MPI library does not report that it accepts device addresses")
         }
     };
-    // All or none: a message has two ends.
+    // All ranks or none: both ends of a message must agree.
     if in_any_rank(comm, !asked) {
-        let why = if asked { "on some rank MPI takes no memory of devices" } else { why };
+        let why = if asked { "MPI does not accept device memory on some rank" } else { why };
         return Ok(RouteChoice::staged(why));
     }
     match trial(backend, comm, None)? {
         None => Ok(RouteChoice::straight(Route::Device, "MPI")),
         Some(why) if wish == Wish::Force => Err(forced("device_aware", &why)),
         Some(why) => {
-            let why = format!("MPI says that it takes the memory of devices, but {why}");
+            let why = format!("MPI reports that it accepts device memory, but {why}");
             Ok(RouteChoice { disappoints: true, ..RouteChoice::staged(why) })
         }
     }

@@ -1,5 +1,5 @@
-//! A sweep along a split axis by whole lines: operands travel so that every rank holds some lines from end to end, and
-//! results travel back. Two all-to-alls for every few operands of one operator.
+//! A sweep along a split axis by whole lines: operands are exchanged so that every rank holds some whole lines, and
+//! results are sent back. Each batch of operands of one operator takes two all-to-alls.
 
 use super::room::{Needed, WholeLines};
 use super::{Phase, Place, Ranks, Staging, TransposeLayout, locked};
@@ -9,10 +9,10 @@ use crate::engine::{LineOperators, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
-/// A sweep ready to run with its lines made whole.
+/// A sweep ready to run on lines made whole.
 pub(super) struct Transposed {
     axis: usize,
-    /// Values of a field.
+    /// Number of values per field.
     field: usize,
     read: usize,
     written: usize,
@@ -21,20 +21,21 @@ pub(super) struct Transposed {
     last: Program,
 }
 
-/// A few operands of one operator, and where their results go.
+/// A batch of operands of one operator, and the targets of their results.
 struct Transfer {
     products: Option<Program>,
     count: usize,
     operands: Vec<(Source, usize)>,
     deal: TransposeLayout,
-    /// (first value, values) for every rank: of shares of lines of this block, and of this rank's lines.
+    /// (first value, values) for every rank: of the shares of this block's lines, and of the lines that this rank solves.
     shares: Vec<(usize, usize)>,
     lines: Vec<(usize, usize)>,
-    /// Solves this rank's lines; `None` where it has none.
+    /// Solves this rank's lines; `None` if it has none.
     solve: Option<Program>,
 }
 
-/// Values that travel for so many operands: of this block, and of the lines that this rank solves, which may be more.
+/// Returns the number of values to exchange for `fields` operands: the larger of this block and the lines that this rank
+/// solves.
 pub(super) fn buffer(place: &Place, fields: usize) -> usize {
     let Place { axis, block, lengths, position } = place;
     let deal = TransposeLayout { points: *block, axis: *axis, parts: lengths.len(), fields };
@@ -122,7 +123,8 @@ impl Transfer {
             0 => None,
             _ => Some(ranks.inner.program(products, (*axis, *block, operators))?),
         };
-        // What comes is [point][field][line]: the fields are more lines, side by side, along the second axis.
+        // Received data are [point][field][line]: the fields act as additional lines, side by side, along the second
+        // axis.
         let n: usize = lengths.iter().sum();
         let solve = match mine {
             0 => None,
@@ -138,7 +140,7 @@ impl Transfer {
         Ok(Self { products, count: *count, operands: applied.clone(), deal, shares, lines, solve })
     }
 
-    /// Results of all operands; `deal` deals out one of them.
+    /// Computes the results of all operands; `deal` distributes the lines of one operand.
     fn run(
         &self,
         ranks: &Ranks,

@@ -1,4 +1,4 @@
-//! Whether messages from the memory of a device arrive, before anything depends on them.
+//! Test of messages from device memory, before a run relies on them.
 
 use std::mem::forget;
 use std::ops::Range;
@@ -9,23 +9,23 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::real::Values;
 
-/// Values of a message that libraries send at once.
+/// Number of values of a short message, which libraries send at once.
 const SHORT: usize = 1021;
-/// Values of one, of several MB, that they begin to send when the receiver is ready.
+/// Number of values of a message of several MB, which libraries send when the receiver is ready.
 const LONG: usize = 1_000_003;
-/// Ranks that try together: enough to leave the host, and far fewer than would fill a table of the library.
+/// Number of ranks tested together: enough to leave the host, and far fewer than would fill a table of the library.
 const TOGETHER: usize = 64;
 
-/// Ranks that try together.
+/// Ranks that are tested together.
 enum Team<'a> {
-    /// By messages of MPI between them.
+    /// By MPI messages between them.
     Mpi(Box<dyn Communicator>),
-    /// By messages of devices: the first of them in the group, of so many, and this one.
+    /// By device messages: the group, the first of these ranks in it, their number, and the index of this rank.
     Group { group: &'a dyn DeviceGroup, first: usize, size: usize, rank: usize },
 }
 
 impl<'a> Team<'a> {
-    /// That of this rank. Collective.
+    /// Returns the team of this rank. Collective.
     fn of(comm: &dyn Communicator, group: Option<&'a dyn DeviceGroup>) -> Self {
         let Some(group) = group else { return Self::Mpi(comm.trial(TOGETHER)) };
         let first = comm.rank() / TOGETHER * TOGETHER;
@@ -33,7 +33,7 @@ impl<'a> Team<'a> {
         Self::Group { group, first, size, rank: comm.rank() - first }
     }
 
-    /// (this rank among, number of) them.
+    /// Returns (index of this rank in, size of) the team.
     fn place(&self) -> (usize, usize) {
         match self {
             Self::Mpi(ranks) => (ranks.rank(), ranks.size()),
@@ -41,10 +41,10 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Send so many bytes to the next rank.
+    /// Sends `bytes` bytes to the next rank.
     ///
     /// # Safety
-    /// Both memories must be as long, and stay until the device has finished, or for ever where this fails.
+    /// Both memories must have this length, and stay valid until the device has finished, or for ever if this fails.
     unsafe fn pass_on(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
         let (rank, size) = self.place();
         let (before, after) = ((rank + size - 1) % size, (rank + 1) % size);
@@ -66,10 +66,10 @@ impl<'a> Team<'a> {
         self.told()
     }
 
-    /// Send so many bytes to each rank, one behind the other.
+    /// Sends `bytes` bytes to each rank, from and to contiguous shares.
     ///
     /// # Safety
-    /// As above, with as many for each.
+    /// As above, with `bytes` bytes for each rank.
     unsafe fn to_all(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
         let all = 0..self.place().1;
         match self {
@@ -93,7 +93,7 @@ impl<'a> Team<'a> {
         self.told()
     }
 
-    /// What MPI has failed in, which does not say so where it does.
+    /// Returns the failure of an MPI call, which does not return errors itself.
     fn told(&self) -> Result<()> {
         match self {
             Self::Mpi(ranks) => ranks.failure().map_or(Ok(()), |why| Err(Error::Device(why))),
@@ -102,8 +102,8 @@ impl<'a> Team<'a> {
     }
 }
 
-/// Send short and long messages and an all-to-all among ranks, by `group` or else by MPI, and look at what arrives: what goes wrong on the first rank where
-/// something does. Collective.
+/// Sends short and long messages and an all-to-all among ranks, by `group` or by MPI, and checks the received values.
+/// Returns the failure of the first rank that has one. Collective.
 pub(super) fn trial(
     backend: &dyn Blocks,
     comm: &dyn Communicator,
@@ -117,7 +117,7 @@ pub(super) fn trial(
     let ends = Ends { from: start, to: unsafe { start.add(bytes) } };
     let mut failure = None;
     for kind in [Kind::Messages(SHORT), Kind::Messages(LONG), Kind::AllToAll] {
-        // All go on together, or none: what one waits for another has to send.
+        // All ranks continue together or not at all: each waits for messages of the others.
         let here = attempt(backend, &team, &mut array, ends, kind);
         match all_or_error(comm, here) {
             Err(Error::Elsewhere { message, .. }) => {
@@ -127,28 +127,28 @@ pub(super) fn trial(
             other => other?,
         }
     }
-    // After a failure messages may still be on their way, to memory that must not become another array.
+    // After a failure messages may still be under way, to memory that must not become another array.
     if failure.is_some() {
         forget(array);
     }
     Ok(failure)
 }
 
-/// What is tried: a message of so many values from each rank to the next, or shares of all for all.
+/// What is tested: a message of this many values from each rank to the next, or an all-to-all.
 #[derive(Clone, Copy)]
 enum Kind {
     Messages(usize),
     AllToAll,
 }
 
-/// Where messages leave and arrive.
+/// Addresses that messages are sent from and received at.
 #[derive(Clone, Copy)]
 struct Ends {
     from: *mut u8,
     to: *mut u8,
 }
 
-/// One of them.
+/// Runs one test.
 fn attempt(
     backend: &dyn Blocks,
     team: &Team<'_>,
@@ -158,7 +158,7 @@ fn attempt(
 ) -> Result<()> {
     let ((rank, size), width) = (team.place(), backend.precision().bytes());
     let own = numbers(backend, rank, 0..LONG);
-    // What is there already must not pass for what has arrived.
+    // Old values must not pass for received ones.
     let nothing = Values::zeros(backend.precision(), LONG);
     backend.put(array, 0, own.bytes())?;
     backend.put(array, LONG, nothing.bytes())?;
@@ -169,7 +169,7 @@ fn attempt(
             let bytes = values * width;
             let expected = numbers(backend, before, 0..values).bytes().to_vec();
             let what = format!("a message of {bytes} bytes from one device to the next");
-            // SAFETY: both halves of the array have as many values, and it outlives the messages, or stays for ever.
+            // SAFETY: both halves of the array have as many values; it outlives the messages, or is never freed.
             (expected, what, unsafe { team.pass_on(ends, bytes) })
         }
         Kind::AllToAll => {
@@ -192,7 +192,7 @@ fn attempt(
     if came == expected { Ok(()) } else { Err(Error::Device(format!("{what} arrived wrong"))) }
 }
 
-/// What a rank sends, values `range` of it: none is zero.
+/// Returns values `range` of the data that a rank sends; none is zero.
 fn numbers(backend: &dyn Blocks, rank: usize, range: Range<usize>) -> Values<'static> {
     let mut numbers = Values::zeros(backend.precision(), range.len());
     for (at, number) in range.enumerate() {

@@ -1,26 +1,26 @@
-//! A sweep held against plain loops, row by row.
+//! Compares a sweep with plain loops, row by row.
 
 use crate::bench::check::difference;
 use crate::blocks::{BlockMatrix, Colouring, Pattern};
 use crate::real::Real;
 
-/// Rows that are looked at.
+/// Number of rows that are compared.
 const SAMPLES: usize = 300;
 
-/// Some rows of a matrix before it is factored.
+/// Some rows of a matrix, stored before it is factored.
 pub(super) struct Samples {
     nb: usize,
     rows: Vec<Sample>,
 }
 
-/// A row: its number, and its blocks by column, that on the diagonal the last.
+/// A row: its number, and its blocks by column, the diagonal block last.
 struct Sample {
     row: usize,
     blocks: Vec<(usize, Vec<f64>)>,
 }
 
 impl Samples {
-    /// Evenly spaced in the order in which they are solved, so that some are of every colour of many rows.
+    /// Evenly spaced in the order of solution, so that every colour with many rows is sampled.
     pub(super) fn of<S: Real>(matrix: &mut BlockMatrix<S>, pattern: &Pattern) -> Self {
         let (colouring, nb) = (matrix.colouring.clone(), matrix.nb);
         let apart = pattern.rows().div_ceil(SAMPLES);
@@ -38,8 +38,8 @@ impl Samples {
         Self { nb, rows: rows.map(sample).collect() }
     }
 
-    /// The largest residual of a row after one sweep from `old` to `new`, with new values of earlier colours and old values of later
-    /// ones, as a fraction of the sum of the sizes of its terms.
+    /// The largest residual of a row after one sweep from `old` to `new`, with new values of earlier colours and old values of
+    /// later colours, relative to the sum of the magnitudes of its terms.
     pub(super) fn error(&self, colouring: &Colouring, b: &[f64], old: &[f64], new: &[f64]) -> f64 {
         let nb = self.nb;
         let mut worst = 0.0_f64;

@@ -4,9 +4,10 @@ use crate::blocks::Pattern;
 use crate::error::Result;
 use crate::splitmix::{STEP, mixed};
 
-/// Points of a box that edges of tetrahedra connect. Every cell is cut through its point of the least label, every face
-/// through its own, so that neighbours cut the face between them alike (Dompierre, Labbé, Vallet and Camarero 1999); labels
-/// are a hash, so that edges are as irregular as those of a mesh of scattered points: 14 a point on average inside.
+/// Points of a box connected by the edges of tetrahedra. Every cell and every face is cut through its point with the smallest
+/// label, so that neighbouring cells cut their common face in the same way (Dompierre, Labbé, Vallet and Camarero 1999). The
+/// labels are a hash, so that the edges are as irregular as those of a mesh of scattered points: on average 14 per interior
+/// point.
 #[allow(clippy::cast_possible_truncation, reason = "a box of fewer than 2^32 points")]
 pub(super) fn tetrahedra(points: [usize; 3]) -> Result<Pattern> {
     let rows: usize = points.iter().product();
@@ -14,7 +15,7 @@ pub(super) fn tetrahedra(points: [usize; 3]) -> Result<Pattern> {
     let mut edges: Vec<[u32; 2]> = Vec::with_capacity(7 * rows);
     for row in 0..rows {
         let index = [row % points[0], row / strides[1] % points[1], row / strides[2]];
-        // The edges, faces and cell that begin here, by the axes along which they extend.
+        // The edges, faces and cell that begin at this point, by the axes along which they extend.
         for axes in 1..8_usize {
             let along = |axis: &usize| axes >> axis & 1 == 1;
             let axes: Vec<usize> = (0..3).filter(along).collect();
@@ -54,7 +55,7 @@ mod tests {
     fn a_point_inside_has_fourteen_neighbours_on_average_and_edges_go_both_ways() {
         let [x, y, z] = [20, 21, 19];
         let pattern = tetrahedra([x, y, z]).unwrap();
-        // Edges along the axes, one diagonal for each face, and one for each cell.
+        // Edges along the axes, one diagonal per face, and one per cell.
         let edges = (x - 1) * y * z + x * (y - 1) * z + x * y * (z - 1);
         let faces = (x - 1) * (y - 1) * z + (x - 1) * y * (z - 1) + x * (y - 1) * (z - 1);
         let cells = (x - 1) * (y - 1) * (z - 1);

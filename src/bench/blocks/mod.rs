@@ -23,7 +23,7 @@ use check::Samples;
 pub(super) use report::{BlockRow, MeshRow};
 use solver::Solver;
 
-/// Boxes with as many points as the meshes of table II, as nearly as a box can have them, and the largest block there.
+/// Boxes whose numbers of points are as close as possible to those of the meshes of table II, and the largest block used there.
 const MESHES: [([usize; 3], usize); 6] = [
     ([17, 17, 22], 100),
     ([43, 48, 50], 10),
@@ -32,11 +32,11 @@ const MESHES: [([usize; 3], usize); 6] = [
     ([86, 95, 98], 6),
     ([95, 95, 109], 6),
 ];
-/// Numbers that a copy is measured with.
+/// Number of values in the measured copy.
 const COPIED: usize = 1 << 24;
-/// Random numbers of which blocks are parts.
+/// Number of random values from which blocks are cut.
 const NUMBERS: usize = 1 << 20;
-/// Largest error of a sum of many products, as a fraction of what it is a sum of.
+/// Largest error of a sum of many products, relative to the sum of the magnitudes of its terms.
 const TOLERANCE: f64 = 1e-13;
 
 pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -> Result<()> {
@@ -45,7 +45,7 @@ pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -
         return Err(refused(found, "use `--precision f64`, `--off-diagonal f32`"));
     }
     if options.kernels == "split" && setup.device.is_none() {
-        let advice = "take out `--kernels`, or add `--backend opencl` or `cuda`";
+        let advice = "remove `--kernels`, or add `--backend opencl` or `cuda`";
         return Err(refused("the CPU solves blocks without kernels", advice));
     }
     let cpu = Cpu::<f64>::configured(&setup.compute, None)?;
@@ -122,7 +122,7 @@ impl Job<'_> {
         }
     }
 
-    /// The name of what solves the rows.
+    /// The name of the solver of the rows.
     fn solver(&self) -> &'static str {
         match self.kernels() {
             _ if self.setup.device.is_none() => "host",
@@ -131,7 +131,7 @@ impl Job<'_> {
         }
     }
 
-    /// A sentence where the matrix has no room.
+    /// A message if the matrix does not fit in memory.
     fn too_large<S: Real>(&self) -> Option<String> {
         let blocks = (self.pattern.blocks() * S::PRECISION.bytes() * self.nb * self.nb) as f64;
         let needed = blocks + (8 * self.pattern.rows() * self.nb * self.nb) as f64;
@@ -142,7 +142,7 @@ impl Job<'_> {
         Some(no_room(what, [needed, free], "of memory", "are free"))
     }
 
-    /// Random blocks; those on the diagonal outweigh the others of their rows.
+    /// Random blocks; the diagonal block dominates its row.
     #[allow(clippy::cast_possible_truncation, reason = "small; a hash")]
     fn matrix<S: Real>(&self) -> Result<(Factored<S>, Samples)> {
         let (nb, pattern) = (self.nb, self.pattern);

@@ -1,4 +1,4 @@
-//! What is reported of sweeps over blocks.
+//! Report of sweeps over blocks.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::bench::table::{Table, figure};
 use crate::blocks::{Colouring, Factored};
 use crate::real::Real;
 
-/// A mesh, as table II has them.
+/// A mesh, with the columns of table II.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct MeshRow {
-    /// Of the box.
+    /// Points of the box.
     points: [usize; 3],
     pub(crate) rows: usize,
-    /// Beside the diagonal.
+    /// Off-diagonal blocks.
     pub(crate) blocks: usize,
     /// Rows of each colour.
     pub(crate) colours: Vec<usize>,
@@ -27,7 +27,7 @@ impl MeshRow {
         Self { points, rows, blocks, colours }
     }
 
-    /// For people.
+    /// The table that is printed.
     pub(in crate::bench) fn table(meshes: &[MeshRow]) -> Table {
         let columns = "mesh|rows|blocks|colours|most rows of a colour|fewest";
         let mut table = Table::new("tetrahedral meshes of boxes", columns);
@@ -40,7 +40,7 @@ impl MeshRow {
     }
 }
 
-/// Sweeps over one matrix.
+/// Results of sweeps over one matrix.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct BlockRow {
     points: [usize; 3],
@@ -48,17 +48,17 @@ pub(crate) struct BlockRow {
     blocks: usize,
     pub(crate) nb: usize,
     off_diagonal: &'static str,
-    /// What solves them: `host`, or the kernels of a device.
+    /// The solver: `host`, or the kernels of a device.
     solver: &'static str,
-    /// The fewest of one sweep.
+    /// Minimum traffic of one sweep.
     bytes: usize,
-    /// Of one sweep over all colours.
+    /// Seconds of one sweep over all colours.
     pub(crate) seconds: Spread,
-    /// Of the smallest time.
+    /// Bandwidth at the smallest time.
     gb_per_s: f64,
-    /// Of the copy that ran between the repeats.
+    /// Bandwidth of the copy that ran between the repeats.
     copy_gb_per_s: f64,
-    /// Largest residual of a row, as a fraction of the sum of its terms.
+    /// Largest residual of a row, relative to the sum of its terms.
     error: f64,
     repeats: u32,
 }
@@ -89,11 +89,12 @@ impl BlockRow {
         }
     }
 
-    /// For people.
+    /// The table that is printed.
     pub(in crate::bench) fn table(rows: &[BlockRow]) -> Table {
         let columns =
             "sweeps|rows|nb|blocks in|solver|bytes/row|ms|median|GB/s|copy GB/s|of copy|error";
-        let heading = "one sweep over all colours; GB/s of the bytes stated, from the minimum";
+        let heading =
+            "one sweep over all colours; GB/s from the stated bytes and the smallest time";
         let mut table = Table::new(heading, columns);
         for row in rows {
             table.row([

@@ -1,4 +1,4 @@
-//! A matrix where it is solved.
+//! A matrix on the host or device that solves it.
 
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{BlockKernels, BlockSweeps, Buffer};
@@ -15,7 +15,7 @@ pub(super) enum Solver<'a, S> {
 }
 
 impl<'a, S: Real> Solver<'a, S> {
-    /// Where `setup` says, from this x.
+    /// A solver on the backend of `setup`, with this initial x.
     pub(super) fn new(
         (setup, kernels): (&Setup, BlockKernels),
         cpu: &'a Cpu<f64>,
@@ -37,7 +37,7 @@ impl<'a, S: Real> Solver<'a, S> {
         })
     }
 
-    /// One sweep; a device puts it on its list.
+    /// One sweep; on a device it is only enqueued.
     pub(super) fn sweep(&mut self) {
         let once = Sweeps::default();
         match self {

@@ -1,4 +1,4 @@
-//! The block of a sweep on a rank between its neighbours, without the others.
+//! The block of a sweep on one rank between its neighbours, without the other blocks.
 
 use crate::backend::ranks::{Blocks, Joined, Part, Round};
 use crate::backend::{Combination, Field, Program};
@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
 use crate::model::{Lines, Sweeping, Task};
 
-/// A line cut into blocks, one of which is looked at. Two ranks have one each; of more, and for one alone, it is the middle one
-/// of three, whose neighbours are the ranks before and after in a ring.
+/// A line cut into blocks, of which this rank has one. Two ranks have one block each. With one rank or more than two, the rank
+/// has the middle one of three blocks, whose neighbours are the previous and the next rank in a ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
     pub(super) blocks: usize,
     position: usize,
-    /// The rank behind each block.
+    /// The rank that represents each block.
     ranks: [usize; 3],
 }
 
@@ -30,14 +30,14 @@ impl Cut {
         }
     }
 
-    /// A round counted in planes as one of values of `lines` lines, to the ranks behind the blocks, and the values that leave
-    /// in it; none where it is not one with all neighbours.
+    /// Converts a round counted in planes into a round of values of `lines` lines, sent to the ranks that represent the blocks,
+    /// with the number of values sent; `None` if it does not involve all neighbours.
     fn round(self, mut round: Round, lines: usize) -> Option<(Round, usize)> {
         for Part { peer, values } in round.send.iter_mut().chain(&mut round.receive) {
             *peer = self.ranks[*peer];
             *values = values.start * lines..values.end * lines;
         }
-        // What one rank sends to the one before, the other one gets from the one after.
+        // The data that one rank sends to the previous one are those that this rank receives from the next one.
         round.receive.reverse();
         let counts =
             |parts: &[Part]| parts.iter().map(|part| part.values.len()).collect::<Vec<_>>();
@@ -46,42 +46,42 @@ impl Cut {
         with_all.then(|| (round, sent.iter().sum()))
     }
 
-    /// Points of all blocks along `axis`, where one has `points`.
+    /// Points of all blocks together along `axis`, if one block has `points`.
     pub(super) fn whole(self, mut points: [usize; 3], axis: Axis) -> [usize; 3] {
         points[axis.index()] *= self.blocks;
         points
     }
 }
 
-/// A sweep over one block of lines, and what it works with.
+/// A sweep over one block of lines, and its data.
 pub(super) struct Block {
     pub(super) program: Program,
-    /// Of every stage.
+    /// Planes of every stage.
     pub(super) planes: Vec<Field>,
-    /// What is done after a stage is packed.
+    /// Work after a stage is packed.
     pub(super) steps: Vec<(usize, Step)>,
-    /// Operators.
+    /// Number of operators.
     pub(super) operands: usize,
-    /// Values at the ends of operands that planes are made of.
+    /// Values at the ends of operands from which planes are computed.
     pub(super) packed: usize,
-    /// Values of results that interface values are added to, once for every plane.
+    /// Values of results to which interface values are added, counted once per plane.
     pub(super) corrected: usize,
     /// Values of planes that sums read and write.
     pub(super) combined: usize,
-    /// Values that leave in a round, to both neighbours.
+    /// Values sent in a round, to both neighbours.
     pub(super) leaving: usize,
 }
 
 /// A step between packing and the sweep.
 pub(super) enum Step {
     Combine(Combination),
-    /// Messages for all neighbours; rounds with fewer are left out.
+    /// Messages for all neighbours; rounds with fewer are omitted.
     Exchange(Round),
 }
 
 impl Block {
-    /// That of `points` points; `operators` are those of a grid of all blocks. `None` where blocks are too short for any method
-    /// but `transpose`.
+    /// The block of `points` points; `operators` are those of a grid of all blocks. `None` if blocks are too short for all
+    /// methods except `transpose`.
     pub(super) fn new(
         place: &dyn Blocks,
         cut: Cut,

@@ -1,4 +1,4 @@
-//! The parts of sweeps along cut axes, one after another as in a step.
+//! The parts of sweeps along split axes, one after another as in a step.
 
 use super::block::{Block, Cut, Step};
 use super::messages::address;
@@ -12,32 +12,32 @@ use crate::engine::Sweep;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 
-/// Seconds of every part that is timed, by its number.
+/// Seconds of every timed part, by its number.
 pub(super) type Seconds = [f64; 8];
 
 pub(super) const PACK: usize = 0;
 /// Messages to all neighbours.
 pub(super) const EXCHANGE: usize = 1;
-/// The same once more.
+/// The same messages a second time.
 pub(super) const AGAIN: usize = 2;
-/// The last of them from every other rank to the next.
+/// The last message, sent from every other rank to the next.
 pub(super) const ONE_WAY: usize = 3;
 /// Sums of planes.
 pub(super) const COMBINE: usize = 4;
-/// Sweeps with interface values added.
+/// Sweeps including the interface values.
 pub(super) const COMPLETE: usize = 5;
-/// The same sweeps over lines as long that are whole.
+/// The same sweeps over whole lines of equal length.
 pub(super) const WHOLE: usize = 6;
-/// Sweeps along axes that are not cut.
+/// Sweeps along axes that are not split.
 pub(super) const UNCUT: usize = 7;
 
-/// What repeats are for, in turn, by the parts that count in them: whole lines, a step whose messages are exchanged twice, one
-/// whose messages are exchanged and then sent one way, and a step, which comes behind what is like one.
+/// Kinds of repeats, in turn, with the parts that each one measures: whole lines; a step with messages exchanged twice; a step
+/// with messages exchanged and then sent one way; and a normal step, which follows a similar one.
 const KINDS: [&[usize]; 4] =
     [&[WHOLE, UNCUT], &[AGAIN], &[ONE_WAY], &[PACK, EXCHANGE, COMBINE, COMPLETE]];
 
 impl Probe<'_> {
-    /// The blocks of all sweeps along `axes`, of `points` points; none where they are too short for any method but `transpose`.
+    /// The blocks of all sweeps along `axes`, of `points` points; empty if they are too short for all methods except `transpose`.
     pub(super) fn cut(
         &self,
         place: &dyn Place,
@@ -54,9 +54,9 @@ impl Probe<'_> {
         Ok(blocks.collect::<Result<Option<Vec<_>>>>()?.unwrap_or_default())
     }
 
-    /// The blocks of all sweeps along `axes`, and the median times of every part of all sweeps together: one after another,
-    /// so that each finds in the caches what it finds there in a step; what is no part of a step in repeats of its own. No
-    /// blocks where they are too short for any method but `transpose`. Collective.
+    /// The blocks of all sweeps along `axes`, and the median time of every part summed over all sweeps. The sweeps run one after
+    /// another, so that each finds the same data in the caches as in a step; parts that do not belong to a step have their own
+    /// repeats. The list is empty if blocks are too short for all methods except `transpose`. Collective.
     pub(super) fn blocks(
         &self,
         problem: &Problem<'_>,
@@ -134,7 +134,7 @@ impl Probe<'_> {
         Ok((blocks, times.map(|times| Times::new(times).median())))
     }
 
-    /// Seconds of a round of messages between `planes`: of all ranks at once, or `one_way`, its last message from every other
+    /// Seconds of a round of messages between `planes`: of all ranks at once, or if `one_way`, its last message from every other
     /// rank to the next. Collective.
     fn exchange(
         &self,
@@ -151,7 +151,7 @@ impl Probe<'_> {
         if staged {
             place.fetch(planes, 0, &mut staging)?;
         }
-        // To the rank after this one, and from the one before.
+        // To the next rank, and from the previous one.
         let last = |parts: &[ranks::Part], is: bool| parts.last().filter(|_| is).cloned();
         let half = Round {
             send: last(&round.send, rank % 2 == 0 && rank + 1 < comm.size()).into_iter().collect(),
@@ -160,7 +160,7 @@ impl Probe<'_> {
         let round = if one_way { &half } else { round };
         let start = address(place, route, planes, &mut staging);
         comm.barrier();
-        // SAFETY: the values are those of planes, which stay until the messages were waited for.
+        // SAFETY: the values are those of planes, which exist until the messages have been waited for.
         let seconds = self.seconds(|| comm.wait(unsafe { round.begin(comm, start, size) }))?;
         if staged {
             for ranks::Part { values, .. } in &round.receive {

@@ -1,4 +1,4 @@
-//! Messages, and one derivative along lines that are spread over all ranks.
+//! Messages, and one derivative along lines that are split across all ranks.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::model::{Network, Rates, Work, predict};
 use crate::real::{Precision, Values};
 use crate::splitmix::{STEP, mixed, unit};
 
-/// Most lines of a block that are solved again for a check.
+/// Maximum number of lines of a block that are solved again for a check.
 const CHECKED: usize = 200;
 
 pub(in crate::bench) fn run(
@@ -44,7 +44,7 @@ pub(in crate::bench) fn run(
     Ok(())
 }
 
-/// The configuration of each size, which the ranks have room for.
+/// The configurations of all sizes, which fit in the memory of the ranks.
 fn prepared(
     options: &CommOptions,
     setup: &Setup,
@@ -73,7 +73,7 @@ struct Size<'a> {
     options: &'a CommOptions,
     setup: &'a Setup,
     comm: &'a Arc<dyn Communicator>,
-    /// Points of a rank.
+    /// Points per rank.
     points: [usize; 3],
     config: Config,
     axes: &'a [Axis],
@@ -122,18 +122,18 @@ impl Size<'_> {
                 _ => self.options.method.0.clone(),
             };
             for method in methods {
-                // As fast as the machine is now.
+                // Measured now, since the speed of the machine may vary.
                 let rates = probe.rates(&problem, &[axis], route)?;
                 rows.extend(self.method(&probe, axis, method, &rates, report)?);
             }
         }
         let heading = "Microseconds on the slowest rank; each phase ends before the next begins";
         report.tables.push(report::phases(heading, &rows));
-        report.tables.push(report::sent(&rows, "each time"));
+        report.tables.push(report::sent(&rows, "per repeat"));
         Ok(())
     }
 
-    /// With messages by MPI, whose rates are measured.
+    /// The configuration with messages by MPI, whose rates are measured.
     fn compute(&self, distributed: Option<Method>) -> ComputeConfig {
         ComputeConfig { distributed, nccl: Wish::Off, ..self.setup.compute.clone() }
     }
@@ -147,7 +147,7 @@ impl Size<'_> {
         s.build()
     }
 
-    /// By one method; none where blocks are too short for it.
+    /// The result of one method; none if blocks are too short for it.
     fn method(
         &self,
         probe: &Probe<'_>,
@@ -250,14 +250,14 @@ impl Size<'_> {
     }
 }
 
-/// Noise in [-1/2, 1/2): what an operand is at a point of the whole grid of `points`.
+/// Noise in [-1/2, 1/2): the value of an operand at a point of the whole grid of `points`.
 fn value(points: [usize; 3], [i, j, k]: [usize; 3], operand: usize) -> f64 {
     let at = i + points[0] * (j + points[1] * k);
     unit(mixed(((at as u64) << 8 | operand as u64).wrapping_mul(STEP))) - 0.5
 }
 
-/// The largest difference of the derivatives `found` of an operand on the block `mine` of a grid of `points` from those of whole
-/// lines, on some of the lines, as a fraction of the largest.
+/// The largest difference between the derivatives `found` of an operand on the block `mine` of a grid of `points` and those of
+/// whole lines, on some of the lines, relative to the largest value.
 fn error(
     operator: &LineOperator,
     points: [usize; 3],

@@ -1,4 +1,4 @@
-//! How messages travel between two ranks, and around all of them.
+//! Timing of messages between two ranks, and between all ranks.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,18 +15,18 @@ use crate::comm::{Communicator, Request};
 use crate::error::Result;
 use crate::model::Rates;
 
-/// Bytes of one message: from next to nothing to what leaves the caches.
+/// Sizes of a message in bytes: from a single value to sizes beyond the caches.
 const SIZES: [usize; 8] = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 16 << 20];
-/// Short messages more in a round, to see what one costs.
+/// Number of additional short messages in a round, which give the cost of one.
 const MORE: usize = 16;
 /// Bytes of a short message.
 const SHORT: usize = 8;
-/// Bytes of a message where blocks are too short for any method that has one to each neighbour.
+/// Size of a message if blocks are too short for all methods that send one to each neighbour.
 const UNKNOWN: usize = 256 << 10;
-/// Times of a round that a rank computes while messages travel.
+/// Duration of the computation while messages travel, in units of the time of a round.
 const MEANWHILE: f64 = 2.0;
 
-/// Rounds of messages with both neighbours, bytes that leave in them, their seconds, and all-to-alls.
+/// Rounds of messages with both neighbours, the bytes sent in them, their seconds, and all-to-alls.
 pub(super) struct Traffic {
     pub(super) rounds: usize,
     pub(super) leaving: usize,
@@ -34,7 +34,7 @@ pub(super) struct Traffic {
     pub(super) transfers: Transfers,
 }
 
-/// Memory that messages leave and come to: each has one half.
+/// Source and destination memory of messages: one half each.
 pub(super) struct Ends {
     array: Field,
     staging: Staging,
@@ -42,17 +42,17 @@ pub(super) struct Ends {
     half: usize,
 }
 
-/// Addresses of both, for closures that other threads run.
+/// Addresses of both halves, for closures that other threads run.
 #[derive(Clone, Copy)]
 pub(super) struct Addresses {
     from: *mut u8,
     to: *mut u8,
 }
 
-// SAFETY: the memory is lent to one closure at a time, which runs on one thread.
+// SAFETY: only one closure at a time, which runs on one thread, uses the memory.
 unsafe impl Send for Addresses {}
 
-/// Where messages from and to an array begin that take `route`.
+/// The addresses of messages from and to an array, for messages by `route`.
 pub(super) fn address(
     place: &dyn Blocks,
     route: Route,
@@ -67,7 +67,7 @@ pub(super) fn address(
 }
 
 impl Ends {
-    /// Of `bytes` each.
+    /// Ends of `bytes` each.
     pub(super) fn new(place: &dyn Blocks, bytes: usize) -> Result<Self> {
         let size = place.precision().bytes();
         let half = bytes.div_ceil(size).max(1);
@@ -77,13 +77,13 @@ impl Ends {
 
     pub(super) fn addresses(&mut self, place: &dyn Blocks, route: Route) -> Addresses {
         let from = address(place, route, &mut self.array, &mut self.staging);
-        // SAFETY: both halves lie in one memory.
+        // SAFETY: both halves are parts of one allocation.
         Addresses { from, to: unsafe { from.add(self.half) } }
     }
 }
 
-/// One round: `bytes` to the rank before and to the one after, as one message where both are the same rank, and `more` short
-/// messages to the one after.
+/// One round: `bytes` to the previous and to the next rank, as one message if both are the same rank, and `more` short messages
+/// to the next one.
 pub(super) fn round(
     comm: &dyn Communicator,
     at: Addresses,
@@ -99,7 +99,7 @@ pub(super) fn round(
         vec![(before, after, 0, bytes), (after, before, bytes, bytes)]
     };
     for &(_, from, start, bytes) in &messages {
-        // SAFETY: both memories hold two messages, and stay until these were waited for.
+        // SAFETY: both memories hold two messages, and exist until these have been waited for.
         requests.push(unsafe { comm.receive(at.to.add(start), bytes, from, 1) });
     }
     for &(to, _, start, bytes) in &messages {
@@ -107,7 +107,7 @@ pub(super) fn round(
         requests.push(unsafe { comm.send(at.from.add(start), bytes, to, 1) });
     }
     for k in 0..more {
-        // SAFETY: as above; behind the two messages there is room for these.
+        // SAFETY: as above; the short messages fit after the two messages.
         requests.push(unsafe { comm.receive(at.to.add(2 * bytes + k * SHORT), SHORT, before, 2) });
     }
     for _ in 0..more {
@@ -118,8 +118,8 @@ pub(super) fn round(
 }
 
 impl Probe<'_> {
-    /// Put into `rates` what messages take, where long ones were exchanged as `traffic` says, by `route`; nothing for one rank.
-    /// Collective.
+    /// Store the costs of messages by `route` in `rates`; `traffic` contains the exchanges of long messages. Does nothing for one
+    /// rank. Collective.
     pub(super) fn messages(
         &self,
         traffic: &Traffic,
@@ -146,7 +146,7 @@ impl Probe<'_> {
             vec![exchange(SHORT, 0), exchange(SHORT, MORE), exchange(message, 0), reduce];
         let times = interleaved(self.repeats, Box::new(|| Ok(0.0)), subjects)?.1;
         let [short, many, alone, reduction] = [0, 1, 2, 3].map(|at: usize| times[at].median());
-        // One more message is one sent and one received.
+        // One more message is sent and received once each.
         let overhead = (many - short).max(0.0) / (2 * MORE) as f64;
         let latency = (self.ping_pong(SHORT, at)?.median() - 2.0 * overhead).max(0.0);
         let rate = |bytes: usize, seconds: f64, calls: usize, rounds: usize| {
@@ -173,7 +173,7 @@ impl Probe<'_> {
         Ok(())
     }
 
-    /// Messages of growing size: there and back between the first two ranks, and rounds of all ranks. Collective.
+    /// Messages of increasing size: ping-pong between the first two ranks, and rounds of all ranks. Collective.
     pub(super) fn growing(&self, route: Route) -> Result<Vec<MessageRow>> {
         let Self { place, comm, .. } = *self;
         let mut rows = Vec::new();
@@ -199,7 +199,7 @@ impl Probe<'_> {
         Ok(rows)
     }
 
-    /// One way between ranks 0 and 1, while the others sleep. Collective.
+    /// One way between ranks 0 and 1, while the other ranks sleep. Collective.
     fn ping_pong(&self, bytes: usize, at: Addresses) -> Result<Times> {
         let comm = self.comm;
         let (rank, size) = (comm.rank(), comm.size());
@@ -210,7 +210,7 @@ impl Probe<'_> {
                 let start = Instant::now();
                 for _ in 0..calls {
                     for sender in [0, 1] {
-                        // SAFETY: the memory stays until the message was waited for.
+                        // SAFETY: the memory exists until the message has been waited for.
                         comm.wait(vec![unsafe {
                             match rank == sender {
                                 true => comm.send(at.from, bytes, 1 - rank, 3),
@@ -221,7 +221,7 @@ impl Probe<'_> {
                 }
                 let each = start.elapsed().as_secs_f64()
                     / f64::from(u32::try_from(2 * calls).unwrap_or(1));
-                // The first does not count.
+                // The first repeat is a warm-up.
                 if let Some(repeat) = repeat.checked_sub(1) {
                     times[repeat] = each;
                 }
@@ -232,7 +232,7 @@ impl Probe<'_> {
         Ok(Times::new(times))
     }
 
-    /// The part of a long round that is hidden behind work.
+    /// The fraction of a long round that is hidden behind computation.
     fn progress(&self, bytes: usize, at: Addresses, alone: f64) -> Result<f64> {
         let waited = self.slowest(|| {
             let requests = round(self.comm, at, bytes, 0);
@@ -248,7 +248,7 @@ impl Probe<'_> {
         Ok((1.0 - waited / alone).clamp(0.0, 1.0))
     }
 
-    /// Bytes a second between the memories of device and host.
+    /// Bytes per second between the memories of device and host.
     fn staging(&self, Ends { array, staging, half }: &mut Ends) -> Result<f64> {
         let place = self.place;
         let seconds = self.slowest(|| {
@@ -262,12 +262,12 @@ impl Probe<'_> {
     }
 }
 
-/// Let the ranks from `first` on sleep until rank 0 comes here. Collective.
+/// Let the ranks from `first` on sleep until rank 0 reaches this point. Collective.
 pub(super) fn rest(comm: &dyn Communicator, first: usize) {
     const TAG: i32 = 4;
     let mut word = [0_u8];
     if comm.rank() == 0 {
-        // SAFETY: the byte stays until the messages were waited for.
+        // SAFETY: the byte exists until the messages have been waited for.
         let sent = (first..comm.size()).map(|to| unsafe { comm.send(word.as_ptr(), 1, to, TAG) });
         comm.wait(sent.collect());
     } else if comm.rank() >= first {

@@ -1,8 +1,8 @@
-//! What takes many ranks: messages, lines that are spread over ranks, steps on more and more of them.
+//! Benchmarks with several ranks: messages, lines split across ranks, and steps on increasing numbers of ranks.
 //!
-//! All ranks begin together, behind a barrier; the time is that of the slowest, and all are told it, so that all do the
-//! same. What a model needs to know of the machine ([`Rates`](crate::model::Rates)) is measured beside what it is to
-//! predict.
+//! All ranks begin together, after a barrier; the time is that of the slowest, and all ranks receive it, so that all take the
+//! same decisions. The machine rates of the model ([`Rates`](crate::model::Rates)) are measured together with the times that it
+//! predicts.
 
 mod block;
 mod blocks;
@@ -22,21 +22,21 @@ use super::pool::Pool;
 use crate::comm::{Communicator, Sent};
 use crate::error::{Error, Result};
 
-/// Rounds that do not count where repeats are not calibrated.
+/// Warm-up rounds if repeats are not calibrated.
 const WARM_UPS: u32 = 2;
 
-/// Where and how often something is measured.
+/// Place and number of repeats of a measurement.
 struct Probe<'a> {
     setup: &'a Setup,
     place: &'a dyn Place,
     comm: &'a dyn Communicator,
-    /// Points of a rank.
+    /// Points per rank.
     points: [usize; 3],
     repeats: u32,
 }
 
 impl Probe<'_> {
-    /// Of `work` on this rank, to its end.
+    /// Seconds of `work` on this rank, to its end.
     fn seconds(&self, work: impl FnOnce()) -> Result<f64> {
         let start = Instant::now();
         work();
@@ -44,7 +44,7 @@ impl Probe<'_> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// The median on the slowest rank of what `seconds` measures on each, from a barrier on. Collective.
+    /// The median over the repeats of the time measured by `seconds`, from a barrier, on the slowest rank. Collective.
     fn slowest(&self, mut seconds: impl FnMut() -> Result<f64>) -> Result<f64> {
         let mut times = Vec::new();
         for _ in 0..self.repeats {
@@ -57,20 +57,20 @@ impl Probe<'_> {
     }
 }
 
-/// Say where the ranks are.
+/// Add a note on the placement of the ranks.
 fn note_placement(setup: &Setup, report: &mut Report) {
     let lines = setup.placement.iter().flat_map(|text| text.lines());
     lines.for_each(|line| report.note(line.into()));
 }
 
-/// Say why `what` was left out: the first line of `why`.
+/// Add a note that `what` was omitted, with the first line of `why`.
 fn note_left_out(what: &str, why: &Error, report: &mut Report) {
     let why = why.to_string();
     let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
     report.note(format!("left out: {what}: {why}"));
 }
 
-/// Seconds of each phase on the rank that is slowest in it. `work` does all once and says what each took. Collective.
+/// Seconds of each phase on the rank that is slowest in it. `work` runs all phases once and returns the time of each. Collective.
 fn by_phase<const N: usize>(
     comm: &dyn Communicator,
     repeats: u32,
@@ -103,7 +103,7 @@ fn copies<'a>(
     })
 }
 
-/// The most that any rank sent between two counts. Collective.
+/// The largest traffic of any rank between two counts. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a count")]
 fn busiest(comm: &dyn Communicator, before: Sent, after: Sent) -> Sent {
     let mut counts =

@@ -1,4 +1,4 @@
-//! The rates that a model predicts with, measured where it is to predict: what ranks typically take that wait for each other.
+//! Measures the rates of the model on the machine whose steps it predicts: typical times of ranks that wait for each other.
 
 use super::Probe;
 use super::block::{Block, Step};
@@ -25,12 +25,12 @@ pub(super) struct Problem<'a> {
     pub(super) family: &'a SchemeFamily,
     pub(super) domain: &'a Domain,
     pub(super) sweeps: Vec<(Axis, Sweep)>,
-    /// What a result is multiplied with before anything is added to it: where it is not 0, the result is read, too.
+    /// Factor of the previous result: if it is not 0, the result is also read.
     pub(super) beta: f64,
 }
 
 impl<'a> Problem<'a> {
-    /// All sweeps of a right-hand side of `config`, on `points` points a rank.
+    /// All sweeps of a right-hand side of `config`, on `points` points per rank.
     pub(super) fn right_hand_side(config: &'a Config, points: [usize; 3]) -> Self {
         let (family, domain) = (&config.scheme.derivative, &config.grid.domain);
         let parts =
@@ -44,7 +44,7 @@ impl<'a> Problem<'a> {
         LineOperators::new(self.family, None, &Grid::periodic(points, self.domain), precision)
     }
 
-    /// Whether whole lines of as many points have all operators.
+    /// Whether all operators exist on whole lines of this many points.
     pub(super) fn fits(&self, points: [usize; 3]) -> bool {
         let operators = self.operators(points, Precision::F64);
         self.sweeps.iter().all(|(axis, sweep)| {
@@ -53,7 +53,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Arrays that sweeps read, and such as they write.
+/// Arrays that sweeps read, and arrays that they write.
 pub(super) fn arrays(
     place: &dyn Backend,
     len: usize,
@@ -67,8 +67,8 @@ pub(super) fn arrays(
 }
 
 impl Probe<'_> {
-    /// What the ranks do in a second when all of them work, for `problem` with lines along `axes` cut into blocks. One rank
-    /// exchanges nothing: its rates say so with a bandwidth that nothing uses. Collective.
+    /// The rates of the ranks when all of them work, for `problem` with lines along `axes` split into blocks. One rank exchanges
+    /// no messages: its rates contain a bandwidth that is not used. Collective.
     pub(super) fn rates(
         &self,
         problem: &Problem<'_>,
@@ -105,7 +105,7 @@ impl Probe<'_> {
         if !blocks.is_empty() {
             let sum = |of: fn(&Block) -> usize| blocks.iter().map(of).sum::<usize>();
             let rate = |values: usize, seconds: f64, launches: usize| {
-                // Where there is little work the launches are most of it, and noise the rest.
+                // With little work the time is mostly launches, and the rest is noise.
                 let own = (seconds - launches as f64 * launch).max(0.25 * seconds);
                 (size * values) as f64 / own
             };
@@ -119,7 +119,7 @@ impl Probe<'_> {
             traffic.leaving = size * sum(|block| block.leaving);
             traffic.rounds = sum(|block| block.steps.len()) - sums;
         } else if self.comm.size() > 1 {
-            rates.source += "; blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are those of a copy";
+            rates.source += "; blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are the rate of a copy";
         }
         self.messages(&traffic, route, &mut rates)?;
         Ok(rates)
@@ -129,13 +129,13 @@ impl Probe<'_> {
         let ([x, y, z], place) = (self.points, self.place);
         let here = place.device_name().unwrap_or_else(|| format!("{} threads", place.threads()));
         format!(
-            "measured with {} ranks, {here} each, {x} x {y} x {z} points a rank, rank 0 on {}",
+            "measured with {} ranks, {here} each, {x} x {y} x {z} points per rank, rank 0 on {}",
             self.comm.size(),
             host()
         )
     }
 
-    /// Seconds an operand of packing next to nothing.
+    /// Seconds per operand of packing a minimal amount of data.
     fn launch(&self, problem: &Problem<'_>, axes: &[Axis]) -> Result<f64> {
         let axis = axes.first().copied().unwrap_or(Axis::Z);
         let mut points = [1; 3];

@@ -1,4 +1,4 @@
-//! What is reported of several ranks.
+//! Report of measurements with several ranks.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::model::{Prediction, Rates};
 /// Messages of one size.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::bench) struct MessageRow {
-    /// `ping-pong`: one way between the first two ranks. `exchange`: with the ranks before and after, all at once.
+    /// `ping-pong`: one way between the first two ranks. `exchange`: with the previous and the next rank, all at once.
     pub(super) name: &'static str,
-    /// Of one message.
+    /// Size of one message.
     pub(super) bytes: usize,
     pub(super) seconds: Spread,
-    /// That leave a rank.
+    /// Bandwidth out of a rank.
     pub(super) gb_per_s: f64,
 }
 
-/// What a result of several ranks has beside.
+/// Additional data of a result of several ranks.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(in crate::bench) struct Spreading {
     pub(super) ranks: usize,
@@ -31,34 +31,34 @@ pub(in crate::bench) struct Spreading {
     pub(super) decomposition: [usize; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) operands: Option<usize>,
-    /// Of steps: `weak` or `strong`.
+    /// For steps: `weak` or `strong`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scaling: Option<&'static str>,
-    /// Of steps: points of all ranks together.
+    /// For steps: points of all ranks together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) grid: Option<[usize; 3]>,
-    /// Of steps: the keys of the input that were set.
+    /// For steps: the keys of the input that were set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) set: Vec<String>,
-    /// Seconds of all of it, on the slowest rank.
+    /// Total seconds, on the slowest rank.
     pub(super) seconds: Spread,
-    /// Seconds of each phase, on the rank that is slowest in it; of steps those of messages along each axis, too.
+    /// Seconds of each phase, on the rank that is slowest in it; for steps also those of messages along each axis.
     pub(super) phase_seconds: BTreeMap<&'static str, Spread>,
-    /// What the model says of these, and of `all`.
+    /// Predictions of the model for these, and for `all`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) predicted_seconds: BTreeMap<&'static str, f64>,
-    /// Of the rank that sends most, each time.
+    /// Messages per repeat, of the rank that sends most.
     pub(super) messages: u64,
     pub(super) bytes: u64,
-    /// Time of one rank over that of this many, for as much work a rank.
+    /// Time of one rank divided by the time of this many ranks, for the same work per rank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) efficiency: Option<f64>,
-    /// The same, relative to the fewest ranks that exchange along all axes.
+    /// The same, relative to the smallest number of ranks that exchange along all axes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) efficiency_exchanging: Option<f64>,
 }
 
-/// Shorter than this and a phase is noise.
+/// A phase shorter than this is noise.
 const NOISE: f64 = 5e-6;
 
 impl Spreading {
@@ -83,7 +83,7 @@ impl Spreading {
     pub(super) fn predict(&mut self, prediction: &Prediction) {
         let of = |phase: Phase| (phase.name(), prediction.slowest.of(phase));
         self.predicted_seconds = Phase::ALL.map(of).into();
-        // What is not told apart was measured along one axis alone.
+        // Times that are not measured separately belong to a single axis.
         let along = ALONG.into_iter().zip(prediction.communicate_along());
         let is_told = |(name, _): &(&str, f64)| self.phase_seconds.contains_key(name);
         self.predicted_seconds.extend(along.filter(is_told));
@@ -91,15 +91,15 @@ impl Spreading {
     }
 }
 
-/// The key of what is not one phase but everything.
+/// The key of the total over all phases.
 const ALL: &str = "all";
 
-/// Rows that several ranks made.
+/// Rows with data of several ranks.
 fn spread(rows: &[Row]) -> impl Iterator<Item = (&Row, &Spreading)> {
     rows.iter().filter_map(|row| Some((row, row.spread.as_ref()?)))
 }
 
-/// Times by phase, smallest and median, predicted ones and how far these are from the medians.
+/// Times by phase: minimum and median, prediction, and the deviation of the prediction from the median.
 pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
     let columns = "|ranks|phase|us|median|predicted|off";
     let mut table = Table::new(heading, columns);
@@ -129,7 +129,7 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
     table
 }
 
-/// What was sent.
+/// The traffic of messages.
 pub(super) fn sent(rows: &[Row], each: &str) -> Table {
     let heading = format!("Sent by the rank that sends most, {each}");
     let mut table = Table::new(heading, "|ranks|cut|messages|bytes");
@@ -139,7 +139,7 @@ pub(super) fn sent(rows: &[Row], each: &str) -> Table {
     table
 }
 
-/// Whole steps on more and more ranks.
+/// Whole steps on increasing numbers of ranks.
 pub(super) fn scaling(heading: &str, rows: &[Row]) -> Table {
     let columns =
         "ranks|cut|points|ms/step|median|ns/point/stage|copy GB/s|efficiency|from all axes";
@@ -172,7 +172,7 @@ pub(super) fn messages(rows: &[MessageRow]) -> Table {
     table
 }
 
-/// Rates, by the names of their file.
+/// Rates, with their names in the file.
 pub(super) fn rates(rates: &Rates) -> Table {
     let mut table = Table::new(format!("Rates: {}", rates.source), "|s, or 1/s");
     let mut staging = rates.staging;

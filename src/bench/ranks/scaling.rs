@@ -1,5 +1,5 @@
-//! Whole steps on 1, 2, 4, ... and all ranks, or on such numbers as are asked for, one after another, the ranks that have no part
-//! in it asleep.
+//! Whole steps on 1, 2, 4, ... and all ranks, or on the requested numbers of ranks, one after another, while the unused ranks
+//! sleep.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,19 +44,19 @@ pub(in crate::bench) fn run(
             rest(&**comm, ranks);
         }
         efficiencies(options.weak, &mut rows);
-        let (kind, of) = if options.weak { ("Weak", "a rank") } else { ("Strong", "in all") };
+        let (kind, of) = if options.weak { ("Weak", "per rank") } else { ("Strong", "in total") };
         let heading = format!("{kind} scaling, {} points {of}", shape(points));
         report.tables.push(report::scaling(&heading, &rows));
         let heading =
-            "Microseconds a step on the slowest rank; each phase ends before the next begins";
+            "Microseconds per step on the slowest rank; each phase ends before the next begins";
         report.tables.push(report::phases(heading, &rows));
-        report.tables.push(report::sent(&rows, "each step"));
+        report.tables.push(report::sent(&rows, "per step"));
         report.results.extend(rows);
     }
     Ok(())
 }
 
-/// Numbers of ranks, of `most` that the job has: those asked for, else 1, 2, 4, ... and all.
+/// Numbers of ranks, up to the `most` of the job: those requested, otherwise 1, 2, 4, ... and all.
 fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
     let powers = std::iter::successors(Some(1), |ranks| Some(2 * ranks));
     let mut groups: Vec<usize> = match asked {
@@ -71,15 +71,15 @@ fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
                 "--ranks {ranks}: this job has {most} {}",
                 if most == 1 { "rank" } else { "ranks" }
             ),
-            format!("start more, as with `mpirun -n {ranks}`, or leave that number out"),
+            format!("start more, as with `mpirun -n {ranks}`, or remove that number"),
         )),
         _ => Ok(groups),
     }
 }
 
-/// Relative to one rank, and to the fewest that exchange along all axes.
+/// Efficiencies relative to one rank, and to the smallest number of ranks that exchange along all axes.
 fn efficiencies(weak: bool, rows: &mut [Row]) {
-    // Seconds that as much work takes on a rank.
+    // Seconds per unit of work on a rank.
     let cost = |row: &Row| {
         let spread = row.spread.as_ref()?;
         let seconds = spread.seconds.min;
@@ -109,7 +109,7 @@ struct Together<'a> {
 }
 
 impl Together<'_> {
-    /// The result; none where so many ranks cannot.
+    /// The result; none if this number of ranks is not possible.
     fn run(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
         let ranks = self.comm.size();
         match all_or_error(&**self.comm, self.prepared(points)) {
@@ -122,7 +122,7 @@ impl Together<'_> {
         }
     }
 
-    /// What these ranks do, which they have room for.
+    /// The configuration of these ranks, which fits in their memory.
     fn prepared(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
         let (weak, ranks) = (self.options.weak, self.comm.size());
         let cubic = most_cubic(ranks, [2; 3]);
@@ -148,7 +148,7 @@ impl Together<'_> {
         let (common, solver) = (&options.common, options.method.0[0]);
         let block = decomposition.block(comm.rank(), config.grid.points);
         let (len, size) = (block.len(), setup.compute.precision.bytes());
-        // Rates are measured with blocks that are the same on all ranks.
+        // Rates are measured with equal blocks on all ranks.
         let largest = decomposition.block(0, config.grid.points);
         let place = &*setup.place(largest.len(), solver)?;
         let own = setup.cut(config, solver)?.place(len, solver)?;
@@ -198,7 +198,7 @@ impl Together<'_> {
         let rates = match self.given {
             Some(rates) => Ok(rates.clone()),
             None if route == Route::Nccl => {
-                Err("messages go by NCCL, and rates are those of MPI".into())
+                Err("messages use NCCL, but the rates are those of MPI".into())
             }
             None if problem.fits(largest.points) => {
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;

@@ -1,4 +1,4 @@
-//! What it takes to make lines whole that are cut, and to copy fields.
+//! Transposition of split lines to whole lines, and copies of fields.
 
 use super::messages::address;
 use super::{Probe, by_phase};
@@ -9,10 +9,10 @@ use crate::engine::{LineOperators, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
-/// Fields that travel and are copied together: as many as the flow has.
+/// Fields that are sent and copied together: as many as the flow has.
 const FIELDS: usize = 5;
 
-/// Bytes a second of lines dealt out and collected, and of fields copied; all-to-alls, bytes that leave a rank in them, and their
+/// Bytes per second of lines dealt out and collected, and of fields copied; all-to-alls with the bytes sent by a rank and their
 /// seconds.
 pub(super) struct Transfers {
     pub(super) deal: f64,
@@ -23,7 +23,7 @@ pub(super) struct Transfers {
 }
 
 impl Probe<'_> {
-    /// Lines along `axes` dealt out, exchanged, collected and then copied. Collective.
+    /// Lines along `axes` are dealt out, exchanged, collected and then copied. Collective.
     pub(super) fn transfers(&self, axes: &[Axis], route: Route) -> Result<Transfers> {
         let Self { place, points, comm, .. } = *self;
         let len: usize = points.iter().product();
@@ -65,7 +65,7 @@ impl Probe<'_> {
                     let [out, inwards] = &mut staging;
                     let from = address(place, route, shares, out);
                     let to = address(place, route, lines, inwards);
-                    // SAFETY: shares of a whole block, and as much room as they take.
+                    // SAFETY: shares of a whole block, with enough memory to receive them.
                     let (bytes, seconds) = unsafe { self.all_to_all(deal, from, to)? };
                     leaving += bytes;
                     spent[1] += seconds;
@@ -96,10 +96,10 @@ impl Probe<'_> {
         })
     }
 
-    /// Bytes that leave this rank in an all-to-all of shares as `deal` deals them, and its seconds. Collective.
+    /// Bytes sent by this rank in an all-to-all of shares as dealt by `deal`, and its seconds. Collective.
     ///
     /// # Safety
-    /// As many values as the block has fields of must lie at `from`, and as many as come must have room at `to`.
+    /// `from` must point to the values of all fields of the block, and `to` to memory for all values received.
     unsafe fn all_to_all(
         &self,
         deal: &TransposeLayout,

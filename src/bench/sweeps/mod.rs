@@ -1,4 +1,4 @@
-//! The passes and sweeps of a Runge-Kutta stage of the Taylor-Green vortex, each by itself.
+//! The passes and sweeps of a Runge-Kutta stage of the Taylor-Green vortex, each timed separately.
 
 mod report;
 
@@ -20,8 +20,8 @@ use crate::time::Simulation;
 
 pub(super) use report::SweepRow;
 
-/// Most times that a sweep runs before gradients are made anew: the first of the terms takes gradients and leaves some in their place, by
-/// which they grow by (1 + √5)/2 a time, here to 1e10.
+/// Maximum number of calls of a sweep before gradients are recomputed: the first sweep of the terms replaces gradients by new
+/// ones, so that they grow by (1 + √5)/2 per call, here to 1e10.
 const MOST_CALLS: u32 = 48;
 
 pub(super) fn run(options: &SweepsOptions, setup: &Setup, report: &mut Report) -> Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn run(options: &SweepsOptions, setup: &Setup, report: &mut Report) -
     Ok(())
 }
 
-/// One size.
+/// Measure one size.
 fn size(
     options: &SweepsOptions,
     setup: &Setup,
@@ -56,7 +56,7 @@ fn size(
     let sweeps = simulation.sweeps().into_iter().map(kernel).collect::<Result<Vec<_>>>()?;
     if sweeps.is_empty() {
         return Err(refused(
-            "a stage has no sweeps of its own",
+            "a stage has no separate sweeps",
             "use the fused right-hand side and an integrator in 2N storage, such as hale64",
         ));
     }
@@ -90,7 +90,7 @@ fn size(
     Ok(())
 }
 
-/// Sweep number `at`, after the passes that make gradients, which are not timed.
+/// Sweep number `at`, after the passes that compute gradients, which are not timed.
 fn alone<'a>(
     place: &'a dyn Place,
     simulation: &'a RefCell<&'a mut Simulation>,
@@ -104,7 +104,7 @@ fn alone<'a>(
     prepared(place, MOST_CALLS, passes, move || simulation.borrow_mut().run_sweep(at))
 }
 
-/// What a stage in the middle of a step takes if its sweeps do not overlap.
+/// The time of a stage in the middle of a step if its sweeps do not overlap.
 fn of_a_stage(rows: &[Row], config: &Config) -> String {
     let has_link = rows.iter().any(|row| row.is_part(StagePart::LinkedTerms));
     let once = [StagePart::FirstGradients, StagePart::LastTerms];
@@ -117,5 +117,5 @@ fn of_a_stage(rows: &[Row], config: &Config) -> String {
         true => "",
         false => "; no sweep leaves gradients for the next stage",
     };
-    format!("a stage: {words} words, {} ns a point in these sweeps{link}", table::figure(ns))
+    format!("a stage: {words} words, {} ns per point in these sweeps{link}", table::figure(ns))
 }

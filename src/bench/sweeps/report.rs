@@ -1,4 +1,4 @@
-//! What is reported of sweeps that run by themselves.
+//! Report of sweeps that run separately.
 
 use serde::{Serialize, Serializer};
 
@@ -7,18 +7,18 @@ use crate::bench::output::Row;
 use crate::bench::table::{Table, figure, or_none};
 use crate::physics::{StagePart, StageSweep};
 
-/// What a result has beside where it is that of one sweep.
+/// Additional data of a result for one sweep.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::bench) struct SweepRow {
     #[serde(rename = "sweep", serialize_with = "name")]
     part: StagePart,
-    /// The stages of a step that it is part of.
+    /// The stages of a step that include it.
     stages: &'static str,
     /// Whether it leaves gradients for the next stage.
     links: bool,
-    /// Values read and written at a point.
+    /// Values read and written per point.
     pub(super) words: usize,
-    /// Where it is one on a device.
+    /// The kernel, if it is a single one on a device.
     kernel: Option<SweepKernel>,
 }
 
@@ -37,7 +37,7 @@ impl SweepRow {
         }
     }
 
-    /// For people.
+    /// The table that is printed.
     pub(super) fn table(heading: &str, rows: &[Row]) -> Table {
         let columns = "sweep|stages|kernel|words|ns/point|median|GB/s|of copy|registers|bytes on chip|threads|points|lines|resident|blocks|error";
         let mut table = Table::new(heading, columns);
@@ -75,7 +75,7 @@ impl SweepRow {
 }
 
 impl Row {
-    /// Whether it is of such a part of a stage.
+    /// Whether it belongs to this part of a stage.
     pub(super) fn is_part(&self, part: StagePart) -> bool {
         self.sweep.as_ref().is_some_and(|sweep| sweep.part == part)
     }

@@ -1,4 +1,4 @@
-//! Laminar boundary layer that grows along a flat plate.
+//! Laminar boundary layer growing along a flat plate.
 
 mod similarity;
 
@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::gas::Gas;
 use crate::typed::positive;
 
-/// A stream of ρ = u = T = 1 along x over a plate at y = 0. It starts as the boundary layer of [`Similarity`], which comes in at the
-/// low end of x, where its displacement thickness δ* is the unit of length, so that Re is Re_δ* there, and leaves at the high end. At
-/// the high end of y it is known far away: what the layer displaces goes out there.
+/// A stream with ρ = u = T = 1 along x over a plate at y = 0. The initial state is the boundary layer of [`Similarity`]. It enters at the
+/// low end of x, where its displacement thickness δ* is the unit of length, so that Re is Re_δ* there, and leaves at the high end. The high
+/// end of y is a far field, through which the displaced fluid leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BoundaryLayer {
-    /// T of the plate; none where no heat flows through it.
+    /// T of the plate; `None` for an adiabatic plate.
     #[serde(deserialize_with = "positive")]
     pub wall_temperature: Option<f64>,
 }
@@ -28,7 +28,7 @@ impl BoundaryLayer {
     pub(super) const ABOUT: About = About {
         name: "boundary-layer",
         title: "Boundary layer",
-        summary: "laminar boundary layer that grows along a flat plate; starts as the similarity solution",
+        summary: "laminar boundary layer on a flat plate; starts from the similarity solution",
         input: include_str!("../../../configs/boundary-layer.toml"),
         mach: |_| 0.2,
         reynolds: 300.0,
@@ -36,7 +36,7 @@ impl BoundaryLayer {
         needs: [true, true, false],
     };
 
-    /// What it starts as, where there is one.
+    /// The initial similarity solution, if one exists.
     pub fn similarity(&self, gas: &Gas) -> Option<Similarity> {
         Similarity::new(gas, self.wall_temperature)
     }
@@ -68,11 +68,11 @@ impl Definition for BoundaryLayer {
     }
 }
 
-/// What is said where there is no start.
+/// Message if no solution is found.
 fn no_layer(layer: &BoundaryLayer, gas: &Gas) -> String {
     let plate = layer
         .wall_temperature
-        .map_or("a plate without heat".into(), |t| format!("a plate of T = {t}"));
+        .map_or("an adiabatic plate".into(), |t| format!("a plate of T = {t}"));
     format!(
         "no boundary layer with a displacement thickness was found over {plate} at mach = {}\nuse a warmer plate, or a slower stream",
         gas.mach

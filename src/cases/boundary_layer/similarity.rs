@@ -1,4 +1,4 @@
-//! Laminar boundary layers over a flat plate without a pressure gradient, which look alike at every distance from its edge.
+//! Self-similar laminar boundary layers over a flat plate without a pressure gradient.
 
 use crate::cases::FlowPoint;
 use crate::gas::Gas;
@@ -11,12 +11,12 @@ use crate::gas::Gas;
 /// f = u = 0 and T' = 0, or T = T_w, on the plate;  u = T = 1 far away
 /// ```
 ///
-/// Where ρ = μ = 1 that is the equation of Blasius (1908); where T varies, Y is ∫T dη of the variables of Illingworth (1949) and
-/// Howarth (1948).
+/// For ρ = μ = 1 this is the equation of Blasius (1908); for variable T, Y is ∫T dη of the variables of Illingworth (1949) and Howarth
+/// (1948).
 #[derive(Clone, Debug)]
 pub struct Similarity {
     gas: Gas,
-    /// From the plate on, `step` apart.
+    /// Table from the plate outwards, `step` apart.
     rows: Vec<State>,
     step: f64,
 }
@@ -24,24 +24,24 @@ pub struct Similarity {
 /// f, u, μu', T and μT'/Pr.
 type State = [f64; 5];
 
-/// Intervals of the table: errors of the integration, of fourth order, are below 1e-10.
+/// Intervals of the table: the errors of the fourth-order integration are below 1e-10.
 const INTERVALS: u32 = 4000;
-/// Most steps towards the values on the plate, and how close far away it comes to what is known.
+/// Maximum number of Newton iterations for the values on the plate, and tolerance of the far-field values.
 const MOST: usize = 100;
 const CLOSE: f64 = 1e-11;
-/// The shortest step from one layer to the next, of the way to the last.
+/// Shortest continuation step from the first layer to the requested one, as a fraction of the total.
 const SHORTEST: f64 = 1.0 / 64.0;
 
 impl Similarity {
-    /// That of `gas` over a plate of this temperature, or without a flux of heat; `None` where none is found.
+    /// The layer of `gas` over a plate of this temperature, or over an adiabatic one; `None` if none is found.
     pub fn new(gas: &Gas, plate: Option<f64>) -> Option<Self> {
-        // The heat of friction by the recovery factor √Pr.
+        // Recovery temperature from the recovery factor √Pr.
         let recovery = 1.0 + 0.5 * gas.prandtl.sqrt() * (gas.gamma - 1.0) * gas.mach * gas.mach;
         // f reaches its asymptote, and T its Gaussian tail.
         let hottest = plate.unwrap_or(1.0).max(recovery);
         let end = 1.7 * hottest + 9.0 / gas.prandtl.min(1.0).sqrt();
         let mut trial = Self { gas: *gas, rows: Vec::new(), step: end / f64::from(INTERVALS) };
-        // From Blasius's layer, where T = 1, to this one by steps of Ma² and of the plate's temperature: as long ones as lead there.
+        // Continuation from Blasius's layer, where T = 1, in steps of Ma² and of the plate temperature, as long as they converge.
         let mut shot = [0.4696, plate.map_or(1.0, |_| 0.0)];
         let (mut reached, mut part) = (0.0, 1.0);
         while reached < 1.0 {
@@ -56,7 +56,7 @@ impl Similarity {
         (trial.displacement() > 0.0).then_some(trial)
     }
 
-    /// What is sought on a plate of this temperature, from a guess, by Newton's method; `None` where it does not come closer.
+    /// The unknown values on a plate of this temperature, from a guess, by Newton's method; `None` if it does not converge.
     fn solve(&mut self, plate: Option<f64>, guess: [f64; 2]) -> Option<[f64; 2]> {
         let mut shot = guess;
         let mut off = self.shoot(plate, shot);
@@ -75,7 +75,7 @@ impl Similarity {
             let [[a, c], [b, d]] = changes;
             let det = a * d - b * c;
             let newton = [(d * off[0] - b * off[1]) / det, (a * off[1] - c * off[0]) / det];
-            // As much of the step as brings it closer.
+            // Damped Newton step: halved until the error decreases.
             let mut part = 1.0;
             (shot, off) = loop {
                 let next = [0, 1].map(|k| shot[k] - part * newton[k]);
@@ -92,8 +92,8 @@ impl Similarity {
         None
     }
 
-    /// Fill the table from the plate on by the classical Runge-Kutta method, with what is sought there; by how much u and T miss 1
-    /// at its end.
+    /// Fill the table from the plate outwards by the classical Runge-Kutta method, with the given values on the plate. Returns the errors
+    /// of u and T at the end, where both should be 1.
     fn shoot(&mut self, plate: Option<f64>, [shear, heat]: [f64; 2]) -> [f64; 2] {
         let mut state = match plate {
             Some(t) => [0.0, 0.0, shear, t, heat],
@@ -114,7 +114,7 @@ impl Similarity {
         [state[1] - 1.0, state[3] - 1.0]
     }
 
-    /// What the state changes by.
+    /// The derivative of the state.
     fn slope(&self, [f, u, shear, t, heat]: State) -> State {
         let Gas { gamma, prandtl, mach, .. } = self.gas;
         let mu = self.gas.mu(t);
@@ -128,12 +128,12 @@ impl Similarity {
         end - self.rows.last().map_or(end, |[f, ..]| *f)
     }
 
-    /// Where δ* = 1: its distance from the leading edge.
+    /// Distance from the leading edge at which δ* = 1.
     pub fn inflow(&self) -> f64 {
         0.5 * self.gas.reynolds / self.displacement().powi(2)
     }
 
-    /// The friction coefficient C_f = 2τ_w at the distance x from the leading edge: 0.664 Re_x^(−1/2) where ρ = μ = 1.
+    /// The friction coefficient C_f = 2τ_w at the distance x from the leading edge: 0.664 Re_x^(−1/2) for ρ = μ = 1.
     pub fn friction(&self, x: f64) -> f64 {
         let [_, _, shear, ..] = self.rows[0];
         shear * (2.0 / (self.gas.reynolds * x)).sqrt()
@@ -149,14 +149,14 @@ impl Similarity {
         FlowPoint { density: 1.0 / t, velocity: [u, v, 0.0], pressure }
     }
 
-    /// f, u and T at Y, by cubics between rows.
+    /// f, u and T at Y, by cubic interpolation between rows.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
     fn at(&self, eta: f64) -> [f64; 3] {
         let place = eta / self.step;
         let row = place.floor();
         let Some([low, high]) = self.rows.get(row as usize..).and_then(|rows| rows.first_chunk())
         else {
-            // Behind it ρ = u = T = 1.
+            // Beyond the table ρ = u = T = 1.
             return [eta - self.displacement(), 1.0, 1.0];
         };
         let (s, r) = (place - row, 1.0 - (place - row));
@@ -168,7 +168,7 @@ impl Similarity {
     }
 }
 
-/// The larger of both; infinite for what is no number.
+/// The larger of both magnitudes; infinite if one is not finite.
 fn size(off: [f64; 2]) -> f64 {
     off.iter().map(|x| if x.is_finite() { x.abs() } else { f64::INFINITY }).fold(0.0, f64::max)
 }

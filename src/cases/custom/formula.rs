@@ -1,4 +1,4 @@
-//! What the names in an expression stand for.
+//! Values of the names in an expression.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use super::Expression;
 use crate::gas::Gas;
 use crate::grid::Domain;
 
-/// What expressions may use beside the user's parameters: coordinates, the box and the gas.
+/// Names available in expressions in addition to the user's parameters: coordinates, the box and the gas.
 pub(super) const NAMES: [&str; 12] =
     ["x", "y", "z", "pi", "lx", "ly", "lz", "p0", "mach", "reynolds", "gamma", "prandtl"];
 
-/// An expression whose names have values.
+/// An expression with values for its names.
 pub struct Formula<'a> {
     expression: &'a Expression,
     values: Vec<Value>,
 }
 
-/// What a name stands for.
+/// The value of a name.
 #[derive(Clone, Copy)]
 enum Value {
     Coordinate(usize),
@@ -24,7 +24,7 @@ enum Value {
 }
 
 impl<'a> Formula<'a> {
-    /// That of `expression` with the user's `parameters` in a gas and a box; the input was refused where it uses other names.
+    /// The formula of `expression` with the user's `parameters` in a gas and a box; inputs with unknown names have been refused before.
     pub fn new(
         expression: &'a Expression,
         parameters: Option<&BTreeMap<String, f64>>,
@@ -53,7 +53,7 @@ impl<'a> Formula<'a> {
         Self { expression, values }
     }
 
-    /// Its value at the point `x`.
+    /// The value at the point `x`.
     pub fn at(&self, x: [f64; 3]) -> f64 {
         self.expression.value(|name| match self.values[name] {
             Value::Coordinate(axis) => x[axis],
@@ -62,8 +62,8 @@ impl<'a> Formula<'a> {
     }
 }
 
-/// A sentence for every name in the `expression` of `key` that stands for nothing, and in a second line what is known. There are no
-/// parameters where the case has no key for them.
+/// A message for every unknown name in the `expression` of `key`, with the known names on a second line. `parameters` is `None` if the case
+/// has no key for them.
 pub fn unknown_names<'a>(
     key: &'a str,
     expression: &'a Expression,

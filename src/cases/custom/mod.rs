@@ -1,4 +1,4 @@
-//! The user's own initial state: expressions in the input, arrays from a file, noise.
+//! The user's own initial state: expressions in the input, arrays from a file, and noise.
 
 mod formula;
 mod noise;
@@ -20,7 +20,7 @@ use crate::expression::{self, Expression, shown};
 use crate::gas::Gas;
 use crate::typed::absolute;
 
-/// What an initial state is given by.
+/// Quantities that can define an initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Quantity {
@@ -40,18 +40,18 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// In the order of their names in an input.
+    /// All quantities, in the order of their names in an input.
     pub const ALL: [Quantity; 6] = [Self::Rho, Self::U, Self::V, Self::W, Self::P, Self::T];
 
-    /// Their names.
+    /// The names.
     const NAMES: [&'static str; 6] = ["rho", "u", "v", "w", "p", "T"];
 
-    /// What it is called in an input and in a file of arrays.
+    /// The name in an input and in a file of arrays.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// Its value in the gas at rest of the scaling: ρ = T = 1, p = 1/(γ Ma²), u = 0.
+    /// The value in the gas at rest of the scaling: ρ = T = 1, p = 1/(γ Ma²), u = 0.
     fn reference(self, gas: &Gas) -> f64 {
         match self {
             Self::Rho | Self::T => 1.0,
@@ -61,12 +61,11 @@ impl Quantity {
     }
 }
 
-/// Values of ρ, u, v, w, p and T at every point, each an expression or an array of a file.
+/// Values of ρ, u, v, w, p and T at every point, each from an expression or an array of a file.
 ///
-/// Of ρ, p and T two are enough, and all three are too many: the third follows from p = ρ T / (γ Ma²). Where one is given, p
-/// is 1/(γ Ma²), and where that one is p, ρ = 1. A velocity that is not given is 0. Lengths are in L, velocities in V₀, density,
-/// pressure and temperature in ρ₀, ρ₀ V₀² and T₀: Re = ρ₀ V₀ L/μ₀ and Ma = V₀/c₀ are those of the units in which the values are
-/// given.
+/// Two of ρ, p and T are sufficient, and all three are too many: the third follows from p = ρ T / (γ Ma²). If only one is given, p is 1/(γ
+/// Ma²), or, if p is given, ρ = 1. A velocity component that is not given is 0. Lengths are in L, velocities in V₀, density, pressure and
+/// temperature in ρ₀, ρ₀ V₀² and T₀: Re = ρ₀ V₀ L/μ₀ and Ma = V₀/c₀ are those of the units in which the values are given.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Custom {
@@ -83,12 +82,12 @@ pub struct Custom {
     /// T.
     #[serde(rename = "T")]
     pub t: Option<Expression>,
-    /// Numbers that expressions may use, by name.
+    /// Named numbers for expressions.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, f64>,
-    /// What is added at random.
+    /// Random noise added to the state.
     pub noise: Option<Noise>,
-    /// A file with arrays of what no expression gives.
+    /// A file with arrays of quantities that have no expression.
     #[serde(deserialize_with = "whole_path")]
     pub file: Option<PathBuf>,
 }
@@ -109,7 +108,7 @@ impl Custom {
         needs: [false; 3],
     };
 
-    /// The expression of a quantity, where it has one.
+    /// The expression of a quantity, if any.
     pub fn expression(&self, quantity: Quantity) -> Option<&Expression> {
         let Self { rho, u, v, w, p, t, .. } = self;
         [rho, u, v, w, p, t][quantity as usize].as_ref()
@@ -120,7 +119,7 @@ impl Custom {
         self.noise.as_ref().is_some_and(|noise| noise.variables.contains(&quantity))
     }
 
-    /// Which of (ρ, p, T) are given, where a file has arrays of `in_file`.
+    /// Whether each of (ρ, p, T) is given, where a file has arrays of `in_file`.
     fn thermodynamic(&self, in_file: &[Quantity]) -> [bool; 3] {
         [Quantity::Rho, Quantity::P, Quantity::T].map(|quantity| {
             let is_typed = self.expression(quantity).is_some();
@@ -134,7 +133,7 @@ impl Custom {
         own.chain(self.noise.iter().map(|noise| ("noise", &noise.amplitude)))
     }
 
-    /// What no expression may be called, or knows.
+    /// Errors of parameter names and of unknown names in expressions.
     fn name_problems(&self) -> impl Iterator<Item = (&'static str, String)> {
         let unusable = self.parameters.keys().filter_map(|name| {
             let name = name.as_str();
@@ -142,7 +141,7 @@ impl Custom {
                 _ if NAMES.contains(&name) => "has a meaning already",
                 _ if expression::is_function(name) => "is a function",
                 _ if !expression::is_name(name) => {
-                    "is no name: a letter, then letters, digits and _"
+                    "is not a name: a letter, then letters, digits and _"
                 }
                 _ => return None,
             };
@@ -155,7 +154,7 @@ impl Custom {
         unusable.chain(unknown)
     }
 
-    /// What is given more than once, where a file has arrays of `in_file`: (key, a sentence).
+    /// A quantity given more than once, where a file has arrays of `in_file`: (key, a sentence).
     fn conflict(&self, in_file: &[Quantity]) -> Option<(&'static str, String)> {
         let twice = in_file.iter().find(|quantity| self.expression(**quantity).is_some());
         if let Some(quantity) = twice {
@@ -176,6 +175,6 @@ impl Definition for Custom {
 
     fn grid_dependence(&self) -> Option<&'static str> {
         let noise = self.noise.as_ref().filter(|noise| noise.amplitude.text() != "0");
-        noise.map(|_| "noise is another at every point: set `case.noise.amplitude` to \"0\"")
+        noise.map(|_| "the noise depends on the points: set `case.noise.amplitude` to \"0\"")
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers that depend on the point alone.
+//! Random numbers that depend only on the point.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,17 +6,17 @@ use super::{Expression, Quantity};
 use crate::splitmix::{mixed, number, unit};
 use crate::typed::whole;
 
-/// `noise = { amplitude, seed, variables }`: to each of the variables A(x, y, z) r is added, with r uniform in [−1, 1) and
-/// independent from point to point and from variable to variable.
+/// `noise = { amplitude, seed, variables }`: A(x, y, z) r is added to each of the variables, with r uniform in [−1, 1) and independent from
+/// point to point and from variable to variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
     /// A.
     pub amplitude: Expression,
-    /// Another seed gives other numbers.
+    /// Seed of the random numbers.
     #[serde(default, deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")]
     pub seed: u64,
-    /// What it is added to.
+    /// The variables with noise.
     #[serde(default = "velocity")]
     pub variables: Vec<Quantity>,
 }
@@ -25,10 +25,10 @@ fn velocity() -> Vec<Quantity> {
     vec![Quantity::U, Quantity::V, Quantity::W]
 }
 
-/// r of `quantity` at the point (i, j, k) of a grid of `points`, which neither the ranks nor the order of evaluation change.
+/// r of `quantity` at the point (i, j, k) of a grid of `points`, independent of ranks and of the order of evaluation.
 ///
-/// Number 6 (i + nx (j + ny k)) + quantity of the sequence SplitMix64 (Steele, Lea and Flood 2014), which gives any of its
-/// numbers without those before it. It starts from the hash of the seed: sequences of seeds in a row have nothing in common.
+/// Number 6 (i + nx (j + ny k)) + quantity of the sequence SplitMix64 (Steele, Lea and Flood 2014), any number of which can be computed
+/// without the previous ones. It starts from the hash of the seed: the sequences of consecutive seeds are unrelated.
 pub(super) fn uniform(
     seed: u64,
     quantity: Quantity,
@@ -67,7 +67,7 @@ mod tests {
             assert!(mean(&|at| one[at]).abs() < 0.092, "stream {a}");
             assert!((mean(&|at| one[at] * one[at]) - 1.0 / 3.0).abs() < 0.048, "stream {a}");
             for (b, other) in streams.iter().enumerate().skip(a + 1) {
-                // Of a product: 1/3 over √1001.
+                // For a product: 1/3 over √1001.
                 let together = mean(&|at| one[at] * other[at]);
                 assert!(together.abs() < 0.053, "streams {a} and {b}: {together}");
             }

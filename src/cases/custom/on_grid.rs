@@ -1,4 +1,4 @@
-//! The start on a grid: the expressions and arrays at every point.
+//! The initial state on a grid, from the expressions and arrays at every point.
 
 use std::path::Path;
 

@@ -7,22 +7,22 @@ use crate::expression::shown;
 use crate::gas::Gas;
 use crate::grid::{Domain, Grid};
 
-/// What an initial state is at any point.
+/// An initial state that can be evaluated at any point.
 pub(super) struct Start<'a> {
     custom: &'a Custom,
     gas: Gas,
     grid: Grid,
-    /// For every quantity.
+    /// One entry for every quantity.
     formulas: [Option<Formula<'a>>; 6],
     amplitude: Option<Formula<'a>>,
-    /// Which of (ρ, p, T) are given.
+    /// Whether each of (ρ, p, T) is given.
     given: [bool; 3],
     in_file: Vec<Quantity>,
 }
 
 impl<'a> Start<'a> {
-    /// That of `custom`, where its file has arrays of `in_file`. Where something is given more than once: a sentence, and in a second
-    /// line what to do.
+    /// The initial state of `custom`, with arrays of `in_file` in its file. If a quantity is given more than once: a sentence, with advice
+    /// on a second line.
     pub(super) fn new(
         custom: &'a Custom,
         gas: &Gas,
@@ -47,8 +47,8 @@ impl<'a> Start<'a> {
         })
     }
 
-    /// The flow at the point `index`, where the arrays of the file have the values `array` in their order. Where it is none: a
-    /// sentence, and in a second line what is allowed.
+    /// The flow at the point `index`, where the arrays of the file have the values `array`, in their order. If the values are not a flow: a
+    /// sentence, with the allowed values on a second line.
     pub(super) fn at(
         &self,
         index: [usize; 3],
@@ -98,7 +98,7 @@ impl<'a> Start<'a> {
         Ok(FlowPoint { density, velocity, pressure })
     }
 
-    /// What is said of a value that no flow has: where it comes from, and what is allowed in a second line.
+    /// Message for an invalid value: its source, and the allowed values on a second line.
     fn refusal(&self, quantity: Quantity, value: f64, index: [usize; 3]) -> String {
         let ([i, j, k], [x, y, z]) = (index, self.grid.coordinates(index));
         let name = quantity.name();

@@ -1,4 +1,4 @@
-//! Isotropic turbulence: random velocity with a prescribed spectrum, which decays.
+//! Decaying isotropic turbulence: a random initial velocity with a prescribed spectrum.
 
 mod spectrum;
 mod start;
@@ -13,45 +13,44 @@ use crate::gas::Gas;
 use crate::grid::Grid;
 use crate::typed::{fraction, positive, whole};
 
-/// What the pressure is at t = 0.
+/// The pressure at t = 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pressure {
-    /// p = p₀ + p' + p'': −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ of the solenoidal velocity, and p'' of the sound.
+    /// p = p₀ + p' + p'': −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ of the solenoidal velocity, and p'' of the sound waves.
     #[default]
     Poisson,
     /// p = p₀.
     Uniform,
 }
 
-/// With V₀ = u', the root mean square of a component of the velocity, so that ½⟨u·u⟩ = 3/2 (1 where there is one point along
-/// z: two components), L = the box over 2π, p₀ = 1/(γ Ma²) and the energy E_s ∝ E(k) of shell s of the wavenumbers
-/// ([`crate::fourier::Shells`]), k = s k₀:
+/// With V₀ = u', the root mean square of a velocity component, so that ½⟨u·u⟩ = 3/2 (1 with one point along z: two components), L = the box
+/// length over 2π, p₀ = 1/(γ Ma²) and the energy E_s ∝ E(k) of shell s of the wavenumbers ([`crate::fourier::Shells`]), k = s k₀:
 ///
 /// ```text
 /// û(k) = √(2 E_s/N_s) [√(1 − χ) (α e₁ + β e₂) + √χ γ k/|k|],  |α|² + |β|² = |γ|² = 1,  N_s modes in the shell
 /// ```
 ///
-/// with e₁, e₂ and k at right angles (Rogallo 1981) and χ the share of the dilatational part. The sound is in acoustic
-/// equilibrium (Sarkar et al. 1991): its potential energy ½ Ma² ⟨p''²⟩ equals ½ ⟨u''·u''⟩ in every mode, p̂'' = δ |û''|/Ma, |δ| = 1.
-/// The phases depend on the seed and the mode alone. Shells that the grid holds in part are empty, and so is the mean.
+/// with e₁, e₂ and k orthogonal (Rogallo 1981) and χ the dilatational fraction. The sound is in acoustic equilibrium (Sarkar et al. 1991):
+/// its potential energy ½ Ma² ⟨p''²⟩ equals ½ ⟨u''·u''⟩ in every mode, p̂'' = δ |û''|/Ma, |δ| = 1. The phases depend only on the seed and
+/// the mode. Shells that are incomplete on the grid are empty, and so is the mean.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IsotropicTurbulence {
     /// E(k).
     pub spectrum: Spectrum,
-    /// Where E(k) of Passot and Pouquet is largest, and `k0` of an expression, in 1/L.
+    /// Peak wavenumber of the Passot-Pouquet E(k), and `k0` of an expression, in 1/L.
     #[serde(deserialize_with = "positive")]
     pub peak_wavenumber: f64,
-    /// Another seed gives other phases.
+    /// Seed of the random phases.
     #[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")]
     pub seed: u64,
-    /// χ: what the dilatational part has of ½⟨u·u⟩.
+    /// χ: the dilatational fraction of ½⟨u·u⟩.
     #[serde(deserialize_with = "fraction")]
     pub dilatational: f64,
     /// p.
     pub pressure: Pressure,
-    /// What is uniform.
+    /// The uniform quantity.
     pub start: Start,
 }
 
@@ -72,7 +71,7 @@ impl IsotropicTurbulence {
     pub(super) const ABOUT: About = About {
         name: "isotropic-turbulence",
         title: "Isotropic turbulence",
-        summary: "random velocity with a spectrum that you choose; it turns into turbulence and decays",
+        summary: "random velocity with a chosen spectrum; it becomes turbulent and decays",
         input: include_str!("../../../configs/isotropic-turbulence.toml"),
         mach: |_| 0.2,
         reynolds: 50.0,
@@ -83,7 +82,7 @@ impl IsotropicTurbulence {
 
 impl Definition for IsotropicTurbulence {
     fn grid_dependence(&self) -> Option<&'static str> {
-        Some("it has the waves that a grid has")
+        Some("it contains the waves that the grid resolves")
     }
 
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
@@ -92,11 +91,12 @@ impl Definition for IsotropicTurbulence {
 
     fn problems_on(&self, grid: &Grid) -> Vec<(&'static str, String)> {
         if !grid.is_uniform() {
-            let what = "name = \"isotropic-turbulence\": its waves need equal spacings\ntake grid.stretching out";
+            let what = "name = \"isotropic-turbulence\": its waves need equal spacings\nremove grid.stretching";
             return vec![("name", what.into())];
         }
         if !grid.is_periodic() {
-            let what = "name = \"isotropic-turbulence\": its waves need a periodic box\ntake [boundary] out";
+            let what =
+                "name = \"isotropic-turbulence\": its waves need a periodic box\nremove [boundary]";
             return vec![("name", what.into())];
         }
         let has_values = self.spectrum.problems().is_empty();

@@ -1,4 +1,4 @@
-//! The spectrum of the start.
+//! The initial spectrum.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -7,12 +7,12 @@ use crate::expression::Expression;
 use crate::fourier::Shells;
 use crate::grid::Grid;
 
-/// The word for [`Spectrum::PassotPouquet`].
+/// The keyword for [`Spectrum::PassotPouquet`].
 const PASSOT_POUQUET: &str = "passot-pouquet";
-/// What an expression may use.
+/// Names allowed in an expression.
 const NAMES: [&str; 3] = ["k", "k0", "pi"];
 
-/// E(k) up to a factor.
+/// E(k) up to a constant factor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spectrum {
     /// k⁴ exp(−2 k²/k₀²) (Passot and Pouquet 1987), largest at k₀.
@@ -22,7 +22,7 @@ pub enum Spectrum {
 }
 
 impl Spectrum {
-    /// E(k), where the peak is at `k0`.
+    /// E(k) for a peak at `k0`.
     fn at(&self, k: f64, k0: f64) -> f64 {
         match self {
             Self::PassotPouquet => k.powi(4) * (-2.0 * (k / k0).powi(2)).exp(),
@@ -35,7 +35,7 @@ impl Spectrum {
         }
     }
 
-    /// Sentences about names that mean nothing here.
+    /// Messages about unknown names.
     pub(super) fn problems(&self) -> Vec<String> {
         let Self::Expression(expression) = self else { return Vec::new() };
         let unknown = expression.unknown_names("spectrum", &NAMES).into_iter();
@@ -58,7 +58,7 @@ impl Serialize for Spectrum {
 
 impl<'de> Deserialize<'de> for Spectrum {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        // To the parser the word is a difference of two names.
+        // For the parser, the keyword is a difference of two names.
         let expression = Expression::deserialize(input)?;
         let is_word = expression.text() == PASSOT_POUQUET;
         Ok(if is_word { Self::PassotPouquet } else { Self::Expression(expression) })
@@ -66,8 +66,8 @@ impl<'de> Deserialize<'de> for Spectrum {
 }
 
 impl IsotropicTurbulence {
-    /// E_s of every shell that the grid holds, from that of the mean, which has none, on. They sum to ½⟨u·u⟩. Where there is no such
-    /// spectrum: the key, and a sentence with a way out in its second line.
+    /// E_s of every shell on the grid, starting with the mean, where it is 0. The sum is ½⟨u·u⟩. The error is the key, and a sentence with
+    /// advice on a second line.
     pub(super) fn energies(&self, grid: &Grid) -> Result<Vec<f64>, (&'static str, String)> {
         let shells = Shells::new(grid);
         let (k0, last) = (self.peak_wavenumber, shells.incomplete - 1);

@@ -1,4 +1,4 @@
-//! The fields of the start.
+//! Construction of the initial fields.
 
 use num_complex::Complex;
 use rayon::prelude::*;
@@ -10,11 +10,11 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::fourier::{Fourier, Mode, Shells, pressure};
 
-/// The modes of the start.
+/// The modes of the initial state.
 struct Modes<'a> {
     case: &'a IsotropicTurbulence,
     shells: Shells,
-    /// √(2 E_s/N_s), the length of û, of every shell.
+    /// √(2 E_s/N_s), the length of û, for every shell.
     lengths: Vec<f64>,
     is_plane: bool,
 }
@@ -27,7 +27,7 @@ impl Modes<'_> {
         length.map(|length| (length, Wave::new(self.case.seed, mode.periods, k, self.is_plane)))
     }
 
-    /// The field of which `part` says the coefficient, from the length of û and its random part. Collective.
+    /// The field whose coefficients `part` computes from the length of û and its random part. Collective.
     fn field(
         &self,
         comm: &dyn Communicator,
@@ -40,7 +40,7 @@ impl Modes<'_> {
     }
 }
 
-/// The modes in each of the first `count` shells, of both signs. Collective.
+/// The number of modes in each of the first `count` shells, including conjugates. Collective.
 fn counts(comm: &dyn Communicator, fourier: &Fourier, shells: &Shells, count: usize) -> Vec<f64> {
     let modes = fourier.no_modes(comm);
     let mut counts = vec![0.0; count];
@@ -50,7 +50,7 @@ fn counts(comm: &dyn Communicator, fourier: &Fourier, shells: &Shells, count: us
             *sum += mode.count;
         }
     }
-    // Whole numbers: exact in any order.
+    // Integers: exact in any order.
     comm.sum(&mut counts);
     counts
 }

@@ -6,24 +6,24 @@ use num_complex::Complex;
 
 use crate::splitmix::{mixed, number, unit};
 
-/// What a mode is but for its amplitudes: that of −m is the conjugate, and each part has the length 1.
+/// The random part of a mode, without amplitudes: mode −m is the conjugate, and each part has length 1.
 pub(super) struct Wave {
-    /// At right angles to k.
+    /// Orthogonal to k.
     pub(super) solenoidal: [Complex<f64>; 3],
-    /// Along k.
+    /// Parallel to k.
     pub(super) dilatational: [Complex<f64>; 3],
-    /// Of the sound.
+    /// Pressure of the sound wave.
     pub(super) pressure: Complex<f64>,
 }
 
 impl Wave {
-    /// That of the mode of `periods` periods in the box with the wavenumbers `k`, in a plane where `is_plane` (k_z = 0).
+    /// The wave of the mode with `periods` periods in the box and wavenumbers `k`, in a plane if `is_plane` (k_z = 0).
     ///
-    /// The solenoidal part is α e₁ + β e₂ with e₁ along k × e_z (e_x where k is along z) and e₂ along k × e₁ (Rogallo 1981).
-    /// Where (α, β) is uniform on the unit sphere |α|² + |β|² = 1, |α|² is uniform in [0, 1), and nothing depends on the
-    /// choice of e₁ and e₂. In a plane it is e₁.
+    /// The solenoidal part is α e₁ + β e₂ with e₁ along k × e_z (e_x if k is along z) and e₂ along k × e₁ (Rogallo 1981). With (α, β)
+    /// uniform on the unit sphere |α|² + |β|² = 1, |α|² is uniform in [0, 1), and the distribution does not depend on the choice of e₁ and
+    /// e₂. In a plane the solenoidal part is along e₁.
     pub(super) fn new(seed: u64, periods: [f64; 3], k: [f64; 3], is_plane: bool) -> Self {
-        // Of m and −m the one whose first component that is not zero is positive has the numbers.
+        // Of m and −m, random numbers are drawn for the one whose first non-zero component is positive.
         let is_other = periods.into_iter().find(|&m| m != 0.0).is_some_and(|m| m < 0.0);
         let [periods, k] = [periods, k].map(|of| of.map(|of| if is_other { -of } else { of }));
         let random = numbers(seed, periods);
@@ -44,8 +44,8 @@ impl Wave {
     }
 }
 
-/// Numbers in [0, 1) that the seed and the mode give: their sequence begins at a hash of both, so that neither the grid nor the
-/// order of evaluation change them.
+/// Random numbers in [0, 1) from the seed and the mode. The sequence starts at a hash of both, so the numbers depend neither on the grid
+/// nor on the order of evaluation.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "21 bits of a whole")]
 fn numbers(seed: u64, periods: [f64; 3]) -> impl Fn(u64) -> f64 {
     let [x, y, z] = periods.map(|m| (m as i64 as u64) & 0x1F_FFFF);

@@ -1,4 +1,4 @@
-//! Binary interfaces of MPI libraries: how wide handles are, and the values of what headers define.
+//! Binary interfaces of MPI libraries: widths of handles, and values of the constants in their headers.
 //!
 //! | interface | libraries | handles |
 //! |---|---|---|
@@ -6,15 +6,15 @@
 //! | MPICH's (common to several libraries since 2013) | MPICH, Intel MPI, MVAPICH, Cray MPICH | ints |
 //! | the standard's (MPI 5.0, chapter "Application Binary Interface") | `libmpi_abi` of any library | pointers of small value |
 //!
-//! Kolmo never asks for a status, so their layouts do not matter.
+//! Kolmo never requests a status, so the layout of statuses does not matter.
 
 use std::ffi::c_int;
 
 use super::scope::Scope;
 
-/// A handle is never followed here: it is an int, or a number as wide as a pointer.
+/// An MPI handle. It is never dereferenced here: it is an int, or a number as wide as a pointer.
 pub(super) trait Handle: Copy + Send + Sync + 'static {
-    /// The handle that [`Handle::bits`] was asked of.
+    /// Returns the handle whose [`Handle::bits`] are `bits`.
     fn from_bits(bits: u64) -> Self;
     fn bits(self) -> u64;
 }
@@ -41,7 +41,7 @@ impl Handle for usize {
     }
 }
 
-/// What `mpi.h` defines, as far as it is used.
+/// The constants of `mpi.h` that are used.
 pub(super) struct Constants<H> {
     pub(super) comm_world: H,
     pub(super) info_null: H,
@@ -57,7 +57,7 @@ pub(super) struct Constants<H> {
     pub(super) statuses_ignore: usize,
 }
 
-/// The values in `mpi.h` of MPICH 4.0 and 5.0.
+/// Values in `mpi.h` of MPICH 4.0 and 5.0.
 pub(super) const MPICH: Constants<c_int> = Constants {
     comm_world: 0x4400_0000,
     info_null: 0x1c00_0000,
@@ -72,7 +72,7 @@ pub(super) const MPICH: Constants<c_int> = Constants {
     statuses_ignore: 1,
 };
 
-/// The values of MPI 5.0, appendix A, as in `mpi_abi.h` of MPICH 5.0.
+/// Values of MPI 5.0, appendix A, as in `mpi_abi.h` of MPICH 5.0.
 pub(super) const STANDARD: Constants<usize> = Constants {
     comm_world: 0x101,
     info_null: 0x130,
@@ -87,7 +87,7 @@ pub(super) const STANDARD: Constants<usize> = Constants {
     statuses_ignore: 0,
 };
 
-/// The objects and values that `mpi.h` of Open MPI 4.1 and 5.0 names.
+/// Returns the objects and values that `mpi.h` of Open MPI 4.1 and 5.0 names.
 pub(super) fn open_mpi(scope: &Scope) -> Result<Constants<usize>, String> {
     Ok(Constants {
         comm_world: scope.address("ompi_mpi_comm_world")?,
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn handles_survive_as_bits() {
-        // A handle of MPICH that was made at run time has the highest bit.
+        // A handle that MPICH creates at run time has the highest bit set.
         for handle in [MPICH.request_null, -0x7bff_ffff, 0] {
             assert_eq!(c_int::from_bits(handle.bits()), handle);
         }

@@ -1,4 +1,4 @@
-//! Numbers of bytes that MPI, which counts in 32 bits, has no word for.
+//! Byte counts above the 32 bits of MPI's counts.
 
 use std::ffi::c_int;
 
@@ -6,23 +6,23 @@ use super::abi::Handle;
 use super::functions::Aint;
 use super::library::Library;
 
-/// Bytes of the blocks that long messages are described by.
+/// Size in bytes of the blocks that describe long messages.
 const BLOCK: c_int = 1 << 30;
 
-/// Some bytes at some distance from an address. Its datatype is freed when it is dropped; messages on their way may still
-/// need it, and MPI keeps it for them.
+/// A range of bytes relative to an address. The datatype is freed on drop; MPI keeps it for messages that are still under
+/// way.
 pub(super) struct Bytes<H: Handle> {
-    /// Distance from the address; what the datatype does not hold of it.
+    /// Distance from the address, unless the datatype contains it.
     pub(super) start: c_int,
-    /// How many of the datatype.
+    /// Number of elements of the datatype.
     pub(super) count: c_int,
     pub(super) datatype: H,
-    /// The library that made the datatype for these bytes alone.
+    /// The library, if the datatype was created for this range.
     maker: Option<&'static Library<H>>,
 }
 
 impl<H: Handle> Bytes<H> {
-    /// `bytes` bytes from `start` on, counted from an address.
+    /// Describes `bytes` bytes that start `start` bytes after an address.
     pub(super) fn at(library: &'static Library<H>, start: usize, bytes: usize) -> Self {
         match (c_int::try_from(start), c_int::try_from(bytes)) {
             (Ok(start), Ok(count)) => {
@@ -45,19 +45,19 @@ impl<H: Handle> Drop for Bytes<H> {
     }
 }
 
-/// A datatype of `bytes` bytes from `start` on: as many whole blocks as fit, then what is left.
+/// Creates a datatype of `bytes` bytes from `start` on: whole blocks, then the remainder.
 #[allow(clippy::cast_possible_truncation, reason = "the rest is less than a block")]
 #[allow(clippy::cast_sign_loss, reason = "a block is positive")]
 fn long<H: Handle>(library: &Library<H>, start: usize, bytes: usize) -> H {
     let block = BLOCK as usize;
-    let address = |at: usize| Aint::try_from(at).expect("memory ends before");
-    let blocks = c_int::try_from(bytes / block).expect("memory ends before");
+    let address = |at: usize| Aint::try_from(at).expect("a message fits in memory");
+    let blocks = c_int::try_from(bytes / block).expect("a message fits in memory");
     let counts = [blocks, (bytes % block) as c_int];
     let starts = [address(start), address(start + bytes / block * block)];
     let Library { call, constant } = library;
     let mut whole = constant.byte;
-    // SAFETY: pointers to values that outlive the calls; the block is freed once, which the datatype made of it does not
-    // mind.
+    // SAFETY: the pointers are to values that outlive the calls; the block type is freed once, and the type built from it
+    // stays valid.
     unsafe {
         (call.type_contiguous)(BLOCK, constant.byte, &raw mut whole);
         let types = [whole, constant.byte];

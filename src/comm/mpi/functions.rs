@@ -1,4 +1,4 @@
-//! The functions of MPI that are called, with the arguments that the standard gives them, for one width of handles.
+//! The MPI functions that are called, with the arguments of the standard, for one width of handles.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -7,11 +7,11 @@ use crate::comm::foreign_functions;
 
 /// `MPI_Aint`: an address or a distance in memory.
 pub(super) type Aint = isize;
-/// Where an array of statuses would be.
+/// Array of statuses.
 type Statuses = *mut c_void;
 
 foreign_functions! {
-    /// Pointers to them. Handles are `H`.
+    /// Pointers to the MPI functions. `H` is the handle type.
     pub(super) Functions<H> {
         init_thread = MPI_Init_thread(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
         initialized = MPI_Initialized(*mut c_int);

@@ -1,4 +1,4 @@
-//! Which MPI library is loaded, and what it says of itself. It is loaded when it is first needed, and stays.
+//! Choice of the MPI library and its properties. The library is loaded at first use and stays loaded.
 
 use std::env;
 use std::ffi::{OsStr, OsString, c_char, c_int};
@@ -10,10 +10,10 @@ use super::functions::Functions;
 use super::scope::Scope;
 use crate::comm::launcher::{Family, family};
 
-/// Names a library, by an absolute path or as the system's loader finds it.
+/// Environment variable that names a library, by an absolute path or by a name that the system's loader finds.
 const VARIABLE: &str = "KOLMO_MPI_LIBRARY";
 
-/// Names that libraries are installed by. No name tells for certain whose it is.
+/// File names of installed libraries. A name does not identify the implementation with certainty.
 #[cfg(not(target_os = "macos"))]
 const OPEN_MPI_NAMES: [&str; 1] = ["libmpi.so.40"];
 #[cfg(not(target_os = "macos"))]
@@ -29,10 +29,11 @@ const OTHER_NAMES: [&str; 3] = ["libmpi_abi.1.dylib", "libmpi_abi.dylib", "libmp
 
 const CRAY_FOR_GPUS: &str = "libmpi_gtl_cuda.so";
 
-/// Bytes of the longest text that any library gives: `MPI_MAX_LIBRARY_VERSION_STRING`, 256 in Open MPI and 8192 in others.
+/// Size in bytes of the longest text of any library: `MPI_MAX_LIBRARY_VERSION_STRING`, 256 in Open MPI and 8192 in
+/// others.
 const LONGEST: usize = 8192;
 
-/// Functions and constants of a library, in the width of its handles.
+/// Functions and constants of a library with handles `H`.
 pub(super) struct Library<H> {
     pub(super) call: Functions<H>,
     pub(super) constant: Constants<H>,
@@ -40,12 +41,12 @@ pub(super) struct Library<H> {
 
 /// The library of this process.
 pub(super) struct Loaded {
-    /// By which it was found.
+    /// Name under which it was found.
     name: OsString,
     pub(super) by_width: ByWidth,
-    /// `MPIX_Query_cuda_support` of Open MPI 2 and MPICH 4, which answers 1 or 0.
+    /// `MPIX_Query_cuda_support` of Open MPI 2 and MPICH 4, which returns 1 or 0.
     query_cuda: Option<extern "C" fn() -> c_int>,
-    /// `MPIX_GPU_query_support` of MPICH 4 and Cray MPICH: for a kind of device, whether it is supported.
+    /// `MPIX_GPU_query_support` of MPICH 4 and Cray MPICH: whether a kind of device is supported.
     query_device: Option<unsafe extern "C" fn(c_int, *mut c_int) -> c_int>,
 }
 
@@ -55,19 +56,20 @@ pub(super) enum ByWidth {
     Pointer(Library<usize>),
 }
 
-/// Why there is no library: what happened, and what to do.
+/// Why there is no library: the cause, and advice.
 pub(super) struct Missing {
     pub(super) what: String,
     pub(super) advice: String,
 }
 
 impl Loaded {
-    /// The library of this process; loads it when it is first called.
+    /// Returns the library of this process; loads it at the first call.
     pub(super) fn get() -> Result<&'static Self, &'static Missing> {
         static LOADED: OnceLock<Result<Loaded, Missing>> = OnceLock::new();
         let first = || {
             if env::var_os("MPICH_GPU_SUPPORT_ENABLED").is_some_and(|value| value == "1") {
-                // Cray MPICH looks for its part for GPUs among the libraries that are there before it, and says so where it is not.
+                // Cray MPICH looks for its GPU part among the libraries loaded before it, and prints a message if it is
+                // missing.
                 let _ = Scope::load(CRAY_FOR_GPUS.as_ref());
             }
             match env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
@@ -78,7 +80,7 @@ impl Loaded {
         LOADED.get_or_init(first).as_ref()
     }
 
-    /// The one that the user names.
+    /// Loads the library that the user names.
     fn named(name: &OsStr) -> Result<Self, Missing> {
         let refusal = |why: &str| Missing {
             what: format!("{VARIABLE} = {}: {why}", name.display()),
@@ -92,18 +94,18 @@ impl Loaded {
         Self::in_scope(&scope, name).map_err(|why| refusal(&why))
     }
 
-    /// The first of some that can be loaded.
+    /// Loads the first of `names` that can be loaded.
     fn found(names: impl IntoIterator<Item = &'static str>) -> Result<Self, Missing> {
         let (mut tried, mut broken) = (Vec::new(), String::new());
         for name in names {
             match Scope::load(name.as_ref()) {
                 Ok(scope) => {
                     return Self::in_scope(&scope, name.as_ref()).map_err(|why| Missing {
-                        what: format!("{name} is no MPI library that Kolmo can use: {why}"),
+                        what: format!("{name} is not an MPI library that Kolmo can use: {why}"),
                         advice: format!("name another one in {VARIABLE}"),
                     });
                 }
-                // What glibc says of a file that is not there begins with its name; else one is there.
+                // For a missing file glibc's message begins with the file name; other messages mean that the file exists.
                 Err(why) if !why.starts_with(&format!("{name}: cannot open")) => {
                     broken += &format!("; {why}");
                 }
@@ -117,10 +119,10 @@ impl Loaded {
         })
     }
 
-    /// A library that was loaded, whose interface is recognised by what it has.
+    /// Wraps a loaded library; its interface is recognised by the symbols it has.
     fn in_scope(scope: &Scope, name: &OsStr) -> Result<Self, String> {
-        // SAFETY: the functions are as the standard and the headers of both libraries declare them, where they are there; and
-        // so are those of the table, with handles of the width that goes with the interface.
+        // SAFETY: the functions, where present, are as the standard and the headers of both libraries declare them; so
+        // are those of the table, with the handle width of the interface.
         unsafe {
             let by_width = if is_standard(scope) {
                 ByWidth::Pointer(Library { call: Functions::of(&scope.0)?, constant: STANDARD })
@@ -130,7 +132,7 @@ impl Loaded {
                     constant: open_mpi(scope)?,
                 })
             } else if scope.address("MPIR_Dup_fn").is_ok() {
-                // `MPI_DUP_FN` of `mpi.h`, so that every library of this interface has it.
+                // `MPI_DUP_FN` of `mpi.h`: every library of this interface has it.
                 ByWidth::Int(Library { call: Functions::of(&scope.0)?, constant: MPICH })
             } else {
                 return Err("it has the interface of neither Open MPI, MPICH nor MPI 5".into());
@@ -144,9 +146,9 @@ impl Loaded {
         }
     }
 
-    /// Name and version of the library, which need not have been started, and by which name it was found.
+    /// Returns name and version of the library, which need not be started, and the name under which it was found.
     pub(super) fn describe(&self) -> String {
-        // SAFETY: there is room for the longest text.
+        // SAFETY: the buffer holds the longest text.
         let text = text(|start, length| unsafe {
             match &self.by_width {
                 ByWidth::Int(library) => (library.call.get_library_version)(start, length),
@@ -158,14 +160,14 @@ impl Loaded {
         format!("{line} ({})", self.name.display())
     }
 
-    /// Whether it says that it takes addresses in the memory of CUDA devices; `None` where it does not say. To be asked once
-    /// it was started.
+    /// Whether the library reports that it accepts addresses in CUDA device memory; `None` if it reports nothing. Valid
+    /// once MPI is started.
     pub(super) fn says_device_aware(&self) -> Option<bool> {
         /// `MPIX_GPU_SUPPORT_CUDA`.
         const CUDA: c_int = 0;
         if let Some(query) = self.query_device {
             let mut aware: c_int = 0;
-            // SAFETY: the answer is one int.
+            // SAFETY: the result is one int.
             let code = unsafe { query(CUDA, &raw mut aware) };
             return (code == 0).then_some(aware != 0);
         }
@@ -173,14 +175,14 @@ impl Loaded {
     }
 }
 
-/// What a library calls an error.
+/// Returns the library's text for an error code.
 pub(super) fn error_text<H>(library: &Library<H>, code: c_int) -> String {
-    // SAFETY: there is room for the longest text.
+    // SAFETY: the buffer holds the longest text.
     let text = text(|start, length| unsafe { (library.call.error_string)(code, start, length) });
     text.trim_matches(['\0', '\n', ' ']).replace('\n', "; ")
 }
 
-/// The text that a call writes to an address, with its length.
+/// Returns the text that a call writes to an address, with its length.
 fn text(call: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
     let mut text = vec![0_u8; LONGEST + 1];
     let mut length: c_int = 0;
@@ -189,23 +191,23 @@ fn text(call: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Whether a library has the interface of the standard: it says which version of it, where it has it (MPI 5.0,
+/// Whether a library has the interface of the standard: then it reports the version of that interface (MPI 5.0,
 /// `MPI_Abi_get_version`).
 ///
 /// # Safety
-/// It must be an MPI library.
+/// `scope` must be an MPI library.
 unsafe fn is_standard(scope: &Scope) -> bool {
     type Query = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-    // SAFETY: as the standard declares it.
+    // SAFETY: declared as in the standard.
     unsafe { scope.function::<Query>("MPI_Abi_get_version") }.is_ok_and(|query| {
         let (mut major, mut minor): (c_int, c_int) = (-1, -1);
-        // SAFETY: the answers are two ints; it may be called at any time.
+        // SAFETY: the results are two ints; the function may be called at any time.
         let code = unsafe { query(&raw mut major, &raw mut minor) };
         code == 0 && major > 0
     })
 }
 
-/// Names to try, in order: those of the launcher's own family first.
+/// Returns the names to try, in order: first those of the launcher's family.
 fn candidates(family: Option<Family>) -> impl Iterator<Item = &'static str> {
     let (first, second) = match family {
         Some(Family::Mpich) => (&MPICH_NAMES[..], &OPEN_MPI_NAMES[..]),

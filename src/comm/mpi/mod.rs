@@ -1,5 +1,4 @@
-//! Ranks by MPI, whose library is loaded when a program starts. Its errors are left fatal: the library ends the program on all
-//! ranks.
+//! Ranks by MPI; the library is loaded at program start. MPI errors are fatal: the library ends the program on all ranks.
 
 mod abi;
 mod bytes;
@@ -27,22 +26,22 @@ use waiting::{Failure, Waiting, all_done, checked};
 pub use start::library;
 pub(super) use start::start;
 
-/// Tags of messages are below it; it is the largest that every library has.
+/// Tag of `gather`; tags of other messages are smaller. It is the largest tag that every library supports.
 const GATHER: c_int = 32767;
 /// Bytes of a `u64`.
 const WORD: c_int = 8;
-/// Seconds after which a program that cannot even be ended is killed.
+/// Seconds after which a program that MPI cannot end is killed.
 const PATIENCE: u32 = 10;
-/// How long a message of a trial is waited for.
+/// Longest wait for a message of a trial.
 const TRIAL: Duration = Duration::from_secs(30);
-/// How long a launcher is waited for that does not read what this rank said.
+/// Longest wait for a launcher that does not read the output of this rank.
 #[cfg(unix)]
 const HEARING: Duration = Duration::from_secs(1);
-/// How long a rank sleeps that waits asleep.
+/// Sleep between two polls of [`Communicator::wait_asleep`].
 const NAP: Duration = Duration::from_millis(5);
 
-/// MPI is asked for calls from any thread, but one at a time: this is held by the thread that calls. A thread that
-/// waits for messages thus keeps the others from calling; what it waits for must have been sent.
+/// Lock held by the thread that calls MPI, which allows calls from any thread, but one at a time. A thread that waits for
+/// messages blocks the calls of the others, so the awaited messages must already have been sent.
 static CALLS: Mutex<()> = Mutex::new(());
 
 fn calling() -> MutexGuard<'static, ()> {
@@ -56,13 +55,13 @@ struct Mpi<H: Handle> {
     group: H,
     rank: usize,
     size: usize,
-    /// The same for all ranks of a host, and for no others.
+    /// Number shared by exactly the ranks of one host.
     host: u64,
     local: (usize, usize),
     waiting: Waiting,
     messages: AtomicU64,
     bytes: AtomicU64,
-    /// The first in a group for a trial.
+    /// First failure in a trial group.
     failure: OnceLock<Failure>,
 }
 
@@ -80,7 +79,7 @@ impl<H: Handle> Mpi<H> {
         Self { library, loaded, group, rank, size, host, local, waiting, messages, bytes, failure }
     }
 
-    /// The handle of the group of all ranks of this one that give the same `color`. Collective.
+    /// Returns the handle of the group of all ranks with the same `color`. Collective.
     fn divided(&self, color: usize, key: usize) -> H {
         let _calling = calling();
         let mut group = self.group;
@@ -91,12 +90,12 @@ impl<H: Handle> Mpi<H> {
         group
     }
 
-    /// The new group of some ranks of this one. Collective in the new one.
+    /// Wraps a subgroup of this group. Collective in the subgroup.
     fn part(&self, group: H) -> Self {
         let _calling = calling();
         let (rank, size) = place(self.library, group);
         let mut hosts = vec![0_u64; size];
-        // SAFETY: one value is there, and room for that of every rank.
+        // SAFETY: one value is sent, and there is space for one per rank.
         self.until_done(|request| unsafe {
             let (own, all) = ((&raw const self.host).cast(), hosts.as_mut_ptr().cast());
             let byte = self.library.constant.byte;
@@ -104,16 +103,16 @@ impl<H: Handle> Mpi<H> {
         });
         let here = |ranks: &[u64]| ranks.iter().filter(|&&host| host == self.host).count();
         let local = (here(&hosts[..rank]), here(&hosts));
-        // Of a part of the ranks a host may seem to have few.
+        // `waiting` stays that of the whole host, of which a subgroup may contain few ranks.
         Self::new((self.library, self.loaded), group, self.host, local, self.waiting)
     }
 
-    /// Return when what `begin` has begun is done.
+    /// Returns when the operation that `begin` starts is done.
     fn until_done(&self, begin: impl FnOnce(*mut H) -> c_int) {
         self.note(self.waiting.until_done(self.library, begin));
     }
 
-    /// Remember the first failure. Outside a trial there is none: the library ends the program.
+    /// Stores the first failure. There are failures only in trials: elsewhere the library ends the program.
     fn note(&self, result: Result<(), Failure>) {
         if let Err(failure) = result {
             let _ = self.failure.set(failure);
@@ -127,7 +126,8 @@ impl<H: Handle> Mpi<H> {
         }
     }
 
-    /// Begin a message of `bytes` bytes by `call`, which is given their number in a datatype; there is none of 0 bytes.
+    /// Starts a message of `bytes` bytes by `call`, which receives a count and a datatype. Messages of 0 bytes are not
+    /// sent.
     fn begin(&self, bytes: usize, call: impl FnOnce(c_int, H, *mut H) -> c_int) -> Request {
         let mut request = self.library.constant.request_null;
         if bytes > 0 {
@@ -138,22 +138,22 @@ impl<H: Handle> Mpi<H> {
         Request(request.bits())
     }
 
-    /// `send`, without counting.
+    /// Like `send`, without counting.
     ///
     /// # Safety
-    /// As there.
+    /// As for `send`.
     unsafe fn begin_send(&self, data: *const u8, bytes: usize, to: usize, tag: c_int) -> Request {
-        // SAFETY: the caller keeps the memory until the request was waited for.
+        // SAFETY: the caller keeps the memory until the wait.
         self.begin(bytes, |count, datatype, request| unsafe {
             let (data, to) = (data.cast(), int(to));
             (self.library.call.isend)(data, count, datatype, to, tag, self.group, request)
         })
     }
 
-    /// `receive`.
+    /// Implements `receive`.
     ///
     /// # Safety
-    /// As there.
+    /// As for `receive`.
     unsafe fn begin_receive(
         &self,
         data: *mut u8,
@@ -161,7 +161,7 @@ impl<H: Handle> Mpi<H> {
         from: usize,
         tag: c_int,
     ) -> Request {
-        // SAFETY: the caller keeps the memory until the request was waited for.
+        // SAFETY: the caller keeps the memory until the wait.
         self.begin(bytes, |count, datatype, request| unsafe {
             let (data, from) = (data.cast(), int(from));
             (self.library.call.irecv)(data, count, datatype, from, tag, self.group, request)
@@ -172,7 +172,7 @@ impl<H: Handle> Mpi<H> {
         let _calling = calling();
         for part in values.chunks_mut(1 << 30) {
             let mut result = part.to_vec();
-            // SAFETY: both are of that many values. MPI requires that all ranks receive identical results (MPI 3.1,
+            // SAFETY: both have that many values. MPI requires that all ranks receive identical results (MPI 3.1,
             // §5.9.6).
             self.until_done(|request| unsafe {
                 let (from, to) = (part.as_ptr().cast(), result.as_mut_ptr().cast());
@@ -184,15 +184,15 @@ impl<H: Handle> Mpi<H> {
         }
     }
 
-    /// Make `data` on all ranks what it is on `root`; it is of one length on all.
+    /// Copies `data` of `root` to all ranks; its length is the same on all.
     fn spread(&self, root: usize, data: &mut [u8]) {
-        // Where an empty list points to has a meaning for some libraries.
+        // For some libraries the address of an empty buffer has a special meaning.
         if data.is_empty() {
             return;
         }
         let _calling = calling();
         let bytes = Bytes::at(self.library, 0, data.len());
-        // SAFETY: that many bytes are there.
+        // SAFETY: the buffer has that many bytes.
         self.until_done(|request| unsafe {
             let (data, count, root) = (data.as_mut_ptr().cast(), bytes.count, int(root));
             (self.library.call.ibcast)(data, count, bytes.datatype, root, self.group, request)
@@ -227,7 +227,7 @@ impl<H: Handle> Communicator for Mpi<H> {
     }
 
     fn wait(&self, requests: Vec<Request>) {
-        // What has failed on this rank may have failed on the others, and nothing comes.
+        // A failure on this rank may also have occurred on the others, so that no message comes.
         if self.failure.get().is_none() {
             let _calling = calling();
             self.note(self.waiting.until_all_done(self.library, &mut handles(requests)));
@@ -248,8 +248,8 @@ impl<H: Handle> Communicator for Mpi<H> {
         }
     }
 
-    // Not MPI_Alltoallv, whose distances have 32 bits and which every rank would have to leave at once where one of
-    // them is longer: here each rank describes its long blocks by datatypes of its own.
+    // Not MPI_Alltoallv: its offsets have 32 bits, and all ranks would have to avoid it together as soon as one offset is
+    // larger. Here each rank describes its long blocks by its own datatypes.
     unsafe fn all_to_all(
         &self,
         from: *const u8,
@@ -259,15 +259,15 @@ impl<H: Handle> Communicator for Mpi<H> {
     ) {
         send.iter().enumerate().for_each(|(rank, &(_, bytes))| self.count(bytes, rank));
         let _calling = calling();
-        // Where an empty list points to has a meaning for some libraries.
+        // For some libraries the address of an empty buffer has a special meaning.
         let mut nothing = [0_u8; 2];
         let [first, second] = &mut nothing;
         let is_empty = |blocks: &[(usize, usize)]| blocks.iter().all(|&(_, bytes)| bytes == 0);
         let takes_part = !(is_empty(send) && is_empty(receive));
         let from = if is_empty(send) { &raw const *first } else { from };
         let to = if is_empty(receive) { &raw mut *second } else { to };
-        // Open MPI 4.1 does not count a call in which a rank does nothing, and waits for ever in the next one: such a rank sends
-        // one byte to itself.
+        // Open MPI 4.1 does not count a call in which a rank does nothing, and then waits for ever in the next one: such
+        // a rank sends one byte to itself.
         let described = |blocks: &[(usize, usize)]| -> Vec<Bytes<H>> {
             let of = |(rank, &(start, bytes)): (usize, &(usize, usize))| match takes_part {
                 false if rank == self.rank => Bytes::at(self.library, 0, 1),
@@ -281,8 +281,7 @@ impl<H: Handle> Communicator for Mpi<H> {
         };
         let (counts, starts, types) = lists(&send);
         let (counts_in, starts_in, types_in) = lists(&receive);
-        // SAFETY: the memory is there, as the caller promises; the lists are as long as there are ranks, and stay until
-        // all is done.
+        // SAFETY: the caller guarantees the memory; the lists have one entry per rank and live until the call is done.
         self.until_done(|request| unsafe {
             (self.library.call.ialltoallw)(
                 from.cast(),
@@ -313,25 +312,25 @@ impl<H: Handle> Communicator for Mpi<H> {
         {
             let _calling = calling();
             let (one, all) = ((&raw const length).cast(), lengths.as_mut_ptr().cast());
-            // SAFETY: one value is there, and on rank 0 room for that of every rank.
+            // SAFETY: one value is sent, and rank 0 has space for one per rank.
             self.until_done(|request| unsafe {
                 let (call, byte) = (self.library.call.igather, self.library.constant.byte);
                 call(one, WORD, byte, all, WORD, byte, 0, self.group, request)
             });
         }
         if self.rank > 0 {
-            // SAFETY: the memory is there until it was waited for.
+            // SAFETY: the memory lives until the wait.
             let sent = unsafe { self.begin_send(bytes.as_ptr(), bytes.len(), 0, GATHER) };
             self.wait(vec![sent]);
             return None;
         }
-        let length = |&length| usize::try_from(length).expect("what is sent fits into memory");
+        let length = |&length| usize::try_from(length).expect("messages fit in memory");
         let mut gathered: Vec<Vec<u8>> =
             lengths.iter().map(|bytes| vec![0; length(bytes)]).collect();
         let (own, others) = gathered.split_first_mut().expect("there is a rank 0");
         own.copy_from_slice(bytes);
         let receive = |(at, part): (usize, &mut Vec<u8>)| {
-            // SAFETY: the memory is there until it was waited for.
+            // SAFETY: the memory lives until the wait.
             unsafe { self.begin_receive(part.as_mut_ptr(), part.len(), at + 1, GATHER) }
         };
         self.wait(others.iter_mut().enumerate().map(receive).collect());
@@ -342,14 +341,14 @@ impl<H: Handle> Communicator for Mpi<H> {
         let mut length = (bytes.len() as u64).to_ne_bytes();
         self.spread(root, &mut length);
         let length = u64::from_ne_bytes(length);
-        bytes.resize(usize::try_from(length).expect("what is sent fits into memory"), 0);
+        bytes.resize(usize::try_from(length).expect("messages fit in memory"), 0);
         self.spread(root, &mut bytes);
         bytes
     }
 
     fn barrier(&self) {
         let _calling = calling();
-        // SAFETY: the group is a group.
+        // SAFETY: the group is valid.
         self.until_done(|request| unsafe { (self.library.call.ibarrier)(self.group, request) });
     }
 
@@ -372,7 +371,7 @@ impl<H: Handle> Communicator for Mpi<H> {
         part.waiting = part.waiting.at_most(TRIAL);
         let Library { call, constant } = self.library;
         let _calling = calling();
-        // SAFETY: both are of the library.
+        // SAFETY: both handles are of this library.
         unsafe { (call.comm_set_errhandler)(group, constant.errors_return) };
         Box::new(part)
     }
@@ -380,32 +379,32 @@ impl<H: Handle> Communicator for Mpi<H> {
     fn failure(&self) -> Option<String> {
         Some(match *self.failure.get()? {
             Failure::Code(code) => error_text(self.library, code),
-            Failure::Late(longest) => format!("nothing came within {} s", longest.as_secs()),
+            Failure::Late(longest) => format!("no message arrived within {} s", longest.as_secs()),
         })
     }
 
     fn abort(&self, code: u8) -> ! {
         #[cfg(unix)]
         {
-            // SAFETY: takes no memory.
+            // SAFETY: accesses no memory.
             unsafe { libc::alarm(PATIENCE) };
-            // Where a stream is closed nobody listens.
+            // An error means that the stream is closed: there is no reader.
             let _ = drain(&std::io::stderr(), HEARING);
             let _ = drain(&std::io::stdout(), HEARING);
         }
-        // Not `calling()`: another thread may wait in it for ever.
-        // SAFETY: takes no memory.
+        // Not `calling()`: another thread may hold the lock for ever.
+        // SAFETY: accesses no memory.
         unsafe { (self.library.call.abort)(self.library.constant.comm_world, code.into()) };
         std::process::exit(code.into())
     }
 }
 
-/// Requests as the library knows them.
+/// Converts requests to handles of the library.
 fn handles<H: Handle>(requests: Vec<Request>) -> Vec<H> {
     requests.into_iter().map(|request| H::from_bits(request.0)).collect()
 }
 
-/// Ranks, counts and colours are given to MPI in 32 bits.
+/// Converts to the 32-bit int in which MPI takes ranks, counts and colours.
 fn int(number: usize) -> c_int {
     c_int::try_from(number).expect("MPI counts in 32 bits")
 }

@@ -1,4 +1,4 @@
-//! The beginning and the end of MPI.
+//! Initialization and finalization of MPI.
 
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -11,7 +11,7 @@ use super::{Mpi, WORD, calling};
 use crate::comm::Communicator;
 use crate::error::{Result, refused};
 
-/// Start MPI: all ranks. `started` says what was started.
+/// Starts MPI on all ranks. `started` describes the launch, for error messages.
 pub(in crate::comm) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
     let loaded = Loaded::get()
         .map_err(|missing| refused(format!("{started}, and {}", missing.what), &missing.advice))?;
@@ -21,8 +21,8 @@ pub(in crate::comm) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
     })
 }
 
-/// Name and version of the MPI library, and by which name it was found; loads it, and need not have started it. Else why there is
-/// none, in words.
+/// Returns name and version of the MPI library and the name under which it was found; loads it without starting it. The
+/// error explains why there is no library.
 pub fn library() -> std::result::Result<String, String> {
     Loaded::get().map(Loaded::describe).map_err(|missing| missing.what.clone())
 }
@@ -31,7 +31,7 @@ impl<H: Handle> Mpi<H> {
     fn start(library: &'static Library<H>, loaded: &'static Loaded) -> Result<Self> {
         let Library { call, constant } = library;
         let (mut started, mut granted): (c_int, c_int) = (0, 0);
-        // SAFETY: pointers to values that outlive the calls; the arguments of the program may be kept from MPI.
+        // SAFETY: the pointers are to values that outlive the calls; MPI does not need the program's arguments.
         unsafe {
             (call.initialized)(&raw mut started);
             if started != 0 {
@@ -41,8 +41,8 @@ impl<H: Handle> Mpi<H> {
             (call.init_thread)(null_mut(), null_mut(), wanted, &raw mut granted);
         }
         if granted < constant.thread_serialized {
-            let what = format!("{} takes calls from one thread only", loaded.describe());
-            return Err(refused(&what, "Kolmo needs a library that was built with threads"));
+            let what = format!("{} accepts calls from one thread only", loaded.describe());
+            return Err(refused(&what, "Kolmo needs a library that was built with thread support"));
         }
         let _calling = calling();
         let group = constant.comm_world;
@@ -56,7 +56,8 @@ impl<H: Handle> Drop for Mpi<H> {
         let _calling = calling();
         let Library { call, constant } = self.library;
         let mut finalized: c_int = 0;
-        // SAFETY: MPI is ended once, with its world; any other group was made by `split` and is freed once, if MPI goes on.
+        // SAFETY: MPI is finalized once, with the world group; other groups were made by `split` and are freed once if
+        // MPI still runs.
         unsafe {
             if self.group.bits() == constant.comm_world.bits() {
                 (call.finalize)();
@@ -70,7 +71,7 @@ impl<H: Handle> Drop for Mpi<H> {
     }
 }
 
-/// (rank in, size of) a group.
+/// Returns (rank in, size of) a group.
 pub(super) fn place<H: Handle>(library: &Library<H>, group: H) -> (usize, usize) {
     let (mut rank, mut size): (c_int, c_int) = (0, 1);
     // SAFETY: pointers to values that outlive the calls.
@@ -81,7 +82,8 @@ pub(super) fn place<H: Handle>(library: &Library<H>, group: H) -> (usize, usize)
     (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1))
 }
 
-/// What tells the host of rank `rank` of the world from others, and (this rank among, number of) the ranks there.
+/// Returns a number that identifies the host of rank `rank` of the world, and (index of this rank among, number of) the
+/// ranks there.
 fn neighbours<H: Handle>(library: &Library<H>, rank: usize) -> (u64, (usize, usize)) {
     let Library { call, constant } = library;
     let (mut host, mut group) = (rank as u64, constant.comm_world);

@@ -1,4 +1,4 @@
-//! How a rank waits for what was begun.
+//! How a rank waits for operations in progress.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -9,25 +9,25 @@ use super::abi::Handle;
 use super::int;
 use super::library::Library;
 
-/// How long a rank lets others run between two looks, before it sleeps between them. A message between ranks of one host takes
-/// microseconds where the rank that sends it runs; a sleep takes 50 more than it is asked for.
+/// Time during which a waiting rank yields its core between polls; afterwards it sleeps. A message between ranks of one
+/// host takes microseconds while the sender runs; a sleep takes 50 µs more than requested.
 const YIELDING: Duration = Duration::from_millis(5);
-/// Sleep between two looks of a rank that waits long, for one that writes a file.
+/// Sleep between two polls of a rank that waits long, for example for a rank that writes a file.
 const NAP: Duration = Duration::from_millis(1);
 
-/// Libraries look without end whether something has come. Where ranks are more than cores, that takes the time of the rank
-/// that is to send it, and a message takes as long as the system lets a process run: milliseconds.
+/// How to wait. MPI libraries poll without end. With more ranks than cores this takes time from the rank that is to send,
+/// and a message takes as long as the system's time slices: milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     yields: bool,
     patience: Option<Duration>,
 }
 
-/// Why a call did not do what it was to do: in groups for a trial; elsewhere the library ends the program.
+/// Why a call failed. Only in trial groups: elsewhere the library ends the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failure {
     Code(c_int),
-    /// It has not ended.
+    /// The call has not ended within this time.
     Late(Duration),
 }
 
@@ -36,12 +36,12 @@ pub(super) fn checked(code: c_int) -> Result<(), Failure> {
 }
 
 impl Waiting {
-    /// For one of so many ranks on this host.
+    /// Returns the way to wait for `ranks` ranks on this host.
     pub(super) fn among(ranks: usize) -> Self {
         Self { yields: ranks > cores(), patience: None }
     }
 
-    /// The same for a trial: not for ever.
+    /// Adds a time limit, for trials.
     pub(super) fn at_most(self, longest: Duration) -> Self {
         Self { patience: Some(longest), ..self }
     }
@@ -50,7 +50,7 @@ impl Waiting {
         self.patience.is_some()
     }
 
-    /// Return when all are done.
+    /// Returns when all requests are done.
     pub(super) fn until_all_done<H: Handle>(
         self,
         library: &Library<H>,
@@ -58,7 +58,7 @@ impl Waiting {
     ) -> Result<(), Failure> {
         if !self.yields && !self.is_trial() {
             let (count, all) = (int(requests.len()), requests.as_mut_ptr());
-            // SAFETY: that many requests are there, each from a call of this library.
+            // SAFETY: there are that many requests, each from a call of this library.
             return checked(unsafe { (library.call.waitall)(count, all, no_statuses(library)) });
         }
         let begun = Instant::now();
@@ -74,7 +74,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// Return when what `begin` has begun is done.
+    /// Returns when the operation that `begin` starts is done.
     pub(super) fn until_done<H: Handle>(
         self,
         library: &Library<H>,
@@ -86,27 +86,27 @@ impl Waiting {
     }
 }
 
-/// Whether all are done. Those that are become null.
+/// Whether all requests are done. Completed requests become null.
 pub(super) fn all_done<H: Handle>(
     library: &Library<H>,
     requests: &mut [H],
 ) -> Result<bool, Failure> {
     let mut done: c_int = 0;
     let (count, all) = (int(requests.len()), requests.as_mut_ptr());
-    // SAFETY: that many requests are there, each from a call of this library.
+    // SAFETY: there are that many requests, each from a call of this library.
     let code = unsafe { (library.call.testall)(count, all, &raw mut done, no_statuses(library)) };
     checked(code).map(|()| done != 0)
 }
 
-/// The address that stands for statuses that nobody asks for.
+/// Returns the address that means "ignore the statuses".
 fn no_statuses<H>(library: &Library<H>) -> *mut c_void {
     ptr::without_provenance_mut(library.constant.statuses_ignore)
 }
 
-/// Cores of this host.
+/// Returns the number of cores of this host.
 fn cores() -> usize {
     #[cfg(unix)]
-    // SAFETY: takes no memory.
+    // SAFETY: accesses no memory.
     let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     #[cfg(not(unix))]
     let cores = thread::available_parallelism().map_or(1, usize::from);

@@ -1,9 +1,9 @@
-//! Cores as the system numbers them; what is known of them on Linux.
+//! Cores by the system's numbers, and their topology on Linux.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Cores that this thread may use.
+/// Returns the cores that this thread may use.
 pub(super) fn allowed() -> Vec<usize> {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -14,7 +14,7 @@ pub(super) fn allowed() -> Vec<usize> {
     cores
 }
 
-/// `cores` by physical core, those of one package together.
+/// Groups `cores` by physical core; physical cores of one package come together.
 pub(super) fn physical(cores: &[usize]) -> Vec<Vec<usize>> {
     let read = |core: usize, what: &str| {
         let path = format!("/sys/devices/system/cpu/cpu{core}/topology/{what}");
@@ -29,7 +29,7 @@ pub(super) fn physical(cores: &[usize]) -> Vec<Vec<usize>> {
     physical.into_values().collect()
 }
 
-/// "0-3,8" as numbers.
+/// Parses "0-3,8".
 pub(super) fn parsed(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -38,7 +38,7 @@ pub(super) fn parsed(list: &str) -> Vec<usize> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// Numbers as "0-3,8", in their order.
+/// Formats numbers as "0-3,8", in their order.
 pub(super) fn listed(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [first, .., last] => format!("{first}-{last}"),
@@ -47,14 +47,14 @@ pub(super) fn listed(numbers: &[usize]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// Keep this thread on `core`. Where the system will not, the thread runs where it likes.
+/// Pins this thread to `core`. If the system refuses, the thread stays unpinned.
 pub(crate) fn pin(core: usize) {
     #[cfg(target_os = "linux")]
     {
         let bits = libc::c_ulong::BITS as usize;
         let mut mask: Vec<libc::c_ulong> = vec![0; core / bits + 1];
         mask[core / bits] = 1 << (core % bits);
-        // SAFETY: the mask has that many bytes, and the system takes masks of any length.
+        // SAFETY: the mask has that many bytes, and the system accepts masks of any length.
         unsafe { libc::sched_setaffinity(0, size_of_val(&*mask), mask.as_ptr().cast()) };
     }
     #[cfg(not(target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! Which cores the threads of a rank run on, and what is said of it.
+//! Cores on which the threads of a rank run, and their description for the user.
 
 mod cores;
 
@@ -10,9 +10,9 @@ use cores::{allowed, listed, parsed, physical};
 
 pub(crate) use cores::pin;
 
-/// Most ranks that have a line each; of more the first and the last few have.
+/// Largest number of ranks with one line each; for more ranks only the first and the last few are listed.
 const MOST_LINES: usize = 16;
-/// These few.
+/// Number of ranks listed at each end of a long list.
 const FEW: usize = 4;
 
 /// Where a rank runs.
@@ -20,21 +20,21 @@ const FEW: usize = 4;
 pub struct Placement {
     /// Name of the host.
     pub host: String,
-    /// Cores of this rank, by the system's numbers; of another as well where there are more ranks than cores.
+    /// Cores of this rank, by the system's numbers; shared with another rank if there are more ranks than cores.
     pub cores: Vec<usize>,
     /// Threads of this rank.
     pub threads: usize,
-    /// Whether every thread stays on a core of its own.
+    /// Whether every thread is pinned to its own core.
     pub is_pinned: bool,
-    /// Ranks, threads and cores of all ranks of the host.
+    /// Number of ranks, threads and cores of this host.
     crowd: [usize; 3],
     /// Whether this is the first rank of its host.
     is_first: bool,
 }
 
 impl Placement {
-    /// The share of this rank: the cores that the launcher bound it to, else as many of the host's as every other rank
-    /// there gets. `threads` is what the user asked for instead of one a core. Collective.
+    /// Finds the cores of this rank: those that the launcher bound it to, else an equal share of the host's cores.
+    /// `threads` is the number that the user asked for instead of one per core. Collective.
     pub fn find(comm: &dyn Communicator, threads: Option<usize>) -> Self {
         let (allowed, host) = (allowed(), host());
         if comm.size() == 1 {
@@ -49,19 +49,20 @@ impl Placement {
         let threads = threads.unwrap_or(cores.len());
         let of_all = exchanged(&*neighbours, &[threads]).concat().iter().sum();
         let union: BTreeSet<usize> = everyone.concat().into_iter().collect();
-        // Where threads have to share cores the system can move them, and does better.
+        // The system can move threads that share cores, which is faster than pinning them.
         let is_pinned = threads <= cores.len() && of_all <= union.len();
         let crowd = [neighbours.size(), of_all, union.len()];
         Self { host, cores, threads, is_pinned, crowd, is_first: neighbours.rank() == 0 }
     }
 
-    /// The core of each thread, for `Cpu::pinned`; `None` where the system is to choose.
+    /// Core of each thread, for `Cpu::pinned`; `None` if the system is to choose.
     pub fn pins(&self) -> Option<&[usize]> {
         self.is_pinned.then(|| &self.cores[..self.threads])
     }
 
-    /// What is said before a run, on rank 0: where each rank is, of many the first and the last few, and a warning where there are
-    /// more threads than cores. `device` is the one that this rank's fields live on. Collective.
+    /// Returns on rank 0 the text printed before a run: the place of each rank (of many ranks, only of the first and the
+    /// last few), and a warning if there are more threads than cores. `device` is the device of this rank's fields.
+    /// Collective.
     pub fn described(&self, comm: &dyn Communicator, device: Option<&str>) -> Option<String> {
         let device = device.map_or(String::new(), |device| format!("{device}, "));
         let place = format!("{}: {device}{}", self.host, self.threads());
@@ -73,7 +74,7 @@ impl Placement {
         Some([shortened(&texts(places?), size), warning].concat().join("\n"))
     }
 
-    /// The warning of the first host that has one, and how many others have. Collective.
+    /// Returns the warning of the first host that has one, and the number of other hosts with a warning. Collective.
     fn warning_of_any(&self, comm: &dyn Communicator) -> Vec<String> {
         let own = if self.is_first { self.warning() } else { String::new() };
         let Some(first) = first_rank(comm, !own.is_empty()) else { return Vec::new() };
@@ -81,7 +82,7 @@ impl Placement {
         comm.sum(&mut hosts);
         let text = comm.broadcast(first, own.into_bytes());
         let more = hosts[0] - 1.0;
-        let others = (more > 0.0).then(|| format!("warning: and so on {more} more hosts"));
+        let others = (more > 0.0).then(|| format!("warning: the same on {more} more hosts"));
         [Some(String::from_utf8_lossy(&text).into_owned()), others].into_iter().flatten().collect()
     }
 
@@ -100,16 +101,16 @@ impl Placement {
             return String::new();
         }
         format!(
-            "warning: {ranks} ranks on {} have {threads} threads and {cores} cores; use fewer ranks a host, \
+            "warning: {ranks} ranks on {} have {threads} threads and {cores} cores; use fewer ranks per host, \
              or a smaller `compute.threads`",
             self.host
         )
     }
 }
 
-/// The ranks of this host. Collective.
+/// Returns the group of ranks on this host. Collective.
 fn neighbours(comm: &dyn Communicator, host: &str) -> Box<dyn Communicator> {
-    // Few hosts have the same number, and those are told apart by their names.
+    // Hosts whose numbers coincide (rare) are distinguished by their names.
     let alike = comm.split(color(host), comm.rank());
     let names = alike.gather(host.as_bytes()).map(|all| texts(all).join("\n"));
     let names = alike.broadcast(0, names.unwrap_or_default().into_bytes());
@@ -117,7 +118,7 @@ fn neighbours(comm: &dyn Communicator, host: &str) -> Box<dyn Communicator> {
     alike.split(first.unwrap_or(0), alike.rank())
 }
 
-/// A number that ranks of one host have in common. That of another host may be the same.
+/// Returns a number that is equal for all ranks of one host. Another host may have the same number.
 #[allow(clippy::cast_possible_truncation, reason = "31 bits of a hash do")]
 fn color(host: &str) -> usize {
     let mut hasher = DefaultHasher::new();
@@ -125,7 +126,7 @@ fn color(host: &str) -> usize {
     hasher.finish() as usize & 0x7fff_ffff
 }
 
-/// The numbers of all ranks. Collective.
+/// Returns the numbers of all ranks. Collective.
 fn exchanged(comm: &dyn Communicator, own: &[usize]) -> Vec<Vec<usize>> {
     let gathered = comm.gather(listed(own).as_bytes()).map(|all| texts(all).join("\n"));
     let all = comm.broadcast(0, gathered.unwrap_or_default().into_bytes());
@@ -136,9 +137,9 @@ fn texts(gathered: Vec<Vec<u8>>) -> Vec<String> {
     gathered.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
 
-/// The cores of rank `who` of those that are allowed the cores of `everyone`: its own where nobody else is allowed just
-/// these, else as many as everybody who is. `physical` are the cores that `who` is allowed, by physical core: these are
-/// not divided as long as there are enough, and hyperthreads come last.
+/// Returns the cores of rank `who`, given the allowed cores of `everyone`: all of them if no other rank has the same set,
+/// otherwise an equal part. `physical` groups the allowed cores of `who` by physical core. Physical cores are not divided
+/// if there are enough of them, and hyperthreads come last.
 fn share(everyone: &[Vec<usize>], who: usize, physical: &[Vec<usize>]) -> Vec<usize> {
     let same = |rank: &usize| everyone[*rank] == everyone[who];
     let ranks = (0..everyone.len()).filter(same).count();
@@ -156,7 +157,7 @@ fn share(everyone: &[Vec<usize>], who: usize, physical: &[Vec<usize>]) -> Vec<us
     if all.len() >= ranks { all[part(all.len())].to_vec() } else { vec![all[before % all.len()]] }
 }
 
-/// A line a rank of `count`, of whom those in the middle have no place where they are many.
+/// Formats one line per rank; if there are many ranks, `places` lacks those in the middle of `count`.
 fn shortened(places: &[String], count: usize) -> Vec<String> {
     let line = |(rank, place): (usize, &String)| format!("rank {rank} on {place}");
     if count == places.len() {
@@ -172,7 +173,7 @@ fn shortened(places: &[String], count: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// `cores` cores of `threads` hyperthreads, numbered as Linux does on most machines.
+    /// Returns `cores` cores of `threads` hyperthreads each, numbered as Linux does on most machines.
     fn machine(cores: usize, threads: usize) -> Vec<Vec<usize>> {
         (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect()
     }
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(shares(2, &machine(4, 1)), [[0, 1], [2, 3]]);
         assert_eq!(shares(2, &machine(4, 2)), [[0, 1, 4, 5], [2, 3, 6, 7]]);
         assert_eq!(shares(3, &machine(7, 1)), [[0, 1], [2, 3], [4, 5]]);
-        // More ranks than cores, then more than hyperthreads.
+        // More ranks than cores, then more ranks than hyperthreads.
         assert_eq!(shares(4, &machine(2, 2)), [[0], [2], [1], [3]]);
         assert_eq!(shares(3, &machine(2, 1)), [[0], [1], [0]]);
     }
@@ -196,7 +197,7 @@ mod tests {
     fn ranks_that_were_bound_keep_what_they_were_bound_to() {
         let bound = [vec![0, 1], vec![2, 3], vec![2, 3]];
         assert_eq!(share(&bound, 0, &machine(2, 1)), [0, 1]);
-        // Two were bound to one socket.
+        // Two ranks bound to one socket.
         assert_eq!(share(&bound, 1, &[vec![2], vec![3]]), [2]);
         assert_eq!(share(&bound, 2, &[vec![2], vec![3]]), [3]);
     }

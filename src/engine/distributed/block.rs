@@ -1,9 +1,10 @@
-//! A line cut into blocks, and the operator of one block.
+//! A line split into blocks, and the operator of one block.
 //!
-//! Row j of A f' = B f, j counted from the start of a block, with what lies outside it on the right-hand side:
+//! Row j of A f' = B f, j counted from the start of a block, with the contributions from outside the block on the
+//! right-hand side:
 //! ```text
 //! Σ A[j,m] f'[m] = Σ B[j,m] f[m] + z[j]      sums over the points m of the block
-//! z = H f_halo − N f'_beyond                 zero but for the first rows, and likewise for the last
+//! z = H f_halo − N f'_beyond                 zero except in the first rows, and likewise for the last
 //! ```
 //! f_halo are the neighbour's points that B reads, f'_beyond the p results that A couples to, p half the bandwidth.
 
@@ -16,7 +17,7 @@ use super::two_port::TwoPort;
 use crate::engine::{EndRow, LineOperator};
 use crate::lines::{BandedMatrix, Factors};
 
-/// A line cut into blocks.
+/// A line split into blocks.
 pub(super) struct Line<'a> {
     pub(super) operator: &'a LineOperator,
     pub(super) cyclic: bool,
@@ -24,20 +25,20 @@ pub(super) struct Line<'a> {
     ports: Vec<Rc<TwoPort>>,
 }
 
-/// All that the equations of a block depend on.
+/// Everything that the equations of a block depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     pub(super) points: usize,
-    /// It begins with the end of a line that is not periodic.
+    /// The block begins at the end of a non-periodic line.
     pub(super) first: bool,
-    /// It ends with one.
+    /// The block ends at the end of a non-periodic line.
     pub(super) last: bool,
 }
 
 impl<'a> Line<'a> {
     pub(super) fn new(operator: &'a LineOperator, lengths: &[usize]) -> Result<Self, String> {
-        assert_eq!(lengths.iter().sum::<usize>(), operator.len(), "the blocks are the line");
-        assert!(lengths.len() > 1, "one block is no distribution");
+        assert_eq!(lengths.iter().sum::<usize>(), operator.len(), "the blocks add up to the line");
+        assert!(lengths.len() > 1, "a distributed line has two or more blocks");
         let cyclic = operator.periodic;
         let last = lengths.len() - 1;
         let shape = |(k, &points): (usize, &usize)| Shape {
@@ -60,13 +61,13 @@ impl<'a> Line<'a> {
         self.operator.matrix.half_band()
     }
 
-    /// What block k does to its neighbours.
+    /// Response of block k, as its neighbours see it.
     pub(super) fn port(&self, k: usize) -> &TwoPort {
         &self.ports[k]
     }
 
-    /// One block of each neighbourhood: no two have the same shape between neighbours of the same shapes, but for some that
-    /// are far apart.
+    /// One block per neighbourhood (the shapes of a block and of its neighbours). Equal neighbourhoods may appear twice
+    /// where they are not adjacent.
     pub(super) fn neighbourhoods(&self) -> impl Iterator<Item = usize> {
         let around = |k: usize| {
             let beside = [self.left_of(k), self.right_of(k)];
@@ -86,7 +87,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What is `known` to be made of this, else what `make` makes.
+/// Returns the cached value of `known` for this key, or computes it with `make`.
 pub(super) fn once<K: Eq + Hash, V>(
     known: &mut HashMap<K, Rc<V>>,
     of: K,
@@ -98,7 +99,7 @@ pub(super) fn once<K: Eq + Hash, V>(
     })
 }
 
-/// What a block of this shape does to its neighbours.
+/// Two-port of a block of this shape.
 fn port(operator: &LineOperator, shape: Shape) -> Result<TwoPort, String> {
     let fewest = fewest(operator, shape);
     if shape.points < fewest {
@@ -111,22 +112,22 @@ fn port(operator: &LineOperator, shape: Shape) -> Result<TwoPort, String> {
     TwoPort::new(operator, shape)
 }
 
-/// How far B reads to the left and to the right of an inner point.
+/// Points that B reads to the left and to the right of an inner point.
 pub(super) fn halo(operator: &LineOperator) -> [usize; 2] {
     let stencil = &operator.stencil;
     let low = stencil.half_width.saturating_add_signed(-stencil.down);
     [low, stencil.half_width.saturating_add_signed(stencil.up)]
 }
 
-/// Rows of a block whose equations may reach out of it on the left and on the right: none at the end of a line.
+/// Number of rows whose equations may reach out of the block on the left and on the right: 0 at the end of a line.
 pub(super) fn inflow(operator: &LineOperator, shape: Shape) -> [usize; 2] {
     let p = operator.matrix.half_band();
     let [low, high] = halo(operator);
     [if shape.first { 0 } else { p.max(low) }, if shape.last { 0 } else { p.max(high) }]
 }
 
-/// The fewest points of a block: what reaches out of its neighbours ends in it, and closures lie in it, with all they
-/// read.
+/// Minimum number of points of a block: it must hold the points that its neighbours reach, and the closures with all
+/// points that they read.
 pub(super) fn fewest(operator: &LineOperator, shape: Shape) -> usize {
     let [low, high] = halo(operator);
     let inner = operator.matrix.half_band().max(low).max(high).max(1);
@@ -153,17 +154,17 @@ impl Shape {
         }
     }
 
-    /// A at row m of the block, d columns to the right of the diagonal, inside the block or outside.
+    /// A at row m of the block, d columns to the right of the diagonal, inside or outside the block.
     pub(super) fn a(self, operator: &LineOperator, m: usize, d: isize) -> f64 {
         if d.abs() > 2 { 0.0 } else { operator.matrix.entry(self.row(operator, m), d) }
     }
 
-    /// B at row m of the block: offsets and weights, inside the block or outside.
+    /// B at row m of the block: offsets and weights, inside or outside the block.
     pub(super) fn b(self, operator: &LineOperator, m: usize) -> Vec<(isize, f64)> {
         operator.row(self.row(operator, m))
     }
 
-    /// B at row m and the operand's point `column`, both counted from the start of the block.
+    /// Weight in B at row m of the operand's point `column`, both counted from the start of the block.
     pub(super) fn weight(self, operator: &LineOperator, m: usize, column: isize) -> f64 {
         let there = |(offset, _): &(isize, f64)| m.cast_signed() + offset == column;
         self.b(operator, m).into_iter().filter(there).map(|(_, weight)| weight).sum()
@@ -174,7 +175,7 @@ impl Shape {
         BandedMatrix::open(self.points, |m, d| self.a(operator, m, d))
     }
 
-    /// A and B inside the block; rows that reach out have what is left of them.
+    /// A and B inside the block; rows that reach out keep only their entries inside.
     pub(super) fn operator(self, operator: &LineOperator) -> Result<LineOperator, String> {
         let n = self.points;
         let [low, high] = halo(operator);
@@ -206,7 +207,7 @@ impl Shape {
     }
 }
 
-/// The sentence for a block that cannot be factored.
+/// Error message for a block that cannot be factored.
 pub(super) fn no_pivot(shape: Shape, row: usize) -> String {
     format!(
         "row {row} of a block of {} points has no pivot with this closure: use another number of \

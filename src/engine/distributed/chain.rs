@@ -1,14 +1,14 @@
-//! LU through the ranks: elimination from the first to the last, and back.
+//! LU across the ranks: forward elimination from the first rank to the last, then back substitution.
 //!
-//! Block k learns from its left neighbour what all blocks to the left are for it (`Taken`: x_tail = g + G x_head), adds
-//! itself and passes it on. A periodic line is opened at its first block. Its x_tail(left) = t is carried along as an
-//! unknown, and so is what is known of x₀, the first block's x_head:
+//! Block k receives from its left neighbour the combined relation of all blocks to the left (`Taken`:
+//! x_tail = g + G x_head), adds its own equations and passes the result on. A periodic line is opened at its first
+//! block: its x_tail(left) = t is carried along as an unknown, and so is the relation for x₀, the first block's x_head:
 //! ```text
 //! x_tail = g + G x_head + Γ t       g₀ = 0, G₀ = 0, Γ₀ = 1
 //! x₀ = q + Q x_head + R t           of block 0:  q₀ = 0, Q₀ = 1, R₀ = 0
 //! ```
-//! of which g and q are planes and the others the same for all lines. Behind the last block x_tail is t and x_head is
-//! x₀: two equations for them. On the way back every block finds its x_head from its right neighbour's.
+//! Here g and q are planes and the other quantities are the same for all lines. After the last block x_tail is t and
+//! x_head is x₀: two equations for them. In the backward pass every block finds its x_head from its right neighbour's.
 
 use super::block::Line;
 use super::halo::{HEAD, TAIL, begin, inflow_from_left, inflow_from_right};
@@ -17,7 +17,7 @@ use super::plan::Plan;
 use super::two_port::Taken;
 use crate::engine::LineOperator;
 
-/// What is the same for all lines of what the blocks to the left of an interface are.
+/// Part of the relation of the blocks to the left of an interface that is the same for all lines.
 struct Known {
     reflected: Matrix,
     of_t: Matrix,
@@ -43,17 +43,17 @@ pub(super) fn distribute(
     positions.iter().map(|&k| block(line, k, &before[k])).collect()
 }
 
-/// Block k, behind what is `known` of those to its left.
+/// Equations of block k after elimination of the blocks to its left, whose relation is `known`.
 fn block(line: &Line, k: usize, known: &Known) -> Result<(LineOperator, Plan), String> {
     let (operator, mut plan) = begin(line, k)?;
     let (p, cyclic, last) = (line.half_band(), line.cyclic, line.blocks() - 1);
     let one = Matrix::identity(p);
     let carried = if cyclic { p } else { 0 };
 
-    // g and q at the left interface, and what they become at the right one.
+    // g and q at the left interface, and at the right one.
     let [g, q] = [p, carried].map(|planes| plan.slot(planes));
     let [g_next, q_next] = [p, carried].map(|planes| plan.slot(planes));
-    // x_head and t of the right neighbour; this block's.
+    // x_head and t of the right neighbour; then those of this block.
     let [beyond, t_beyond] = [p, carried].map(|planes| plan.slot(planes));
     let [x, t] = [p, carried].map(|planes| plan.slot(planes));
     let pair = |first: usize| first..first + 2;
@@ -132,7 +132,7 @@ fn block(line: &Line, k: usize, known: &Known) -> Result<(LineOperator, Plan), S
     Ok((operator, plan))
 }
 
-/// Block k added to the blocks to its left.
+/// Relation of the blocks to the left with block k added.
 fn taken(line: &Line, k: usize, known: &Known) -> Result<(Taken, Known), String> {
     let coupling = line.port(k).coupling();
     let block = Taken::new(&coupling, &known.reflected)?;

@@ -1,6 +1,6 @@
-//! What is taken from the operand of a block, and what inflow does to its result, as weights of points.
+//! Ends of a block's result as weighted sums of its operand, and corrections of the result by the interface values.
 //!
-//! Both decay like A_k⁻¹ away from the ends, so that weights below round-off are left out.
+//! Both decay like A_k⁻¹ away from the ends, so weights below round-off are omitted.
 
 use super::block::{Shape, inflow, no_pivot};
 use super::two_port::inverse_columns;
@@ -31,7 +31,7 @@ pub(super) fn result_rows(
     Ok(of_rows.iter().map(product).collect())
 }
 
-/// What units of inflow add to the result at the first points, and at the last.
+/// Contributions of unit interface values to the result at the first and at the last points.
 pub(super) fn corrections(
     operator: &LineOperator,
     shape: Shape,
@@ -45,7 +45,7 @@ pub(super) fn corrections(
     Ok([leading(&columns[..left], precision), trailing(&columns[left..], precision)])
 }
 
-/// The weights of the first points, as many as any of the planes notices.
+/// The weights of the first points, up to the last one that is above round-off in any of the planes.
 pub(super) fn leading(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64>> {
     let noticed = |plane: &Vec<f64>| {
         let largest = plane.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
@@ -56,7 +56,7 @@ pub(super) fn leading(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64>
     planes.iter().map(|plane| plane[..kept].to_vec()).collect()
 }
 
-/// The weights of the last points, as many as any of the planes notices.
+/// The weights of the last points, from the first one that is above round-off in any of the planes.
 pub(super) fn trailing(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64>> {
     let backwards = |plane: &Vec<f64>| plane.iter().rev().copied().collect();
     let mut kept = leading(&planes.iter().map(backwards).collect::<Vec<_>>(), precision);

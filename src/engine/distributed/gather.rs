@@ -1,15 +1,16 @@
 //! The reduced system gathered on the first rank and solved there (Mattor et al. 1995; Srinath 2015, §3.3).
 //!
-//! Every rank sends the ends of its block alone, u and v, and gets back what its neighbours' ends really are. The first
-//! rank finds these by rows of the inverse of the reduced system, which decay like A⁻¹, so that few of the blocks count
-//! for each. At the interface before block i, of x_tail on its left and x_head on its right,
+//! Every rank sends the ends of the result of its block alone, u and v, and receives the actual end values of its
+//! neighbours. The first rank computes them with rows of the inverse of the reduced system. These decay like A⁻¹, so
+//! only few blocks contribute to each. At the interface before block i, with x_tail on its left and x_head on its
+//! right,
 //! ```text
 //! x_tail = g + G x_head     g of the blocks to the left (`Taken`)
 //! x_head = q + Q x_tail     q of the blocks to the right, the mirror image
 //! x_tail = (1 − G Q)⁻¹ (g + G q),   x_head = (1 − Q G)⁻¹ (q + Q g)
 //! ```
-//! A periodic line is opened: x_tail before its first block and x_head behind its last are unknowns, g₀ and q_P, and what
-//! is found at the two ends of the line closes them.
+//! A periodic line is opened: x_tail before its first block and x_head behind its last are unknowns, g₀ and q_P, and
+//! the values found at the two ends of the line determine them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use super::two_port::Taken;
 use crate::engine::LineOperator;
 use crate::real::Precision;
 
-/// What the first rank's sums are made of.
+/// Terms of the sums on the first rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Term {
     /// u of a block.
@@ -57,7 +58,7 @@ impl Sum {
         Self::default().plus(factor, self)
     }
 
-    /// Without what round-off hides: a 16th of it relative to the largest, since many may be left out.
+    /// Omits terms below round-off: a 16th of it relative to the largest, since many may be omitted.
     fn pruned(mut self, precision: Precision) -> Self {
         let largest = self.0.values().map(Matrix::norm).fold(0.0, f64::max);
         self.0.retain(|_, matrix| matrix.norm() > precision.epsilon() / 16.0 * largest);
@@ -114,7 +115,7 @@ pub(super) fn distribute(line: &Line, k: usize) -> Result<(LineOperator, Plan), 
     Ok((operator, plan))
 }
 
-/// (x_tail of the left neighbour, x_head of the right one) of every block.
+/// (x_tail of the left neighbour, x_head of the right one) for every block.
 fn neighbours(line: &Line) -> Result<Vec<[Sum; 2]>, String> {
     let (p, blocks, precision) = (line.half_band(), line.blocks(), line.operator.precision);
     let one = Matrix::identity(p);
@@ -155,8 +156,8 @@ fn neighbours(line: &Line) -> Result<Vec<[Sum; 2]>, String> {
     Ok((0..blocks).map(pair).collect())
 }
 
-/// Replace the two unknowns of a periodic line: x_tail behind the last block is that before the first, and x_head before
-/// the first block that behind the last.
+/// Replace the two unknowns of a periodic line: x_tail behind the last block equals that before the first, and x_head
+/// before the first block equals that behind the last.
 fn close(
     p: usize,
     precision: Precision,

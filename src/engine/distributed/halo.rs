@@ -1,8 +1,8 @@
-//! How `pcr`, `gather` and `chain` begin and end: they are exact for blocks of any length.
+//! First and last steps of `pcr`, `gather` and `chain`, which are exact for blocks of any length.
 //!
-//! First the neighbours exchange the points that B reads beyond a block. With them each rank knows the ends of the result
-//! of its block alone, u (head) and v (tail): functionals of its own points, and little matrices times the halo. In the
-//! end the inflow follows from the results that A couples to (`TwoPort`).
+//! First the neighbours exchange the points that B reads beyond a block. With them each rank computes the ends of the
+//! result of its block alone, u (head) and v (tail): weighted sums of its own points, plus small matrices times the
+//! halo. At the end the interface values follow from the results that A couples to (`TwoPort`).
 
 use super::block::{Line, halo};
 use super::functional::{corrections, leading, result_rows, trailing};
@@ -11,11 +11,11 @@ use super::neighbour::{FROM_LEFT, FROM_RIGHT};
 use super::plan::{BlockCoupling, Plan, slot};
 use crate::engine::LineOperator;
 
-/// u and v.
+/// Slots of u and v.
 pub(super) const HEAD: usize = slot::FREE + 2;
 pub(super) const TAIL: usize = slot::FREE + 3;
 
-/// The block and a plan that ends with u and v.
+/// The block, and a plan whose last results are u and v.
 pub(super) fn begin(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     let shape = line.shapes[k];
     let mut operator = shape.operator(line.operator)?;
@@ -62,7 +62,7 @@ pub(super) fn begin(line: &Line, k: usize) -> Result<(LineOperator, Plan), Strin
     Ok((operator, plan))
 }
 
-/// The inflow from the left: that of the halo, and in the first p rows Σ matrix × slot.
+/// Set the left interface values: the contribution of the halo, and in the first p rows Σ matrix × slot.
 pub(super) fn inflow_from_left(line: &Line, k: usize, plan: &mut Plan, terms: &[(usize, Matrix)]) {
     let halo = &line.port(k).halo_left;
     let padded = |(slot, matrix): &(usize, Matrix)| {
@@ -73,7 +73,7 @@ pub(super) fn inflow_from_left(line: &Line, k: usize, plan: &mut Plan, terms: &[
     plan.combine(slot::LEFT, &terms);
 }
 
-/// The inflow from the right where slot `head` is the neighbour's x_head.
+/// Set the right interface values, where slot `head` is the neighbour's x_head.
 pub(super) fn inflow_from_right(line: &Line, k: usize, plan: &mut Plan, head: usize) {
     let port = line.port(k);
     let terms = [(head, port.beyond_right.negated()), (FROM_RIGHT, port.halo_right.clone())];

@@ -1,11 +1,11 @@
-//! Which blocks of a line do the same.
+//! Groups of blocks of a line with identical plans.
 
 use std::collections::HashMap;
 
 use super::Method;
 use super::pcr::schedule;
 
-/// Blocks by what their ranks do.
+/// Blocks grouped by the work of their ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Kinds {
     /// The kind of each block.
@@ -14,16 +14,17 @@ pub(crate) struct Kinds {
     pub(crate) first: Vec<usize>,
 }
 
-/// The blocks of `lengths` points of a line that are alike: between blocks of the same lengths, with as many messages in the
-/// same rounds, to ranks as far away. Their plans have the same steps and planes; where all blocks of the line are as long, the same
-/// coefficients too. Of a line with ends none are alike.
+/// Groups the blocks of `lengths` points of a line: two blocks are of one kind if they and their neighbours have the
+/// same lengths, and they exchange the same number of messages in the same rounds with ranks at the same distances.
+/// Their plans have the same steps and planes; where all blocks of the line are equally long, the same coefficients
+/// too. On a line with ends every block is a kind of its own.
 pub(crate) fn kinds(cyclic: bool, lengths: &[usize], method: Method) -> Kinds {
     let blocks = lengths.len();
     if !cyclic {
-        // How far the ends are shows in the coefficients that are zero.
+        // The distance to the ends shows in the coefficients that are zero.
         return Kinds { of: (0..blocks).collect(), first: (0..blocks).collect() };
     }
-    // All ranks do the same in every round.
+    // All ranks do the same work in every round.
     let in_step = blocks.is_power_of_two();
     let rounds = |k: usize| -> Vec<(bool, [Vec<usize>; 2])> {
         if method != Method::Pcr || in_step {

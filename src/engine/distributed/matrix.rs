@@ -1,11 +1,11 @@
-//! Small dense matrices: what blocks do to each other.
+//! Small dense matrices: the couplings between blocks.
 
 /// A dense matrix, which may have no rows or no columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Matrix {
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Row after row.
+    /// Entries by rows.
     entries: Vec<f64>,
 }
 
@@ -34,7 +34,7 @@ impl Matrix {
         self.entries[i * self.columns + j]
     }
 
-    /// Rows and columns of a part of it, from the given ones on.
+    /// The submatrix of the given size that starts at row i0, column j0.
     pub(super) fn part(&self, [i0, j0]: [usize; 2], rows: usize, columns: usize) -> Self {
         Self::from_fn(rows, columns, |i, j| self.at(i0 + i, j0 + j))
     }
@@ -72,13 +72,13 @@ impl Matrix {
         Self { entries: self.entries.iter().map(|a| -a).collect(), ..*self }
     }
 
-    /// Largest sum of magnitudes of a row.
+    /// Maximum absolute row sum.
     pub(super) fn norm(&self) -> f64 {
         let sum = |i: usize| (0..self.columns).map(|j| self.at(i, j).abs()).sum::<f64>();
         (0..self.rows).map(sum).fold(0.0, f64::max)
     }
 
-    /// Its inverse, by Gaussian elimination with row pivots; a sentence where it has none.
+    /// Returns the inverse, by Gaussian elimination with row pivoting, or an error message if the matrix is singular.
     pub(super) fn inverse(&self) -> Result<Self, String> {
         let n = self.rows;
         assert_eq!(n, self.columns, "only square matrices have an inverse");

@@ -1,15 +1,15 @@
-//! Operators whose lines are spread over ranks: A f' = B f, each rank holding a block of neighbouring points.
+//! Operators whose lines are split across ranks: A f' = B f, where each rank holds a block of neighbouring points.
 //!
-//! A block alone is a banded system of its own: A and B without what reaches out of it. What the neighbours' points do
-//! to it enters its first and last few right-hand sides: the *inflow* z from the left and from the right, of as many
-//! planes as rows reach out. By linearity
+//! A block alone is a banded system: A and B without the entries that reach out of it. The neighbours' points enter its
+//! first and last few right-hand sides as *interface values* z from the left and from the right, with one plane per row
+//! that reaches out. By linearity
 //! ```text
 //! f' = A_k⁻¹ B_k f + C_left z_left + C_right z_right
 //! ```
-//! with columns C of A_k⁻¹ that decay away from the ends. The methods differ in how the inflow is found from what the
-//! blocks send each other; all of that is linear and the same on every line, so that a method is a [`Plan`]: a list of
-//! small constant matrices applied to planes (one value a line), and of messages. Where a block is too short for a method, or A has
-//! no pivot there, functions return the sentence that the user is told.
+//! with columns C of A_k⁻¹ that decay away from the ends. The methods differ in how they find the interface values from
+//! the messages between blocks. All of these operations are linear and the same on every line, so a method is a
+//! [`Plan`]: a list of small constant matrices applied to planes (one value per line), and of messages. Where a block
+//! is too short for a method, or A has no pivot there, functions return the error message for the user.
 
 mod block;
 mod chain;
@@ -36,15 +36,15 @@ use crate::engine::{LineOperator, LineOperators, Op};
 use crate::grid::Axis;
 use block::{Line, Shape};
 
-/// The block at `position` of a line that is cut into blocks of `lengths` points, and what its rank does to find the
-/// inflow of the block.
+/// Returns the block at `position` of a line that is split into blocks of `lengths` points, and the plan by which its
+/// rank finds the interface values of the block.
 ///
 /// # Errors
-/// A sentence where blocks are too short for the method, naming methods that will do.
+/// If blocks are too short for the method; the message names methods that work.
 ///
 /// # Panics
-/// Where `lengths` is not a line of the operator in two or more blocks, and for [`Method::Transpose`], which cuts no
-/// lines.
+/// If `lengths` do not make up a line of the operator in two or more blocks, and for [`Method::Transpose`], which
+/// splits no lines.
 pub fn distribute(
     operator: &LineOperator,
     lengths: &[usize],
@@ -55,7 +55,7 @@ pub fn distribute(
     Ok(blocks.swap_remove(0))
 }
 
-/// [`distribute`] for each of `positions`. What all blocks of a line have in common is found once.
+/// Calls [`distribute`] for each of `positions`; quantities common to all blocks of a line are computed once.
 pub(crate) fn distribute_at(
     operator: &LineOperator,
     lengths: &[usize],
@@ -72,7 +72,7 @@ pub(crate) fn distribute_at(
     }
 }
 
-/// The fewest points of an inner block that `method` takes.
+/// Minimum number of points of an inner block for `method`.
 pub fn shortest(operator: &LineOperator, method: Method) -> usize {
     match method {
         Method::Neighbour => neighbour::reach(operator),
@@ -81,11 +81,11 @@ pub fn shortest(operator: &LineOperator, method: Method) -> usize {
     }
 }
 
-/// The method for lines of `operators` cut into blocks of `lengths` points: [`Method::Neighbour`] where it is exact to
-/// round-off for all of them, else [`Method::Pcr`].
+/// Chooses the method for lines of `operators` split into blocks of `lengths` points: [`Method::Neighbour`] where it is
+/// exact to round-off for all of them, else [`Method::Pcr`].
 ///
 /// # Errors
-/// A sentence where blocks are too short for either.
+/// If blocks are too short for both methods.
 pub fn choose<'a>(
     operators: impl IntoIterator<Item = &'a LineOperator>,
     lengths: &[usize],
@@ -99,8 +99,8 @@ pub fn choose<'a>(
     Ok(method)
 }
 
-/// How lines of `lengths` points a rank are solved for all of `ops` together, and why: as was asked for, else by [`choose`],
-/// and by whole lines where blocks are too short for anything else.
+/// Chooses the solver for all of `ops` on lines of `lengths` points per rank, and gives the reason: the requested
+/// method, else that of [`choose`], else whole lines where blocks are too short for any other method.
 pub(crate) fn settle(
     asked: Option<Method>,
     axis: Axis,
@@ -110,7 +110,7 @@ pub(crate) fn settle(
 ) -> (Method, &'static str) {
     let own = ops.iter().map(|op| operators.get(axis, *op));
     let auto = choose(own, lengths).unwrap_or(Method::Transpose);
-    // A filter reaches farther than the derivatives beside it: who asks for `neighbour` means those.
+    // A filter reaches farther than the derivatives beside it: a request for `neighbour` refers to the derivatives.
     let too_far = ops == [Op::Filter] && auto != Method::Neighbour;
     match (asked, auto) {
         (Some(Method::Neighbour), _) if too_far => (auto, "they reach farther than a block"),
@@ -120,28 +120,28 @@ pub(crate) fn settle(
     }
 }
 
-/// How lines that are spread over ranks are solved.
+/// Solution method for lines that are split across ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// One message to each neighbour; exact to round-off where blocks are longer than the inverse of A reaches.
+    /// One message to each neighbour; exact to round-off where blocks are longer than the reach of the inverse of A.
     Neighbour,
-    /// Parallel cyclic reduction of one separator a rank (Song et al. 2022, §3 and §4).
+    /// Parallel cyclic reduction of one separator per rank (Song et al. 2022, §3 and §4).
     Pcr,
     /// The reduced system of Mattor et al. (1995) gathered on one rank.
     Gather,
-    /// Whole lines by an all-to-all, and back.
+    /// Whole lines by an all-to-all transpose, and back.
     Transpose,
-    /// Elimination from the first rank to the last, and back.
+    /// Elimination from the first rank to the last, and back substitution.
     Chain,
 }
 
 impl Method {
-    /// All, in the order of the documentation.
+    /// All methods, in the order of the documentation.
     pub const ALL: [Method; 5] =
         [Method::Neighbour, Method::Pcr, Method::Gather, Method::Transpose, Method::Chain];
 
-    /// Its name in an input.
+    /// Name in an input file.
     pub fn name(self) -> &'static str {
         match self {
             Method::Neighbour => "neighbour",

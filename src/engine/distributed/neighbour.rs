@@ -1,15 +1,16 @@
 //! One message to each neighbour.
 //!
-//! At an interface the left block receives z_right and the right block z_left. Each is what the other block sends out
-//! without inflow, s, and what it reflects of its own inflow there (matrices of `TwoPort`, primes: the other block):
+//! At an interface the left block receives z_right and the right block z_left. Each is the sum of s, which the other
+//! block sends with zero interface values, and of the part of its own interface value that the other block reflects
+//! (matrices of `TwoPort`; primes: the other block):
 //! ```text
 //! z_left = s' + ρ z_right'        ρ = − beyond_left tail_right'
 //! z_right' = s + σ z_left         σ = − beyond_right' head_left
 //! z_left = (1 − ρ σ)⁻¹ (s' + ρ s),   z_right' = (1 − σ ρ)⁻¹ (s + σ s')
 //! ```
-//! with s' and s functionals of the points next to the interface. What goes through a block from one interface to the
-//! other is left out, which is exact to round-off where A⁻¹ decays within the block: the parallel diagonal dominant
-//! algorithm (Sun 1995), with interfaces solved exactly.
+//! with s' and s weighted sums of the points next to the interface. Transmission through a block from one interface to
+//! the other is neglected, which is exact to round-off where A⁻¹ decays within the block: the parallel diagonal
+//! dominant algorithm (Sun 1995), with interfaces solved exactly.
 
 use super::block::{Line, Shape, halo};
 use super::functional::{corrections, leading, result_rows, trailing};
@@ -19,7 +20,8 @@ use super::two_port::inverse_columns;
 use crate::engine::LineOperator;
 use crate::lines::BandedMatrix;
 
-/// What comes from the right neighbour, and from the left: side by side as one neighbour on both sides sends them.
+/// Slots for the messages from the right neighbour and from the left: adjacent, in the order in which a single
+/// neighbour on both sides sends them.
 pub(super) const FROM_RIGHT: usize = slot::FREE;
 pub(super) const FROM_LEFT: usize = slot::FREE + 1;
 
@@ -69,7 +71,7 @@ fn block(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     Ok((operator, plan))
 }
 
-/// True where nothing goes through a block that round-off would not hide.
+/// True where the transmission through every block is below round-off.
 pub(super) fn reaches_no_further(line: &Line) -> bool {
     let through = |k: usize| {
         let (Some(left), Some(right)) = (line.left_of(k), line.right_of(k)) else { return 0.0 };
@@ -77,11 +79,11 @@ pub(super) fn reaches_no_further(line: &Line) -> bool {
         let to_right = line.port(right).beyond_left.times(&block.tail_left).norm();
         to_right.max(line.port(left).beyond_right.times(&block.head_right).norm())
     };
-    // Relative to what goes into a block: no more than its rounding.
+    // Relative to the values that enter a block: at most their rounding error.
     line.neighbourhoods().all(|k| through(k) <= line.operator.precision.epsilon())
 }
 
-/// The fewest points of an inner block that lets nothing through but round-off.
+/// Minimum number of points of an inner block whose transmission is below round-off.
 pub(super) fn reach(operator: &LineOperator) -> usize {
     let inner = Shape { points: 0, first: false, last: false };
     let [alpha, beta] = [1, 2].map(|d| inner.a(operator, 0, d));
@@ -110,7 +112,7 @@ pub(super) fn reach(operator: &LineOperator) -> usize {
     enough
 }
 
-/// What a block without inflow sends out: rows of H − N A_k⁻¹ B_k.
+/// Values that a block with zero interface values sends: rows of H − N A_k⁻¹ B_k.
 fn outflow(line: &Line, k: usize) -> Result<[Vec<Vec<f64>>; 4], String> {
     let shape = line.shapes[k];
     let (n, p) = (shape.points, line.half_band());

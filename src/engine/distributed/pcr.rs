@@ -1,18 +1,18 @@
-//! Parallel cyclic reduction of one separator a rank (Song et al. 2022, §3 and §4, Algorithms 1 to 4).
+//! Parallel cyclic reduction of one separator per rank (Song et al. 2022, §3 and §4, Algorithms 1 to 4).
 //!
-//! The separators are the first p results of every block, x. The reduced equations of a block (`Coupling`) are those of its
-//! x and x_tail; eliminating what comes from the left between the two of them leaves
+//! The separators are the first p results of every block, x. The reduced equations of a block (`Coupling`) are those of
+//! its x and x_tail; eliminating the left neighbour's contribution between the two leaves
 //! ```text
 //! x_tail = w + T x − F x(right)     w = v − T u,  T = tail_left head_left⁻¹,  F = d − T b
 //! ```
-//! with head_left and tail_left for the first p rows only (T = 0 in the first block of a line that is not periodic). With
-//! that of the left neighbour (primes) the first p rows of every block are
+//! with head_left and tail_left for the first p rows only (T = 0 in the first block of a non-periodic line). With the
+//! equation of the left neighbour (primes) the first p rows of every block are
 //! ```text
 //! a T' x(left) + (1 − a F') x + b x(right) = u − a w'
 //! ```
-//! a cyclic block tridiagonal system of one row a rank. A reduction step eliminates the neighbours of every row from it;
-//! where a subsystem has an odd number of rows its last row is detached first and reattached in the end. A line that is
-//! not periodic is the same with the cyclic entries zero: what they would send is not sent.
+//! a cyclic block tridiagonal system of one row per rank. A reduction step eliminates the neighbours of every row from
+//! it; where a subsystem has an odd number of rows its last row is detached first and reattached at the end. For a
+//! non-periodic line the cyclic entries are zero and their messages are not sent.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ use super::plan::Plan;
 use super::separators::{Row, coupling, detach, near, reduce, separators, tails};
 use crate::engine::LineOperator;
 
-/// What a round of messages is for.
+/// Purpose of a round of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// w to the right neighbour.
@@ -41,20 +41,20 @@ pub enum Phase {
 /// One round of messages after that of the halo, as one rank sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// What it is for.
+    /// Purpose of the round.
     pub phase: Phase,
-    /// Distance of neighbouring rows of a subsystem, which is the number of subsystems.
+    /// Distance between neighbouring rows of a subsystem, which is the number of subsystems.
     pub stride: usize,
-    /// Rows that are not detached, after this round.
+    /// Number of rows that are not detached, after this round.
     pub attached: usize,
-    /// The ranks that this one sends to: none twice.
+    /// The ranks that this rank sends to, without duplicates.
     pub sends: Vec<usize>,
-    /// The ranks that it hears from.
+    /// The ranks that this rank receives from.
     pub receives: Vec<usize>,
 }
 
-/// The rounds of `rank` of `ranks`, after that of the halo. All ranks have the same number of them; a rank may have
-/// nothing to do in some.
+/// The rounds of `rank` of `ranks`, after the halo exchange. All ranks have the same number of rounds; a rank may be
+/// idle in some.
 pub fn schedule(ranks: usize, rank: usize, cyclic: bool) -> Vec<Round> {
     let mut rounds = Vec::new();
     let mut round = |phase, stride, attached, sends: Vec<usize>, receives: Vec<usize>| {
@@ -89,8 +89,8 @@ pub fn schedule(ranks: usize, rank: usize, cyclic: bool) -> Vec<Round> {
     rounds
 }
 
-/// The ranks that hold the rows which a detached row is eliminated from (none for another), and the detached rows that
-/// are eliminated from this one.
+/// The ranks whose rows serve to eliminate a detached row from the system (empty for other rows), and the detached rows
+/// that are eliminated from this one.
 fn detaching(
     rank: usize,
     stride: usize,
@@ -114,7 +114,7 @@ fn detaching(
     (of_detached, received)
 }
 
-/// The rows to the left and right of an attached row in its subsystem: the same row twice where there are two.
+/// The rows to the left and right of an attached row in its subsystem: the same row twice where the subsystem has two.
 fn partners(rank: usize, stride: usize, attached: usize, cyclic: bool) -> Vec<usize> {
     if rank >= attached {
         return Vec::new();
@@ -142,14 +142,14 @@ pub(super) fn distribute(
     blocks.into_iter().map(Part::finish).collect()
 }
 
-/// What one block does, while its plan is written.
+/// One block while its plan is built.
 struct Part<'a> {
     line: &'a Line<'a>,
     k: usize,
     operator: LineOperator,
     plan: Plan,
     rounds: std::vec::IntoIter<Round>,
-    /// The slot of the right-hand side of this row, and at last of its solution.
+    /// The slot of the right-hand side of this row, and at the end of its solution.
     known: usize,
     solved: bool,
     /// The slot of the separator of the right neighbour.
@@ -163,7 +163,7 @@ impl<'a> Part<'a> {
         Ok(Self { line, k, operator, plan, rounds, known: HEAD, solved: false, beyond: None })
     }
 
-    /// The next round, where the system is `rows` before it.
+    /// Perform the next round; the system before it is `rows`.
     fn advance(&mut self, rows: &[Rc<Row>]) -> Result<(), String> {
         let Some(Round { phase, stride, attached, sends, receives }) = self.rounds.next() else {
             unreachable!("all blocks have the same number of rounds");
@@ -171,7 +171,7 @@ impl<'a> Part<'a> {
         let Self { line, k, plan, .. } = self;
         let (k, p) = (*k, line.half_band());
         let one = Matrix::identity(p);
-        // What is sent, and what comes.
+        // Slots that are sent and received.
         let sent = match phase {
             Phase::Tail => {
                 let tail = tails(line, k)?;
@@ -226,8 +226,8 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// The inflow from the separators on both sides. From the left it is what makes the first p results the separator:
-    /// head_left z = x − u + b x(right), of the first p rows; the others have no more than their halo.
+    /// Set the interface values from the separators on both sides. The left ones must make the first p results equal to
+    /// the separator: head_left z = x − u + b x(right), for the first p rows; the other rows have only their halo.
     fn finish(self) -> Result<(LineOperator, Plan), String> {
         let Self { line, k, operator, mut plan, known, beyond, .. } = self;
         if line.left_of(k).is_some() {
@@ -249,7 +249,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A new slot = Σ matrix × slot.
+/// Allocate a new slot = Σ matrix × slot.
 fn next(plan: &mut Plan, planes: usize, terms: &[(usize, Matrix)]) -> usize {
     let to = plan.slot(planes);
     plan.combine(to, terms);

@@ -1,4 +1,4 @@
-//! The steps from what blocks know of their own points to the inflow, on one rank.
+//! The steps on one rank from its own points to the interface values of its block.
 
 use std::ops::Range;
 
@@ -6,40 +6,42 @@ use super::matrix::Matrix;
 use super::neighbour::{FROM_LEFT, FROM_RIGHT};
 use crate::real::Real;
 
-/// Slots with a fixed meaning: groups of planes (one value a line) of one operand.
+/// Slots with a fixed meaning: groups of planes (one value per line) of one operand.
 pub mod slot {
-    /// Made by [`BlockCoupling`](super::BlockCoupling) from the first points of the operand: sent to the left at once.
+    /// Computed by [`BlockCoupling`](super::BlockCoupling) from the first points of the operand: sent to the left at
+    /// once.
     pub const TO_LEFT: usize = 0;
-    /// From the last points: sent to the right at once.
+    /// Computed from the last points: sent to the right at once.
     pub const TO_RIGHT: usize = 1;
-    /// From the first points, for this rank's own use.
+    /// Computed from the first points, for this rank's own use.
     pub const HEAD: usize = 2;
-    /// From the last points, for this rank's own use.
+    /// Computed from the last points, for this rank's own use.
     pub const TAIL: usize = 3;
-    /// The inflow from the left, when all steps are done.
+    /// The interface values from the left, when all steps are done.
     pub const LEFT: usize = 4;
-    /// The inflow from the right.
+    /// The interface values from the right.
     pub const RIGHT: usize = 5;
-    /// The first slot that a plan may use as it likes.
+    /// The first slot that a plan may use freely.
     pub const FREE: usize = 6;
 }
 
-/// How the block of an operator is joined to its neighbours: what is taken from its operand, and what the inflow does to
-/// its result.
+/// Coupling of the block of an operator to its neighbours: weighted sums of its operand, and corrections of its result
+/// by the interface values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockCoupling<T = f64> {
-    /// For the slots [`slot::TO_LEFT`], `TO_RIGHT`, `HEAD`, `TAIL`: the weights of every plane. Those of `TO_LEFT` and
+    /// Weights of every plane for the slots [`slot::TO_LEFT`], `TO_RIGHT`, `HEAD`, `TAIL`. Those of `TO_LEFT` and
     /// `HEAD` belong to the points 0, 1, ... of the block, those of `TO_RIGHT` and `TAIL` to its last points, the last
     /// weight to the last point.
     pub sources: [Vec<Vec<T>>; 4],
-    /// What a unit of every plane of [`slot::LEFT`] adds to the result at the points 0, 1, ... .
+    /// Contribution of a unit value in every plane of [`slot::LEFT`] to the result at the points 0, 1, ... .
     pub left: Vec<Vec<T>>,
-    /// What a unit of every plane of [`slot::RIGHT`] adds to the result at the last points, the last value to the last.
+    /// Contribution of a unit value in every plane of [`slot::RIGHT`] to the result at the last points, the last entry
+    /// at the last point.
     pub right: Vec<Vec<T>>,
 }
 
 impl BlockCoupling {
-    /// With numbers of the format `T`.
+    /// Converts all numbers to the format `T`.
     pub fn rounded<T: Real>(&self) -> BlockCoupling<T> {
         let planes = |planes: &Vec<Vec<f64>>| -> Vec<Vec<T>> {
             planes.iter().map(|plane| plane.iter().map(|x| T::of(*x)).collect()).collect()
@@ -53,53 +55,54 @@ impl BlockCoupling {
 }
 
 impl<T> BlockCoupling<T> {
-    /// Planes of each slot with a fixed meaning.
+    /// Number of planes of each slot with a fixed meaning.
     pub fn widths(&self) -> [usize; slot::FREE] {
         let [a, b, c, d] = self.sources.each_ref().map(Vec::len);
         [a, b, c, d, self.left.len(), self.right.len()]
     }
 }
 
-/// One message: consecutive slots, which lie side by side.
+/// One message: consecutive slots, contiguous in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The other block, counted along the axis.
     pub peer: usize,
-    /// What is sent, or where to put what comes.
+    /// Slots that are sent, or that receive the message.
     pub slots: Range<usize>,
 }
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Slot `to` = Σ matrix × slot. `to` is none of those that are read.
+    /// Slot `to` = Σ matrix × slot. `to` is not among the slots that are read.
     Combine {
-        /// The slot that is made.
+        /// The slot that is computed.
         to: usize,
-        /// (slot, matrix): the matrix has a row for every plane of `to` and a column for every plane of that slot.
+        /// (slot, matrix): the matrix has one row per plane of `to` and one column per plane of that slot.
         terms: Vec<(usize, Vec<Vec<f64>>)>,
     },
     /// One round of messages: all are sent and received before the next step.
     Exchange {
-        /// What goes out; at most one message to each peer.
+        /// Outgoing messages; at most one to each peer.
         send: Vec<Message>,
-        /// What comes in.
+        /// Incoming messages.
         receive: Vec<Message>,
     },
 }
 
-/// What one rank does to find the inflow of its block. Plans of one method for one decomposition have the same steps for
-/// every operator, with matrices of other shapes: they can be carried out together, all planes for a peer in one message.
+/// The work of one rank to find the interface values of its block. Plans of one method for one decomposition have the
+/// same steps for every operator, with matrices of other shapes: they can be executed together, with all planes for a
+/// peer in one message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Planes of every slot, those with a fixed meaning first. A slot may have none.
+    /// Number of planes of every slot, those with a fixed meaning first. A slot may have none.
     pub widths: Vec<usize>,
-    /// In order.
+    /// Steps in order.
     pub steps: Vec<Step>,
 }
 
 impl Plan {
-    /// Nothing yet, with the slots of a fixed meaning.
+    /// An empty plan with the slots of a fixed meaning.
     pub(super) fn new(ends: &BlockCoupling) -> Self {
         Self { widths: ends.widths().to_vec(), steps: Vec::new() }
     }
@@ -109,7 +112,7 @@ impl Plan {
         self.widths.len() - 1
     }
 
-    /// Slot `to` = Σ matrix × slot; slots without planes are left out.
+    /// Append slot `to` = Σ matrix × slot; slots without planes are omitted.
     pub(super) fn combine(&mut self, to: usize, terms: &[(usize, Matrix)]) {
         for (from, matrix) in terms {
             let shape = [matrix.rows, matrix.columns];
@@ -120,7 +123,7 @@ impl Plan {
         self.steps.push(Step::Combine { to, terms });
     }
 
-    /// Send slots to a block, and receive slots from one.
+    /// Append an exchange: send slots to blocks, and receive slots from blocks.
     pub(super) fn exchange(
         &mut self,
         send: Vec<(usize, Range<usize>)>,
@@ -132,8 +135,8 @@ impl Plan {
         self.steps.push(Step::Exchange { send: messages(send), receive: messages(receive) });
     }
 
-    /// Exchange with the neighbours what was made for them: one message to each, and one in all where both are the same
-    /// block.
+    /// Exchange the slots `TO_LEFT` and `TO_RIGHT` with the neighbours: one message to each, or a single one where both
+    /// are the same block.
     pub(super) fn meet(&mut self, left: Option<usize>, right: Option<usize>) {
         if let (Some(left), Some(right)) = (left, right)
             && left == right

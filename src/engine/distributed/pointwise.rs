@@ -1,31 +1,32 @@
-//! A sweep taken apart into what is done point by point and the operators between.
+//! A sweep split into pointwise parts and the operators between them.
 
 use std::collections::HashMap;
 
 use crate::engine::{Expr, Op, Operation, Sweep, SweepBuilder, Value};
 
-/// Where an operand is found as a whole field.
+/// Location of an operand as a whole field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Among the fields that the sweep reads.
+    /// Field that the sweep reads.
     Read(usize),
-    /// Among those that it writes.
+    /// Field that the sweep writes.
     Written(usize),
-    /// Result of an operator, counted in the order of the stages.
+    /// Result of an operator, numbered in the order of the stages.
     Result(usize),
     /// Product of this batch.
     Product(usize),
 }
 
-/// Most operands of a batch. Whole lines travel in copies, so that fewer would take less memory and more messages.
+/// Maximum number of operands of a batch. Whole lines travel in copies, so fewer would take less memory and more
+/// messages.
 const MOST_OPERANDS: usize = 4;
 
-/// Operands of one operator that travel together, after the products among them.
+/// Operands of one operator that travel together, and the products that have to be computed before.
 pub(crate) struct Batch {
     /// The operator.
     pub(crate) op: Op,
-    /// Stores product j to field j of those it writes. It reads, one after another, the fields that the sweep reads, those
-    /// that it writes, and the results of the operators of earlier stages.
+    /// Stores product j to its written field j. It reads, in this order, the fields that the sweep reads, those that it
+    /// writes, and the results of the operators of earlier stages.
     pub(crate) products: Sweep,
     /// Number of products.
     pub(crate) count: usize,
@@ -33,12 +34,12 @@ pub(crate) struct Batch {
     pub(crate) applied: Vec<(Source, usize)>,
 }
 
-/// A sweep in parts. It has `read` fields to read and `written` to write, and `results` fields that operators make.
+/// A sweep in parts, with `read` fields to read, `written` fields to write and `results` fields computed by operators.
 pub(crate) struct Parts {
-    /// In order; operators are applied to results of earlier batches only.
+    /// Batches in order; operators are applied to results of earlier batches only.
     pub(crate) batches: Vec<Batch>,
-    /// What is stored and added in the end. It reads the fields that the sweep reads, and then all results; it writes what
-    /// the sweep writes.
+    /// The final additions and stores. It reads the fields that the sweep reads, then all results; it writes the fields
+    /// that the sweep writes.
     pub(crate) last: Sweep,
     pub(crate) read: usize,
     pub(crate) written: usize,
@@ -82,7 +83,7 @@ impl Parts {
         }
         let builder = SweepBuilder::new();
         let part = Part { sweep, builder: &builder, results: &results, read };
-        // What is read of a field that is written is asked for before anything is written to it.
+        // Previous values of written fields are requested before anything is written to these fields.
         for operation in operations {
             if let Operation::Previous { slot, .. } = operation {
                 builder.previous(*slot);
@@ -101,7 +102,7 @@ impl Parts {
     }
 }
 
-/// One of the pointwise sweeps, while it is written.
+/// One of the pointwise sweeps while it is built.
 struct Part<'a> {
     sweep: &'a Sweep,
     builder: &'a SweepBuilder,
@@ -116,7 +117,7 @@ impl Part<'_> {
         found.unwrap_or_else(|| unreachable!("a value without origin"))
     }
 
-    /// The field that a value is.
+    /// Location of a value that is a whole field.
     fn field(&self, value: Value) -> Option<Source> {
         match self.origin(value) {
             Operation::Read { slot, plane: false, .. } => Some(Source::Read(*slot)),
@@ -126,8 +127,8 @@ impl Part<'_> {
         }
     }
 
-    /// An expression in this sweep's own values. `written`: number of fields that the whole sweep writes, where this one
-    /// finds them among those it reads.
+    /// Rewrites an expression in this sweep's own values. `written`: number of fields that the whole sweep writes,
+    /// where this sweep finds them among the fields that it reads.
     fn expression(&self, expr: &Expr, written: Option<usize>) -> Expr {
         expr.renamed(|value| self.value(value, written))
     }

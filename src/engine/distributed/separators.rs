@@ -1,4 +1,4 @@
-//! The system of the separators that `pcr` reduces: one row a block.
+//! The system of the separators that `pcr` reduces: one row per block.
 
 use std::collections::HashMap;
 use std::ptr::from_ref;
@@ -23,7 +23,7 @@ pub(super) struct Tails {
     of_right: Matrix,
 }
 
-/// The columns of the first p rows' inflow.
+/// The columns that belong to the interface values of the first p rows.
 pub(super) fn near(response: &Matrix, p: usize) -> Matrix {
     response.part([0, 0], p, p)
 }
@@ -42,7 +42,7 @@ pub(super) fn tails(line: &Line, k: usize) -> Result<Tails, String> {
     Ok(Tails { of_head, of_right })
 }
 
-/// The system of the separators. Rows that are equal are one.
+/// Builds the system of the separators. Equal rows share storage.
 pub(super) fn separators(line: &Line) -> Result<Vec<Rc<Row>>, String> {
     let p = line.half_band();
     let one = Matrix::identity(p);
@@ -61,7 +61,7 @@ pub(super) fn separators(line: &Line) -> Result<Vec<Rc<Row>>, String> {
     blocks.map(|k| once(&mut known, (line.left_of(k).map(port), port(k)), || row(k))).collect()
 }
 
-/// What couples row k to the row of `peer`; both sides where a subsystem has two rows.
+/// Coupling of row k to the row of `peer`; the sum of both sides where a subsystem has two rows.
 pub(super) fn coupling(
     rows: &[Rc<Row>],
     k: usize,
@@ -79,7 +79,7 @@ pub(super) fn coupling(
     }
 }
 
-/// Algorithm 2: eliminate the last row of every subsystem, stride rows from `attached` on, from its neighbours.
+/// Algorithm 2: eliminate the last row of every subsystem (`stride` rows starting at `attached`) from its neighbours.
 pub(super) fn detach(rows: &mut [Rc<Row>], stride: usize, attached: usize) -> Result<(), String> {
     for last in attached..attached + stride {
         let row = rows[last].clone();
@@ -97,8 +97,8 @@ pub(super) fn detach(rows: &mut [Rc<Row>], stride: usize, attached: usize) -> Re
     Ok(())
 }
 
-/// Algorithm 3: eliminate the neighbours of every row. Where a subsystem has two rows, both neighbours of one are the
-/// other, and nothing couples them afterwards. Rows that are the same with the same neighbours stay the same.
+/// Algorithm 3: eliminate the neighbours of every row. Where a subsystem has two rows, both neighbours of a row are the
+/// other one, and the rows are decoupled afterwards. Equal rows with equal neighbours stay equal.
 pub(super) fn reduce(rows: &mut [Rc<Row>], stride: usize, attached: usize) -> Result<(), String> {
     let before = rows[..attached].to_vec();
     let mut known = HashMap::new();
@@ -111,7 +111,7 @@ pub(super) fn reduce(rows: &mut [Rc<Row>], stride: usize, attached: usize) -> Re
     Ok(())
 }
 
-/// A row between two others without them; `alone` where they are the same row of the subsystem.
+/// Eliminates both neighbours from a row; `alone` where they are the same row of the subsystem.
 fn eliminated([left, row, right]: [&Row; 3], alone: bool) -> Result<Row, String> {
     let [from_left, from_right] = [left.diagonal.inverse()?, right.diagonal.inverse()?];
     if alone {

@@ -1,7 +1,7 @@
-//! What a block does to its neighbours: how inflow shows at its ends.
+//! Block as a two-port: response of its end values to the interface values.
 //!
-//! With y = A_k⁻¹ B_k f the result without inflow, z_left and z_right the inflow of the first and last rows, and
-//! *head* and *tail* the first and last p points,
+//! With y = A_k⁻¹ B_k f the result for zero interface values, z_left and z_right the interface values of the first and
+//! last rows, and *head* and *tail* the first and last p points,
 //! ```text
 //! x_head = y_head + head_left z_left + head_right z_right        head_left = A_k⁻¹[head, first rows], ...
 //! x_tail = y_tail + tail_left z_left + tail_right z_right
@@ -14,7 +14,8 @@ use super::matrix::Matrix;
 use crate::engine::LineOperator;
 use crate::lines::{BandedMatrix, Factors, solve};
 
-/// See the module. Matrices of an end without neighbour have no columns (or no rows).
+/// Matrices of the relations in the module documentation. Those of an end without neighbour have no columns (or no
+/// rows).
 #[derive(Clone, Debug)]
 pub(super) struct TwoPort {
     pub(super) head_left: Matrix,
@@ -27,7 +28,7 @@ pub(super) struct TwoPort {
     pub(super) beyond_right: Matrix,
 }
 
-/// A block as its reduced equations see it (Mattor et al. 1995, written for p unknowns an end):
+/// Reduced equations of a block (Mattor et al. 1995, written for p unknowns per end):
 /// ```text
 /// x_head = u − a x_tail(left neighbour) − b x_head(right neighbour)
 /// x_tail = v − c x_tail(left neighbour) − d x_head(right neighbour)
@@ -42,20 +43,21 @@ pub(super) struct Coupling {
 }
 
 impl Coupling {
-    /// The same with left and right exchanged, head and tail too.
+    /// Returns the coupling with left and right, and head and tail, exchanged.
     pub(super) fn mirrored(&self) -> Self {
         let Self { a, b, c, d } = self.clone();
         Self { a: d, b: c, c: b, d: a }
     }
 }
 
-/// All blocks to the left of an interface as the right one sees them, x_tail = g + G x_head, taken on by one more block:
+/// All blocks to the left of an interface in relation to the right one, x_tail = g + G x_head, extended by one more
+/// block:
 /// ```text
 /// x_head' = J (u − a g) − J b x_head(right)       J = (1 + a G)⁻¹, primes: of this block
 /// g' = v − K u + (K a − c) g                      K = c G J
 /// G' = K b − d
 /// ```
-/// The blocks to the right of an interface are the same with the mirrored coupling.
+/// The relation of the blocks to the right of an interface follows from the mirrored coupling.
 pub(super) struct Taken {
     /// J.
     pub(super) head: Matrix,
@@ -90,7 +92,7 @@ impl TwoPort {
         let response = |first: usize, from: usize, count: usize| {
             Matrix::from_fn(p, count, |i, j| columns[from + j][first + i])
         };
-        // Offsets from the rows of the inflow to the points beyond the end.
+        // Offsets from the rows of the interface values to the points beyond the end.
         let before = |j: usize, column: usize, width: usize| {
             column.cast_signed() - width.cast_signed() - j.cast_signed()
         };
@@ -120,7 +122,7 @@ impl TwoPort {
     }
 }
 
-/// Columns of the inverse of a matrix, or the row that has no pivot.
+/// Returns columns of the inverse of a matrix, or the row that has no pivot.
 pub(super) fn inverse_columns(
     matrix: &BandedMatrix,
     columns: impl Iterator<Item = usize>,

@@ -1,4 +1,4 @@
-//! Arrays over a grid from NumPy's files, `name.npz` or a folder of `name.npy`
+//! Arrays over a grid from NumPy files, `name.npz` or a folder of `name.npy`
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>), or from a group of Zarr.
 
 mod npy;
@@ -21,10 +21,10 @@ use npy::{Header, read_block};
 
 /// The ending of an array's file.
 const NPY: &str = ".npy";
-/// Bytes that are read at once.
+/// Size of the read buffer in bytes.
 const BUFFER: usize = 1 << 20;
 
-/// Arrays of one grid, by their names. No values are held.
+/// Names and headers of the arrays of one grid. No values are held.
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
@@ -33,17 +33,17 @@ pub struct ArrayFile {
     purpose: Use,
 }
 
-/// What arrays are for.
+/// Purpose of arrays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Use {
-    /// Fields of a start.
+    /// Initial fields.
     Start,
     /// The points of a plane: arrays of two dimensions, (ny, nx), have one plane.
     Grid,
 }
 
 impl Use {
-    /// What an array has, (nz, ny, nx) values in the order of C.
+    /// The allowed shapes, in C order.
     fn shapes(self) -> &'static str {
         match self {
             Self::Start => "(nz, ny, nx)",
@@ -60,7 +60,7 @@ impl Use {
     }
 }
 
-/// How an array is stored.
+/// Storage of an array.
 #[derive(Debug)]
 enum Entry {
     Npy(Header),
@@ -77,17 +77,17 @@ impl Entry {
 }
 
 impl ArrayFile {
-    /// Look at the arrays at `path`, a `.npz` file, a folder of `.npy` files or a group of Zarr, which may have the names in
-    /// `known`. Of a group also arrays of other dimensions, such as coordinates, which are passed over.
+    /// Inspect the arrays at `path`, a `.npz` file, a folder of `.npy` files or a group of Zarr, which may have the names in
+    /// `known`. Arrays of a group with other dimensions, such as coordinates, are skipped.
     ///
     /// # Errors
-    /// Where there are none, and where one has another name, a type that is no float64 or float32, or another shape than
-    /// (nz, ny, nx), which all must share: what was found and what is allowed.
+    /// Where there are none, and where one has another name, a type other than float64 or float32, or another shape than (nz, ny,
+    /// nx), which all must share: what was found and what is allowed.
     pub fn open(path: &Path, known: &[&str]) -> Result<Self> {
         Self::open_for(path, known, Use::Start)
     }
 
-    /// The same of arrays for this purpose.
+    /// The same for arrays with this purpose.
     pub(super) fn open_for(path: &Path, known: &[&str], purpose: Use) -> Result<Self> {
         let allowed = format!("allowed: {}, each {} values", known.join(", "), purpose.shapes());
         let wrong = |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
@@ -148,16 +148,16 @@ impl ArrayFile {
         self.arrays.keys().map(String::as_str)
     }
 
-    /// Points of their grid along x, y, z.
+    /// Number of points of their grid along x, y, z.
     pub fn points(&self) -> [usize; 3] {
         self.points
     }
 
-    /// The values of the array `name` at the points of `block`, those along x fastest. Other values are passed over, not held. The rank
-    /// with the first block also checks the checksum of all of an array in an archive.
+    /// The values of the array `name` at the points of `block`, those along x fastest. Other values are skipped, not held. The
+    /// rank with the first block also verifies the checksum of the whole array in an archive.
     ///
     /// # Errors
-    /// Where the file is not what it was, damaged, or shorter than its header says.
+    /// Where the file has changed, is damaged, or is shorter than its header says.
     ///
     /// # Panics
     /// Where there is no such array.
@@ -179,8 +179,8 @@ impl ArrayFile {
         refused(found, "write the file again")
     }
 
-    /// What `work` makes of the bytes of the array `name`, and of their number. What is stored in an archive is followed by bytes of
-    /// others. Bytes that are checked come through the archive, all of them, which holds them against its checksum at their end.
+    /// Apply `work` to the bytes of the array `name` and their number. In an archive, a stored array is followed by bytes of
+    /// others. Checked bytes are all read through the archive, which compares them with its checksum at their end.
     fn with_stream<T>(
         &self,
         (name, is_checked): (&str, bool),
@@ -198,7 +198,7 @@ impl ArrayFile {
         let packed = archive.by_name(&entry).map_err(broken)?;
         let bytes = packed.size();
         match (packed.compression(), packed.data_start()) {
-            // Not through the archive, which passes over nothing.
+            // Bypass the archive, which cannot seek.
             (CompressionMethod::Stored, Some(start)) if !is_checked => {
                 drop(packed);
                 let mut file = open::open(&self.path).map_err(Error::io(&self.path))?;
@@ -218,14 +218,14 @@ impl ArrayFile {
     }
 }
 
-/// Names of what lies in the folder at `path`, where it `is_wanted`.
+/// Names of the entries of the folder at `path` for which `is_wanted` holds.
 fn listed(path: &Path, is_wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     let entries = fs::read_dir(path).map_err(Error::io(path))?.flatten();
     let wanted = entries.filter(|entry| is_wanted(&entry.path()));
     Ok(wanted.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
-/// Names of the arrays of NumPy at `path`.
+/// Names of the NumPy arrays at `path`.
 fn names(path: &Path, purpose: Use) -> Result<Vec<String>> {
     let names = if path.is_dir() {
         listed(path, |path| path.extension().is_some_and(|ending| ending == "npy"))?
@@ -250,13 +250,13 @@ fn archive(path: &Path, purpose: Use) -> Result<ZipArchive<BufReader<File>>> {
             Use::Start => "numpy.savez(\"state.npz\", u=u, v=v, w=w, p=p) writes one",
             Use::Grid => "numpy.savez(\"grid.npz\", x=x, y=y) writes one",
         };
-        refused(format!("{}: no .npz file of NumPy ({why})", path.display()), advice)
+        refused(format!("{}: not a NumPy .npz file ({why})", path.display()), advice)
     })
 }
 
-/// Bytes that are read in their order.
+/// Bytes that are read in order.
 trait Stream: Read {
-    /// Pass over so many bytes.
+    /// Skip `bytes` bytes.
     fn skip(&mut self, bytes: u64) -> io::Result<()>;
 }
 
@@ -266,7 +266,7 @@ impl Stream for BufReader<File> {
     }
 }
 
-/// What is compressed in an archive.
+/// A compressed entry of an archive.
 struct Packed<R>(R);
 
 impl<R: Read> Read for Packed<R> {

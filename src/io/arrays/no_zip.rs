@@ -1,4 +1,4 @@
-//! What stands for archives in a page of a browser, which reads no files.
+//! Stub for archives in browser builds, which read no files.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ pub(super) enum CompressionMethod {
     Stored,
 }
 
-/// There is none.
+/// Cannot be constructed.
 pub(super) struct ZipArchive<R>(Infallible, PhantomData<R>);
 
 impl<R> ZipArchive<R> {
@@ -28,7 +28,7 @@ impl<R> ZipArchive<R> {
     }
 }
 
-/// Nor any file of one.
+/// Cannot be constructed.
 pub(super) struct ZipFile(Infallible);
 
 impl ZipFile {

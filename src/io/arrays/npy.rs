@@ -8,25 +8,25 @@ use super::{Stream, Use};
 use crate::grid::{Block, MOST_POINTS};
 use crate::io::floats::floats;
 
-/// Bytes of a header at most; NumPy reads no longer one either.
+/// Maximum length of a header in bytes, as in NumPy.
 const LONGEST: u64 = 1 << 16;
 
-/// How the values of an array lie in its file.
+/// Layout of an array in its file.
 #[derive(Debug)]
 pub(super) struct Header {
-    /// Along x, y, z.
+    /// Number of points along x, y, z.
     pub(super) points: [usize; 3],
-    /// Bytes before the values.
+    /// Offset of the values in bytes.
     pub(super) offset: u64,
-    /// Bytes of a value.
+    /// Bytes per value.
     size: usize,
     big_endian: bool,
-    /// Axes, the slowest first: z, y, x, or x, y, z in Fortran's order.
+    /// Axes, the slowest first: z, y, x, or x, y, z in Fortran order.
     order: [usize; 3],
 }
 
 impl Header {
-    /// That at the beginning of `stream`, which has so many `bytes`, or why such an array cannot be used.
+    /// Read the header at the beginning of `stream`, whose length is `bytes`, or return why such an array cannot be used.
     pub(super) fn read(stream: &mut dyn Stream, bytes: u64, purpose: Use) -> Result<Self, String> {
         let mut counted = Counted { stream: stream.take(LONGEST), bytes: 0 };
         let header = NpyHeader::from_reader(&mut counted).map_err(|why| why.to_string())?;
@@ -65,7 +65,7 @@ impl Header {
     }
 }
 
-/// The values at the points of `block` from a `stream` that stands at the first value; i fastest.
+/// The values at the points of `block` from a `stream` positioned at the first value; i fastest.
 pub(super) fn read_block(
     stream: &mut dyn Stream,
     header: &Header,
@@ -75,7 +75,7 @@ pub(super) fn read_block(
     let stride = |axis: usize| -> usize { block.points[..axis].iter().product() };
     let mut values = vec![f64::NAN; block.len()];
     let mut row = vec![0; block.points[fast] * header.size];
-    // The first value that was not read yet.
+    // The first unread value.
     let mut next = 0;
     for s in 0..block.points[slow] {
         for m in 0..block.points[middle] {
@@ -93,7 +93,7 @@ pub(super) fn read_block(
     Ok(values)
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<R> {
     stream: R,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! Whether the head of a checkpoint makes sense. A checksum says that it is as it was written, not by whom.
+//! Plausibility of the head of a checkpoint. A checksum shows that it is unchanged, not who wrote it.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use crate::grid::{Axis, MOST_POINTS};
 use crate::io::directory::{is_of_a_run, is_plane};
 use crate::io::summary::Part;
 
-/// Most steps, and most of what else is counted: every number up to it is one of f64 too, as rows of the series have it.
+/// Maximum number of steps, and of other counts: integers up to it are exact in f64, the type of the rows of the series.
 const MOST: u64 = 1 << 53;
 /// Longest name of a field.
 const LONGEST_NAME: usize = 64;
 
-/// What is wrong, as the end of a sentence.
+/// The problem, as the end of a sentence.
 type Checked = Result<(), String>;
 
 impl Attributes {
-    /// Look at every value but the checksum.
+    /// Check every value except the checksum.
     pub(super) fn check(&self) -> Checked {
         self.head.check()?;
         let weak = self.format <= WEAK_FORMAT;
@@ -30,7 +30,7 @@ impl Attributes {
         let mut arrays: BTreeMap<&str, [bool; 2]> =
             fields.chain(coordinates).map(|name| (name, [false; 2])).collect();
         for (file, checksum) in &self.files {
-            // No other path, least of all one that leads out of the group.
+            // No other path, in particular none that leads out of the group.
             let (array, rest) = file.split_once('/').unwrap_or_default();
             let has = [rest == "zarr.json", is_chunk(rest)];
             let known = arrays.get_mut(array).filter(|_| has.contains(&true));
@@ -41,7 +41,7 @@ impl Attributes {
                 format!("the checksum of {file} is not that of format {}", self.format)
             })?;
         }
-        // Along curves there are none, but in checkpoints of earlier versions.
+        // Curvilinear grids have none, except in checkpoints of earlier versions.
         let is_curved = self.head.is_curved();
         let is_left_out = |array: &str, has: [bool; 2]| {
             is_curved && ["x", "y"].contains(&array) && has == [false; 2]
@@ -53,13 +53,13 @@ impl Attributes {
 }
 
 impl Head {
-    /// Whether the grid is curvilinear, as the input has it.
+    /// Whether the grid is curvilinear, according to the input.
     fn is_curved(&self) -> bool {
         let input = self.config.parse::<toml::Table>().unwrap_or_default();
         input.get("grid").is_some_and(|grid| grid.get("mapping").is_some())
     }
 
-    /// Look at every value: all are finite, as JSON has no others. The input that it carries is read, and refused, as any other.
+    /// Check every value: all are finite, since JSON has no others. The input in it is read, and refused, like any other.
     fn check(&self) -> Checked {
         let Self {
             version,
@@ -115,7 +115,7 @@ impl Head {
 }
 
 impl OutputProgress {
-    /// Look at every value of what a run had done at `step`.
+    /// Check every value of the progress at `step`.
     fn check(&self, step: u64) -> Checked {
         for (name, last) in &self.written {
             must(*last <= step, || {
@@ -169,7 +169,7 @@ fn not_negative(name: &str, value: f64) -> Checked {
     must(value >= 0.0, || format!("{name} = {value}: must be finite and not negative"))
 }
 
-/// A name that is neither a path nor that of the coordinates.
+/// Whether it is neither a path nor the name of coordinates.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     (1..=LONGEST_NAME).contains(&name.len())

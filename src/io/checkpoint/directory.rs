@@ -1,4 +1,4 @@
-//! The checkpoints of a run, one beside the other.
+//! The directory of a run's checkpoints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub fn path(directory: &Path, step: u64) -> PathBuf {
     directory.join(format!("step_{step:08}.zarr"))
 }
 
-/// Refuse a directory below which no checkpoint can be written: Zarr has names in UTF-8 only.
+/// Refuse a directory below which no checkpoint can be written: names in Zarr must be UTF-8.
 ///
 /// # Errors
 /// Where its name is not UTF-8.
@@ -29,33 +29,33 @@ pub fn check_name(directory: &Path) -> Result<()> {
     }
 }
 
-/// Steps of which `directory` holds checkpoints, the newest first; whether they are sound is not looked at.
+/// Steps of the checkpoints in `directory`, the newest first; their soundness is not checked.
 pub fn steps(directory: &Path) -> Vec<u64> {
     let mut steps: Vec<u64> = entries(directory).iter().filter_map(|path| step_of(path)).collect();
     steps.sort_unstable_by(|a, b| b.cmp(a));
     steps
 }
 
-/// [`steps`] as rank 0 sees the directory, on all ranks: a file system may show others an older one. Collective.
+/// [`steps`] as rank 0 sees the directory, on all ranks: a file system may show other ranks an older state. Collective.
 pub fn steps_on_all(comm: &dyn Communicator, directory: &Path) -> Vec<u64> {
     of_first(comm, || steps(directory))
 }
 
-/// What `steps` finds on rank 0, on all ranks. Collective.
+/// The result of `steps` on rank 0, on all ranks. Collective.
 fn of_first(comm: &dyn Communicator, steps: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
     let own = if comm.rank() == 0 { steps() } else { Vec::new() };
     let first = comm.broadcast(0, own.into_iter().flat_map(u64::to_le_bytes).collect());
     first.as_chunks().0.iter().map(|&step| u64::from_le_bytes(step)).collect()
 }
 
-/// The step that the name of a checkpoint says; `None` of what somebody called differently.
+/// The step in the name of a checkpoint; `None` for other names.
 pub(super) fn step_of(checkpoint: &Path) -> Option<u64> {
     let name = checkpoint.file_name()?.to_str()?;
     step(name.strip_suffix(".zarr")?)
 }
 
-/// Put right what a run that was killed while it gave a checkpoint its name left in `directory`, and remove what was never
-/// finished, or not wholly removed, where the run `owns` it.
+/// Complete the interrupted renaming of a checkpoint in `directory` after a kill, and remove unfinished or partly removed
+/// checkpoints, where the run `owns` them.
 pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
     for path in entries(directory).into_iter().filter(|path| owns(path)) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -72,11 +72,11 @@ pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
     Ok(())
 }
 
-/// Remove all checkpoints in `directory` but the newest `keep`, once the newest is found readable, where the run `owns` them, as
-/// rank 0 says. Collective.
+/// Remove all checkpoints in `directory` except the newest `keep`, once the newest is found readable, where the run `owns` them
+/// on rank 0. Collective.
 ///
 /// # Errors
-/// On all ranks, where the newest cannot be read; none is removed then.
+/// On all ranks, where the newest cannot be read; none is removed in this case.
 pub fn prune(
     comm: &dyn Communicator,
     directory: &Path,
@@ -92,7 +92,7 @@ pub fn prune(
     all_or_error(comm, if comm.rank() == 0 { clear() } else { Ok(()) })
 }
 
-/// Give the checkpoint of `step` a name by which no run goes on from it, with `why` added; returns that name.
+/// Rename the checkpoint of `step` so that no run continues from it, with `why` added; returns the new name.
 pub fn set_aside(directory: &Path, step: u64, why: &str) -> Result<PathBuf> {
     let path = path(directory, step);
     let named = |number: usize| match number {

@@ -1,4 +1,4 @@
-//! Files that are on disk when it is said that they are.
+//! Files that are on disk when their writer returns.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{Error, Result};
 use crate::io::{RunId, malformed, open, or_missing, with_ending};
 
-/// What a file is known by.
+/// Length and checksum of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileChecksum {
@@ -23,7 +23,7 @@ pub(super) struct FileChecksum {
     pub(super) crc32c: Option<u32>,
 }
 
-/// What the hash of a file is bound to beside its name and bytes.
+/// Data that the hash of a file covers in addition to its name and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seal {
     pub(super) run: RunId,
@@ -31,7 +31,7 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// Of the file `name` of a group, before its bytes.
+    /// The hasher of the file `name` of a group, before its bytes.
     fn hasher(self, name: &str) -> Xxh3 {
         let mut hasher = Xxh3::new();
         hasher.update(&self.run.bytes());
@@ -49,7 +49,7 @@ impl Seal {
     }
 }
 
-/// A file on its way to the disk, whose hash is taken meanwhile.
+/// A file that is being written, and hashed on the way.
 pub(super) struct SealedFile {
     path: PathBuf,
     file: File,
@@ -69,7 +69,7 @@ impl SealedFile {
         Ok(())
     }
 
-    /// Have it on disk, and know it.
+    /// Flush it to disk, and return its checksum.
     pub(super) fn finish(self) -> Result<FileChecksum> {
         self.file.sync_all().map_err(Error::io(&self.path))?;
         Ok(FileChecksum::of(&self.hasher, self.bytes))
@@ -82,8 +82,8 @@ impl FileChecksum {
         Self { bytes, xxh3_128: Some(digest), crc32c: None }
     }
 
-    /// Look at the file `name` of the group at `group`. Without a `seal` it is one of format 1.
-    /// Fails where the file is not there, or not as it was written.
+    /// Check the file `name` of the group at `group`. Without a `seal` it is of format 1. Fails where the file is missing, or
+    /// differs from what was written.
     pub(super) fn check(&self, seal: Option<Seal>, group: &Path, name: &str) -> Result<()> {
         let path = group.join(name);
         let found = match seal {
@@ -103,7 +103,7 @@ impl FileChecksum {
         }
         let what = match found.bytes == self.bytes {
             false => format!("it has {} bytes, not {}", found.bytes, self.bytes),
-            true => "its checksum is not that of what was written".into(),
+            true => "its checksum does not match what was written".into(),
         };
         Err(malformed(&path, format!("damaged: {what}")))
     }
@@ -134,7 +134,7 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     written.map_err(Error::io(path))
 }
 
-/// Have the names of all files in a folder on disk, and of those in the folders in it.
+/// Flush the names of all files in a folder, and in its subfolders, to disk.
 pub(super) fn flush_folders(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(Error::io(folder))? {
         let entry = entry.map_err(Error::io(folder))?;
@@ -146,20 +146,20 @@ pub(super) fn flush_folders(folder: &Path) -> Result<()> {
 }
 
 fn flush_folder(folder: &Path) -> Result<()> {
-    // Elsewhere folders are no files that could be opened.
+    // On other systems folders cannot be opened as files.
     if cfg!(unix) {
         File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io(folder))?;
     }
     Ok(())
 }
 
-/// Remove a folder that need not be there.
+/// Remove a folder that may be missing.
 pub(crate) fn remove(folder: &Path) -> Result<()> {
     or_missing(folder, fs::remove_dir_all(folder))
 }
 
-/// Remove a folder that need not be there. It loses its name first: a process that is killed meanwhile leaves what nobody takes
-/// for a checkpoint, and [`super::tidy`] removes.
+/// Remove a folder that may be missing. It is renamed first: if the process is killed meanwhile, the rest is not taken for a
+/// checkpoint, and [`super::tidy`] removes it.
 pub(super) fn discard(path: &Path) -> Result<()> {
     let part = part_of(path);
     remove(&part)?;
@@ -167,15 +167,15 @@ pub(super) fn discard(path: &Path) -> Result<()> {
     remove(&part)
 }
 
-/// Added to the name of a checkpoint while another takes its place.
+/// Added to the name of a checkpoint while it is being replaced.
 pub(crate) const REPLACED: &str = ".replaced";
 
-/// Where what is to be at `path` is while it is not whole.
+/// Path of the unfinished version of `path`.
 pub(super) fn part_of(path: &Path) -> PathBuf {
     with_ending(path, ".part")
 }
 
-/// Give the folder `part` the name `path`. One that has it already is moved aside first, and removed when the new one is there.
+/// Rename the folder `part` to `path`. An existing folder is moved aside first, and removed when the new one is in place.
 pub(super) fn replace(part: &Path, path: &Path) -> Result<()> {
     let aside = &with_ending(path, REPLACED);
     remove(aside)?;

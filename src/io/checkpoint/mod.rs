@@ -1,19 +1,20 @@
-//! Checkpoints: all that a run needs to go on, in Zarr v3, complete or absent.
+//! Checkpoints: the complete state for a restart, in Zarr v3, complete or absent.
 //!
-//! `step_00000100.zarr` is a group. It has one array for every conserved field over the whole grid, in the order z, y, x, cut
-//! into at most so many files (`output.checkpoint.files`): up to that many ranks each write their own blocks, of more ranks some
-//! write those of their neighbours too, block by block, so that no rank holds more than one beside its own. A file is a shard
-//! whose parts, of a block each, have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points, on curvilinear
-//! grids z alone. The attributes of the group are time and step, the [`Head`], the length and XXH3 (128 bit) of every other file,
-//! and the XXH3 of both. The hash of a file is also of the run, the step and the name in the group: a file in the place of another
-//! is found, whatever it holds. Everything is written under the name with `.part` added, flushed to disk and renamed.
+//! `step_00000100.zarr` is a group. It has one array for every conserved field over the whole grid, in the order z, y, x, in at
+//! most `output.checkpoint.files` files: up to that many ranks each write their own blocks; with more ranks, some also write the
+//! blocks of their neighbours, block by block, so that no rank holds more than one in addition to its own. A file is a shard
+//! whose parts, each of one block, have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points, on
+//! curvilinear grids z alone. The attributes of the group are time and step, the [`Head`], the length and XXH3 (128 bit) of every
+//! other file, and the XXH3 of both. The hash of a file also covers the run, the step and the name in the group, so that a file
+//! in the place of another is detected, whatever its content. Everything is written under the name with `.part` added, flushed to
+//! disk and renamed.
 //!
-//! Reading checks every file before anything is used, and needs neither the ranks nor the precision that wrote it. Rank 0 alone
-//! reads the attributes, and gives every rank the hashes of the files that it is to check. The hashes
-//! find accidents; whoever wants to deceive can compute them too, so that every value of the head is checked as well.
+//! Reading checks every file before anything is used, and is independent of the ranks and the precision that wrote it. Only rank
+//! 0 reads the attributes; it sends every rank the hashes of the files that the rank has to check. The hashes detect accidents,
+//! but can be forged, so every value of the head is checked as well.
 //!
-//! Format 1 had the CRC32C of every file. That of a shard, which ends in its own CRC32C, is always the same: it does not tell one
-//! shard from another.
+//! Format 1 had the CRC32C of every file. That of a shard, which ends in its own CRC32C, is always the same: it does not
+//! distinguish shards.
 
 mod check;
 mod directory;
@@ -39,20 +40,20 @@ pub use read::Checkpoint;
 pub(crate) use read::is_damage;
 pub use write::Writing;
 
-/// What is written now; what is read must be no newer.
+/// Format that is written, and the newest that can be read.
 const FORMAT: u32 = 2;
-/// The last format whose checksums do not tell one shard from another.
+/// The last format whose checksums do not distinguish shards.
 const WEAK_FORMAT: u32 = 1;
 /// The version of Zarr.
 const ZARR_FORMAT: u32 = 3;
 
-/// What a checkpoint holds beside the fields.
+/// The content of a checkpoint in addition to the fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
     /// Version of Kolmo that wrote it.
     pub version: String,
-    /// The run that it is of; `None` in format 1.
+    /// Its run; `None` in format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// Steps done.
@@ -61,55 +62,55 @@ pub struct Head {
     pub time: f64,
     /// The last dt; 0 before the first step.
     pub last_dt: f64,
-    /// Time since the last filtering, and what that did to the kinetic energy in unit time.
+    /// Time since the last filtering, and the filter's rate of change of the kinetic energy.
     pub unfiltered: f64,
     /// See `unfiltered`.
     pub filter_rate: f64,
-    /// The same of the variance of each passive scalar, in the order of their fields.
+    /// The same rate for the variance of each passive scalar, in the order of their fields.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scalar_filter_rates: Vec<f64>,
     /// Points of the whole grid along x, y, z.
     pub points: [usize; 3],
     /// Names of the fields, in the order of U.
     pub fields: Vec<String>,
-    /// What the values of each are relative to: the `add_offset` of its array.
+    /// Constants that the values of the fields are relative to: the `add_offset` of their arrays.
     pub references: Vec<f64>,
     /// The resolved input, as in `config.toml`.
     pub config: String,
-    /// What the force on the flow goes on with, where there is one.
+    /// State of the force on the flow, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forcing: Option<ForcingState>,
-    /// What implicit steps go on with.
+    /// State of implicit steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implicit: Option<ImplicitState>,
-    /// What the run that wrote it had done beside its steps.
+    /// Progress of the outputs of the run.
     pub course: OutputProgress,
 }
 
-/// What implicit steps keep from their start on.
+/// Values that implicit steps keep from their start on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImplicitState {
     /// τ of the filter: (F U − U)/τ is a part of dU/dt. `None` without a filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_time: Option<f64>,
-    /// `every` of the filter that this τ is of.
+    /// `every` of the filter with this τ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_every: Option<u64>,
     /// Root mean square of dU/dt at the start of a steady run; 0 in others.
     pub first_residual: f64,
-    /// That of now over it.
+    /// Present residual over the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fall: Option<f64>,
 }
 
-/// A force on the flow between two steps.
+/// State of a force on the flow between two steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ForcingState {
     /// ⟨ρ u·u⟩ / 2 and ⟨ρE⟩ at the start of the run; `None` before its first step.
     pub energies_at_start: Option<[f64; 2]>,
-    /// The mass flux that a pressure gradient holds, and that flux and the gradient at the beginning of the last step.
+    /// The mass flux that a pressure gradient keeps constant, and the flux and the gradient at the beginning of the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mass_flux: Option<[f64; 3]>,
     /// Real and imaginary parts of the random processes.
@@ -117,31 +118,31 @@ pub struct ForcingState {
     pub processes: Vec<f64>,
 }
 
-/// How far the outputs of a run are: what a restart goes on from.
+/// Progress of the outputs of a run, from which a restart continues.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputProgress {
-    /// The step at which each output was last due, where it was: rows and files of later steps are not to be kept.
+    /// The last step at which each output was due, if any: rows and files of later steps are removed.
     pub written: BTreeMap<String, u64>,
-    /// Pictures taken of a run that writes no fields.
+    /// Number of pictures taken of a run that writes no fields.
     pub pictures: u64,
     /// Averages over time so far.
     pub statistics: Option<Running>,
-    /// The same of profiles between walls.
+    /// Averages of profiles between walls so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profiles: Option<RunningProfiles>,
-    /// The tables as they were, by their names in the run directory.
+    /// State of the tables, by their names in the run directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, TableMark>,
-    /// (step, time) of what was written of fields and planes, by their folders in the run directory.
+    /// (step, time) of the written fields and planes, by their folders in the run directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub volumes: BTreeMap<String, Vec<(u64, f64)>>,
-    /// Steps that the run went on from, the first time, the second and so on.
+    /// Steps from which the run was restarted, in order.
     pub restarts: Vec<u64>,
-    /// Parts of the run that had another grid or another flow, in order.
+    /// Earlier parts of the run with another grid or another flow, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Part>,
-    /// Seconds that it took so far.
+    /// Wall time so far in seconds.
     pub wall_seconds: f64,
 }
 
@@ -153,7 +154,7 @@ struct Attributes {
     head: Head,
     /// Every other file, by its path in the group.
     files: BTreeMap<String, FileChecksum>,
-    /// Of the JSON of the others: XXH3 (128 bit) in hexadecimal digits; in format 1 the CRC32C.
+    /// Of the JSON of the other values: XXH3 (128 bit) in hexadecimal digits; in format 1 the CRC32C.
     checksum: Value,
 }
 
@@ -172,7 +173,7 @@ impl Attributes {
         }
     }
 
-    /// What tells it from that of any other checkpoint.
+    /// A value that distinguishes it from any other checkpoint.
     fn known_by(&self) -> Vec<u8> {
         self.checksum.to_string().into_bytes()
     }
@@ -194,7 +195,7 @@ enum NodeType {
 
 #[derive(Serialize, Deserialize)]
 struct Kolmo {
-    /// Those of the head, where other programs find them; not in format 1.
+    /// Time and step of the head, where other programs find them; not in format 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     time: Option<f64>,
     /// See `time`.

@@ -1,4 +1,4 @@
-//! A checkpoint read.
+//! Reading of checkpoints.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,11 +16,11 @@ use crate::grid::Block;
 use crate::io::zarr::{Array, Found};
 use crate::io::{RunId, malformed, open, refused};
 
-/// What to do where a checkpoint may be sound and cannot be read.
-const UNREAD: &str = "nothing was changed: what is newer than another checkpoint would be lost with this one; make it readable, or read it with the \
-       version of Kolmo that wrote it; `--from STEP` goes on from an older one";
+/// Advice where a checkpoint may be sound but cannot be read.
+const UNREAD: &str = "nothing was changed: a restart from an older checkpoint would lose everything newer; make this one readable, or use the \
+       version of Kolmo that wrote it; `--from STEP` continues from an older one";
 
-/// What the system says, and [`parse`] of a newer format, where a file need not be damaged.
+/// Errors of the system, and of [`parse`] for a newer format, that do not imply damage.
 const UNREADABLE: [ErrorKind; 5] = [
     ErrorKind::PermissionDenied,
     ErrorKind::TimedOut,
@@ -30,36 +30,37 @@ const UNREADABLE: [ErrorKind; 5] = [
 ];
 
 /// Why ranks may see different files.
-const OLDER: &str = "\n       a file system shows this rank an older state: wait, and start again";
+const OLDER: &str =
+    "\n       the file system shows this rank an older state: wait, then start again";
 
-/// Bytes at the end of the attributes that have their checksum.
+/// Number of bytes at the end of the attributes that contain their checksum.
 const END: u64 = 256;
 
-/// A checkpoint that was found sound.
+/// A checkpoint that was found to be sound.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
     format: u32,
-    /// What it holds beside the fields.
+    /// Its content in addition to the fields.
     pub head: Head,
 }
 
 impl Checkpoint {
-    /// Open the one at `path` after a look at all its bytes, of which every rank takes its share. Collective.
+    /// Open the checkpoint at `path` after checking all its bytes, shared among the ranks. Collective.
     ///
     /// # Errors
-    /// On all ranks, where a file is missing, damaged, or of a version that is newer than this one; and where ranks do not
-    /// see the same checkpoint there.
+    /// On all ranks, where a file is missing, damaged, or of a version that is newer than this one; and where ranks do not see
+    /// the same checkpoint there.
     pub fn open(comm: &dyn Communicator, path: &Path) -> Result<Self> {
         Self::seen_by_all(comm, path)?
     }
 
     /// [`Checkpoint::open`]: the outer error is that ranks see different files.
     fn seen_by_all(comm: &dyn Communicator, path: &Path) -> Result<Result<Self>> {
-        // They tell of every file there is.
+        // The attributes list all other files.
         let read = (comm.rank() == 0).then(|| attributes(path)).transpose();
         let read = read.map_err(unless_damaged);
-        // Of what rank 0 sees; nothing where that is not sound.
+        // What rank 0 sees; `None` where that is not sound.
         let known = read.as_ref().ok().and_then(Option::as_ref);
         let first = comm.broadcast(0, known.map_or(Vec::new(), Attributes::known_by));
         let is_sound = !first.is_empty();
@@ -82,26 +83,26 @@ impl Checkpoint {
         Ok(checked.map(|()| Self { path, format, head }))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What a user should know who goes on from it: that it is of a format whose checksums say little.
+    /// A warning for users who restart from it: its format has weak checksums.
     pub fn warning(&self) -> Option<String> {
         (self.format <= WEAK_FORMAT).then(|| {
             format!(
-                "warning: {} has format {}, whose checksums do not find files that were swapped with others",
+                "warning: {} has format {}, whose checksums do not detect swapped files",
                 self.path.display(),
                 self.format
             )
         })
     }
 
-    /// The same, where it is none of another run than `run`; runs of before have no number.
+    /// This checkpoint, unless it belongs to another run than `run`; runs of earlier versions have no ID.
     ///
     /// # Errors
-    /// Where it is.
+    /// Where it belongs to another run.
     pub fn of_run(self, run: Option<RunId>) -> Result<Self> {
         match run.zip(self.head.run) {
             Some((run, other)) if run != other => {
@@ -112,10 +113,11 @@ impl Checkpoint {
         }
     }
 
-    /// The newest sound one of `run` in `directory`, as rank 0 sees that, and what is wrong with those that are newer. Collective.
+    /// The newest sound checkpoint of `run` in `directory`, as rank 0 sees it, and the problems of the newer ones. Collective.
     ///
     /// # Errors
-    /// On all ranks, where another rank does not see a checkpoint that rank 0 found sound, and where one may be sound and cannot be read.
+    /// On all ranks, where another rank does not see a checkpoint that rank 0 found sound, and where one may be sound but cannot
+    /// be read.
     pub fn newest(
         comm: &dyn Communicator,
         directory: &Path,
@@ -133,11 +135,11 @@ impl Checkpoint {
         Ok((None, damaged))
     }
 
-    /// The values of all fields at the points of `block`, in the order of the head, relative to `references`, whatever
-    /// precision and references they were written with. To the bit where both are the same.
+    /// The values of all fields at the points of `block`, in the order of the head, relative to `references`, whatever precision
+    /// and references they were written with. Bitwise identical where both are the same.
     ///
     /// # Errors
-    /// Where the fields are not those that the head speaks of.
+    /// Where the fields are not those in the head.
     pub fn fields(
         &self,
         block: Block,
@@ -146,7 +148,7 @@ impl Checkpoint {
         (0..self.head.fields.len()).zip(references).map(move |(at, is)| self.field(at, block, *is))
     }
 
-    /// The values of field number `at` of the head, the same relative to `reference`.
+    /// The values of field number `at` of the head, relative to `reference`.
     ///
     /// # Errors
     /// As there.
@@ -155,7 +157,7 @@ impl Checkpoint {
         let offset = references[at] - reference;
         let folder = self.path.join(&fields[at]);
         let mut values = field(&folder, *points)?.read(&folder, block)?;
-        // Zero may have a sign, which a sum would take.
+        // Adding zero would lose the sign of a zero.
         if offset != 0.0 {
             values.iter_mut().for_each(|x| *x += offset);
         }
@@ -163,7 +165,7 @@ impl Checkpoint {
     }
 }
 
-/// The format and the head that rank 0 has read, and of the files those that this rank is to look at. Collective.
+/// The format and the head that rank 0 has read, and the files that this rank has to check. Collective.
 fn told_by_first(
     comm: &dyn Communicator,
     read: Option<Attributes>,
@@ -185,12 +187,12 @@ fn told_by_first(
 }
 
 impl Head {
-    /// That of the checkpoint at `path`, whose fields are not looked at. Refused where it is damaged or of a newer version.
+    /// The head of the checkpoint at `path`, whose fields are not checked. Fails where it is damaged or of a newer version.
     pub fn read(path: &Path) -> Result<Self> {
         attributes(path).map(|attributes| attributes.head)
     }
 
-    /// That in `text`, the `zarr.json` of a checkpoint; errors call it `file`.
+    /// The head in `text`, the `zarr.json` of a checkpoint; errors call it `file`.
     pub fn parse(text: &[u8], file: &Path) -> Result<Self> {
         parse(text, file).map(|attributes| attributes.head)
     }
@@ -209,7 +211,7 @@ fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
     }
 }
 
-/// A refusal where the file need not be damaged: it may not be read here and now, or not by this version.
+/// An error where the file is not necessarily damaged: it may be unreadable at the moment, or by this version.
 fn unless_damaged(why: Error) -> Error {
     match &why {
         Error::Io { source, .. } if UNREADABLE.contains(&source.kind()) => {
@@ -219,25 +221,25 @@ fn unless_damaged(why: Error) -> Error {
     }
 }
 
-/// Whether what kept a checkpoint from being opened says that it is damaged.
+/// Whether the reason why a checkpoint could not be opened is damage.
 pub(crate) fn is_damage(why: &Error) -> bool {
     why.exit_code() == 1
 }
 
-/// The attributes of the group at `path`, which are sound and of the step that its name says.
+/// The attributes of the group at `path`, if they are sound and of the step in its name.
 fn attributes(path: &Path) -> Result<Attributes> {
     let file = path.join("zarr.json");
     let text = open::read(&file, open::MOST_JSON).map_err(Error::io(&file))?;
     let attributes = parse(&text, &file)?;
     let (named, step) = (step_of(path), attributes.head.step);
     if named.is_some_and(|named| named != step) {
-        let what = format!("this is the checkpoint of step {step}, not of that in its name");
+        let what = format!("this is the checkpoint of step {step}, not of the step in its name");
         return Err(malformed(&file, format!("damaged: {what}")));
     }
     Ok(attributes)
 }
 
-/// Whether this rank sees the attributes at `path` that rank 0 knows as `first`: they end with that. Else what it sees.
+/// Whether this rank sees the attributes at `path` that rank 0 knows as `first`: they end with it. Else what it sees.
 fn is_known(path: &Path, first: &[u8]) -> std::result::Result<(), String> {
     let file = path.join("zarr.json");
     let end = open::end(&file, END).map_err(|why| format!("not: {}", Error::io(&file)(why)))?;
@@ -253,7 +255,7 @@ fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
     let format = value.pointer("/attributes/kolmo/format").and_then(Value::as_u64);
     match format {
         None => {
-            return Err(malformed(file, "damaged, or no checkpoint of Kolmo: it has no format"));
+            return Err(malformed(file, "damaged, or not a Kolmo checkpoint: it has no format"));
         }
         Some(newer) if newer > FORMAT.into() => {
             let reads = format!("this version of Kolmo reads formats up to {FORMAT}");
@@ -268,12 +270,12 @@ fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
         return Err(damaged(&format!("zarr_format is {}", group.zarr_format)));
     }
     if attributes.sum() != attributes.checksum {
-        return Err(damaged(&"its checksum is not that of what it holds"));
+        return Err(damaged(&"its checksum does not match its content"));
     }
     let head = &attributes.head;
     let stated = (attributes.format > WEAK_FORMAT).then_some((head.time, head.step));
     if time.zip(step) != stated || time.is_some() != step.is_some() {
-        return Err(damaged(&"time and step are not those of its head"));
+        return Err(damaged(&"time and step differ from those of its head"));
     }
     attributes.check().map_err(|why| damaged(&why))?;
     Ok(attributes)

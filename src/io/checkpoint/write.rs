@@ -1,4 +1,4 @@
-//! A checkpoint written, at once or while the run goes on.
+//! Writing of checkpoints, at once or while the run continues.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,29 +17,29 @@ use crate::grid::{Axis, Boxes, Decomposition, Grid, redistribute};
 use crate::io::{CheckpointConfig, make_directory, make_directory_of, malformed};
 use crate::real::Values;
 
-/// Files that a rank wrote, by their paths in the group.
+/// Files written by a rank, by their paths in the group.
 type Written = BTreeMap<String, FileChecksum>;
 
-/// A checkpoint on its way to the disk.
+/// A checkpoint that is being written.
 #[derive(Debug)]
 pub struct Writing {
     part: PathBuf,
     path: PathBuf,
     head: Head,
-    /// What this rank has written so far.
+    /// Files that this rank has written so far.
     written: Result<Written>,
     began: Instant,
-    /// What is being written.
+    /// The thread that writes.
     thread: Option<JoinHandle<Result<Written>>>,
 }
 
 impl Writing {
-    /// Begin to write a checkpoint to `path`, where `fields` are those of `head` at the points of this rank's block of `grid`.
-    /// One that is there already is replaced. The values are copied first. Where `manner` is asynchronous it returns before the
-    /// files are written. Collective.
+    /// Begin to write a checkpoint to `path`, where `fields` are those of `head` at the points of this rank's block of `grid`. An
+    /// existing one is replaced. The values are copied first. If `manner` is asynchronous, it returns before the files are
+    /// written. Collective.
     ///
     /// # Errors
-    /// On all ranks, where the directory cannot be made on one.
+    /// On all ranks, where one cannot create the directory.
     ///
     /// # Panics
     /// Where the head has other fields or points, or names no run.
@@ -58,8 +58,8 @@ impl Writing {
         let began = Instant::now();
         let part = files::part_of(path);
         let bytes = fields.first().map_or(8, |field| field.precision().bytes());
-        // A rank that writes a file takes the blocks in it one by one; where it returns before they are written it has to keep
-        // them all, so that there are as many files as hosts at least.
+        // A rank that writes a file receives its blocks one by one. If it returns before they are written it has to keep them
+        // all, so there are at least as many files as hosts.
         let files = match manner.asynchronous {
             true => manner.files.max(hosts(comm)),
             false => manner.files,
@@ -76,7 +76,7 @@ impl Writing {
         for (name, values) in head.fields.iter().zip(fields) {
             for round in layout.rounds() {
                 let want = layout.blocks(round, comm.size());
-                // All ranks exchange values, also one that writes no shard, or whose disk is full.
+                // All ranks exchange values, even those that write no shard, or whose disk is full.
                 let values = match values {
                     Values::F32(values) => {
                         let moved = redistribute(comm, &have, &want, 1, values, f32::NAN);
@@ -103,7 +103,7 @@ impl Writing {
         if !later.is_empty() {
             match in_thread(later, Store::new(layout, seal, &part)) {
                 Ok(started) => thread = Some(started),
-                // Where the system starts no thread the run waits.
+                // Where the system starts no thread, write now.
                 Err(later) => stored = later.iter().try_for_each(|piece| store.put(piece)),
             }
         }
@@ -111,30 +111,30 @@ impl Writing {
         Ok(Self { part, path: path.to_path_buf(), head, written, began, thread })
     }
 
-    /// The step that it is of.
+    /// Its step.
     pub fn step(&self) -> u64 {
         self.head.step
     }
 
-    /// When it was begun.
+    /// Start of the writing.
     pub fn began(&self) -> Instant {
         self.began
     }
 
-    /// Whether all files of this rank are written: [`Writing::finish`] would not wait for them.
+    /// Whether all files of this rank are written, so that [`Writing::finish`] would not wait for them.
     pub fn is_done(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Wait until all ranks have written, and give the checkpoint its name. Returns its bytes. Collective.
+    /// Wait until all ranks have written, and give the checkpoint its final name. Returns its bytes. Collective.
     ///
     /// # Errors
-    /// On all ranks, where a file cannot be written on one; what was at the path before is still there then.
+    /// On all ranks, where one cannot write a file; an earlier checkpoint at the path then remains.
     pub fn finish(self, comm: &dyn Communicator) -> Result<u64> {
         let part = self.part.clone();
         let result = self.end(comm);
         if result.is_err() && comm.rank() == 0 {
-            // The first error is the one to tell; and a full disk has room again.
+            // Report the first error; removing the files also frees a full disk.
             let _ = files::remove(&part);
         }
         result
@@ -144,12 +144,12 @@ impl Writing {
         let Self { part, path, head, written, thread, .. } = self;
         let mut own = written;
         if let Some(thread) = thread {
-            let broken = |_| Err(malformed(&part, "the thread that writes it has broken"));
+            let broken = |_| Err(malformed(&part, "the writer thread panicked"));
             let more = thread.join().unwrap_or_else(broken);
             own = own.and_then(|own| Ok(own.into_iter().chain(more?).collect()));
         }
         let own = all_or_error(comm, own)?;
-        // Ranks that write no files have nothing to say.
+        // Ranks that write no files send nothing.
         let told = (!own.is_empty()).then(|| serde_json::to_vec(&own).unwrap_or_default());
         let gathered = comm.gather(&told.unwrap_or_default());
         let end = |gathered: Vec<Vec<u8>>| {
@@ -172,7 +172,7 @@ impl Writing {
     }
 }
 
-/// Hosts of the ranks: no fewer, where not all have as many ranks. Collective.
+/// Number of hosts of the ranks, or more where they have different numbers of ranks. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a number of ranks")]
 fn hosts(comm: &dyn Communicator) -> usize {
     let mut fewest = [-(comm.local().1 as f64)];
@@ -194,7 +194,7 @@ struct Store {
     layout: Field,
     seal: Seal,
     part: PathBuf,
-    /// The shard that is being written, and its path in the group.
+    /// The open shard and its path in the group.
     open: Option<(String, Shard)>,
     written: Written,
 }
@@ -204,13 +204,13 @@ impl Store {
         Self { layout, seal, part: part.to_path_buf(), open: None, written: Written::new() }
     }
 
-    /// Write the metadata of all fields of `head`, and the coordinates of the points of `grid`, in place of what is there.
+    /// Write the metadata of all fields of `head`, and the coordinates of the points of `grid`, replacing existing files.
     fn begin(&mut self, grid: &Grid, head: &Head) -> Result<()> {
         files::remove(&self.part)?;
         for (name, reference) in head.fields.iter().zip(&head.references) {
             self.metadata(name, &self.layout.metadata(*reference))?;
         }
-        // Along curves no coordinate is that of all points of a line.
+        // On curvilinear axes, points of a line do not share a coordinate.
         let straight = |axis: &Axis| grid.plane.is_none() || *axis == Axis::Z;
         Axis::ALL.into_iter().filter(straight).try_for_each(|axis| self.coordinates(grid, axis))
     }
@@ -243,11 +243,11 @@ impl Store {
         Ok(())
     }
 
-    /// Add a block to its shard; those of a shard come one after another.
+    /// Add a block to its shard; the blocks of a shard are consecutive.
     fn put(&mut self, Piece { file, round, values }: &Piece) -> Result<()> {
         if self.open.as_ref().is_none_or(|(open, _)| open != file) {
             self.close()?;
-            // Rank 0 has made the folder, which a file system may not show this rank yet.
+            // Rank 0 has created the folder, but a file system may not show it to this rank yet.
             make_directory_of(&self.part.join(file))?;
             let shard = Shard::create(self.layout, self.seal, &self.part, file)?;
             self.open = Some((file.clone(), shard));
@@ -262,14 +262,14 @@ impl Store {
         Ok(())
     }
 
-    /// What was written.
+    /// The written files.
     fn end(mut self) -> Result<Written> {
         self.close()?;
         Ok(self.written)
     }
 }
 
-/// Write `pieces` to `store` in a thread of their own; they come back where the system starts none.
+/// Write `pieces` to `store` in a separate thread; returns them where the system starts none.
 fn in_thread(
     pieces: Vec<Piece>,
     mut store: Store,
@@ -277,7 +277,7 @@ fn in_thread(
     let (send, receive) = mpsc::channel::<Vec<Piece>>();
     let work = move || {
         let pieces = receive.recv().unwrap_or_default();
-        // Each is freed when it is written.
+        // Each piece is freed once it is written.
         pieces.into_iter().try_for_each(|piece| store.put(&piece))?;
         store.end()
     };

@@ -1,8 +1,8 @@
-//! Arrays in Zarr v3 as checkpoints have them, written (<https://zarr-specs.readthedocs.io>).
+//! Writing of the Zarr v3 arrays of checkpoints (<https://zarr-specs.readthedocs.io>).
 //!
-//! An array is a folder with its metadata in `zarr.json` and one file a chunk, `c.K.J.I`. Chunks of a field are shards of
-//! the blocks of one or more ranks: parts of whole layers of z of a block, compressed where that is asked, each with its CRC32C,
-//! and an index of where they lie. A rank that reads a block reads no more than the parts that it shares points with.
+//! An array is a folder with its metadata in `zarr.json` and one file per chunk, `c.K.J.I`. Chunks of a field are shards of the
+//! blocks of one or more ranks: parts of whole z layers of a block, compressed if requested, each with its CRC32C, and an index
+//! of their positions. A rank that reads a block reads only the parts that it shares points with.
 
 use std::borrow::Cow;
 use std::io;
@@ -19,30 +19,30 @@ use crate::grid::{Axis, Block, Boxes, Decomposition};
 use crate::io::zarr::ABSENT;
 use crate::io::zstd;
 
-/// Bytes of a part of a shard, at most: what is read for one value of it.
+/// Maximum number of bytes of a part of a shard, which is read as a whole.
 const PART: usize = 4 << 20;
-/// Zstandard's level: the fastest. A better one finds little in turbulence in doubles.
+/// Level of Zstandard: the fastest. Higher levels gain little on turbulence in double precision.
 const LEVEL: i32 = 1;
 
-/// How the values of a field lie in its files.
+/// Layout of a field in its files.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
-    /// Of the grid along x, y, z.
+    /// Points of the grid along x, y, z.
     points: [usize; 3],
-    /// Points of a block along x, y, z: all are as large, as Zarr has them; the last may reach beyond the grid.
+    /// Points of a block along x, y, z: all blocks are equal, as in Zarr; the last may extend beyond the grid.
     block: [usize; 3],
-    /// Blocks of a shard along x, y, z.
+    /// Blocks per shard along x, y, z.
     group: [usize; 3],
-    /// Layers of z in a part of a shard.
+    /// z layers in a part of a shard.
     layers: usize,
-    /// Bytes of a value: 4 or 8.
+    /// Bytes per value: 4 or 8.
     size: usize,
     compressed: bool,
 }
 
 impl Field {
-    /// Values in `size` (4 or 8) bytes over a grid of `points`, of whose blocks, one a rank of `cut`, as many are in one shard
-    /// as it takes for at most `files` shards. Those of a shard lie beside each other along x first: their ranks have consecutive
+    /// Values of `size` (4 or 8) bytes on a grid of `points`. Each rank of `cut` has one block, and a shard has as many blocks as
+    /// it takes to get at most `files` shards. The blocks of a shard are neighbours, along x first: their ranks have consecutive
     /// numbers where the cut allows it.
     pub(super) fn new(
         points: [usize; 3],
@@ -69,7 +69,7 @@ impl Field {
         std::array::from_fn(|a| self.block[a] * self.group[a])
     }
 
-    /// Positions in a shard of its blocks, in the order in which they are written.
+    /// Positions of the blocks in a shard, in the order of writing.
     pub(super) fn rounds(&self) -> impl Iterator<Item = [usize; 3]> + use<> {
         let shard = Block::whole(self.group);
         (0..shard.len()).map(move |number| shard.index(number))
@@ -86,19 +86,19 @@ impl Field {
         Boxes::new([0, 1, 2].map(along), ranks)
     }
 
-    /// The name of the shard that `block` is of.
+    /// The name of the shard that contains `block`.
     pub(super) fn chunk(&self, block: &Block) -> String {
         let [i, j, k]: [usize; 3] = std::array::from_fn(|a| block.start[a] / self.shard()[a]);
         format!("c.{k}.{j}.{i}")
     }
 
-    /// Parts along x, y, z of a shard.
+    /// Number of parts of a shard along x, y, z.
     fn parts(&self) -> [usize; 3] {
         let [x, y, z] = self.group;
         [x, y, z * (self.block[2] / self.layers)]
     }
 
-    /// What `zarr.json` says of it and of the constant that its values are relative to.
+    /// The `zarr.json` of the array, and of the constant that its values are relative to.
     pub(super) fn metadata(&self, reference: f64) -> Value {
         let [nx, ny, _] = self.block;
         let little = json!({ "name": "bytes", "configuration": { "endian": "little" } });
@@ -126,7 +126,7 @@ impl Field {
         metadata
     }
 
-    /// A part as it is stored and its CRC32C; `None` where it has nothing but the fill value.
+    /// A part as stored, with its CRC32C; `None` where it contains only the fill value.
     fn encode<'a>(&self, part: &'a [u8]) -> io::Result<Option<(Cow<'a, [u8]>, u32)>> {
         let is_filled = match self.size {
             4 => part.as_chunks().0.iter().all(|value| *value == f32::NAN.to_le_bytes()),
@@ -151,7 +151,7 @@ pub(super) struct Shard {
     /// (offset, length) of each part, those along x fastest.
     index: Vec<[u64; 2]>,
     offset: u64,
-    /// For what is compressed; none where the system starts no thread but this one (`ulimit -u`).
+    /// For compression; `None` where the system starts no further threads (`ulimit -u`).
     pool: Option<ThreadPool>,
 }
 
@@ -187,7 +187,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Have it on disk, with its index.
+    /// Flush it to disk, with its index.
     pub(super) fn finish(mut self) -> Result<FileChecksum> {
         let words = self.index.as_flattened().iter().flat_map(|word| word.to_le_bytes());
         let mut index: Vec<u8> = words.collect();
@@ -198,7 +198,7 @@ impl Shard {
 }
 
 /// The metadata of the coordinates of `points` points along `axis`, an array with the name of its dimension: readers such as
-/// xarray take them for those of all fields. Its one chunk, `c.0`, is their bytes.
+/// xarray use it as the coordinates of all fields. Its only chunk, `c.0`, contains its bytes.
 pub(super) fn coordinates(axis: Axis, points: usize) -> Value {
     let little = json!({ "name": "bytes", "configuration": { "endian": "little" } });
     metadata(&[points], &[points], 8, little, &[axis.name()])
@@ -250,7 +250,7 @@ mod tests {
                 for (writer, block) in written.all() {
                     assert_eq!(block.len(), 256 * 256 * 256);
                     let from: Vec<_> = blocks.meeting(&block).collect();
-                    // From one rank, which is among those that follow the writer.
+                    // From one rank, which is among those after the writer.
                     assert!(from.len() == 1 && (writer..writer + groups).contains(&from[0].0));
                     given[from[0].0] += 1;
                     taken += 1;

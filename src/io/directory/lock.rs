@@ -1,4 +1,4 @@
-//! One process at a time writes to a directory.
+//! Only one process at a time writes to a directory.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -9,25 +9,25 @@ use crate::io::open::regular;
 use crate::io::progress::tell;
 use crate::io::{make_directory, malformed, refused};
 
-/// The file that is locked.
+/// The lock file.
 pub(super) const FILE: &str = ".lock";
 
-/// Keeps other processes from writing to a directory while it lives: an advisory lock (flock) on `.lock` in the directory.
-/// The system releases it when the process ends, however it ends.
+/// Keeps other processes from writing to a directory during its lifetime: an advisory lock (flock) on `.lock` in the directory.
+/// The system releases it when the process ends, in whatever way.
 #[derive(Debug)]
 pub struct DirectoryLock {
     directory: PathBuf,
     /// `None` where the file system has no locks.
     file: Option<File>,
-    /// Directories that the lock was the first to need, outermost first.
+    /// Directories that were created for the lock, outermost first.
     made: Vec<PathBuf>,
 }
 
 impl DirectoryLock {
-    /// Lock `directory`, which is made where it is not there.
+    /// Lock `directory`, which is created where it does not exist.
     ///
     /// # Errors
-    /// Where another process holds the lock, or the system refuses to make the file.
+    /// Where another process holds the lock, or the system refuses to create the file.
     pub fn take(directory: &Path) -> Result<Self> {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let mut made: Vec<PathBuf> =
@@ -40,7 +40,7 @@ impl DirectoryLock {
             let mut options = File::options();
             let open = regular(options.read(true).write(true).create(true), &path);
             let file = match open {
-                // Whoever made the directory has removed it in between.
+                // The process that created the directory has removed it in between.
                 Err(why) if why.kind() == ErrorKind::NotFound && !directory.exists() => continue,
                 open => open.map_err(Error::io(&path))?,
             };
@@ -73,19 +73,19 @@ impl DirectoryLock {
 }
 
 impl Drop for DirectoryLock {
-    /// Nothing is left of a lock under which nothing was written.
+    /// Remove the lock file, and the directories created for the lock that are still empty.
     fn drop(&mut self) {
-        // While the lock is held: another process finds either this file, locked, or one of its own.
+        // Done while the lock is held: another process finds either this file, locked, or one of its own.
         let path = self.directory.join(FILE);
         if self.file.as_ref().is_some_and(|file| is_at(file, &path)) {
             let _ = fs::remove_file(path);
         }
-        // Fails where something is in them, which is what they were made for.
+        // Fails where they have content, as they should.
         self.made.iter().rev().try_for_each(fs::remove_dir).unwrap_or_default();
     }
 }
 
-/// Whether `file` is still what lies at `path`.
+/// Whether `file` is still the file at `path`.
 #[cfg(unix)]
 pub(super) fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

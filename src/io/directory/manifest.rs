@@ -1,7 +1,7 @@
-//! `manifest.txt`: the files that a run made, and so may replace and remove.
+//! `manifest.txt`: the files that a run created, and so may replace and remove.
 //!
-//! A name is on disk in the manifest before its file is made. A run that is killed at any moment leaves no file of its own that
-//! the manifest does not name.
+//! A name is on disk in the manifest before its file is created. A run that is killed at any moment leaves no file of its own
+//! that the manifest does not name.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,20 +15,20 @@ use crate::io::{RunId, append_to, malformed, read_text, write_whole};
 /// The name of the file.
 pub(super) const FILE: &str = "manifest.txt";
 
-/// What the file says of itself.
+/// First line of the file.
 const HEAD: &str = "# The files that the run in this directory made. Kolmo replaces and removes these and no others.";
-/// What the line begins with that names the run.
+/// Prefix of the line that names the run.
 const RUN: &str = "# run ";
 
-/// What a manifest says.
+/// The content of a manifest.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// The run; `None` of one that began when runs had no number.
+    /// The run; `None` for a run of a version without IDs.
     pub(super) run: Option<RunId>,
     pub(super) names: BTreeSet<String>,
 }
 
-/// What the manifest of `directory` says; `None` where it has no manifest. Fails where a line is no name of a file that a run
+/// The content of the manifest of `directory`; `None` without a manifest. Fails where a line is not a file name that a run
 /// writes.
 pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
     let path = directory.join(FILE);
@@ -43,7 +43,7 @@ pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
     }
     let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
     let mut names = BTreeSet::new();
-    // A last line without its end was never finished, and its file was never made.
+    // An unfinished last line was never completed, so its file was never created.
     let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
     for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         if !is_of_a_run(line) {
@@ -55,7 +55,7 @@ pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
     Ok(Some(Content { run, names }))
 }
 
-/// Write the manifest of `directory`, in place of one that is there; returns the file, to add to it.
+/// Write the manifest of `directory`, replacing an existing one; returns the file, to append to it.
 pub(super) fn write(directory: &Path, content: &Content) -> Result<File> {
     let path = directory.join(FILE);
     write_whole(&path, |to| {
@@ -68,7 +68,7 @@ pub(super) fn write(directory: &Path, content: &Content) -> Result<File> {
     append_to(&path)
 }
 
-/// Add names to the manifest of `directory` in `file`. They are on disk when this returns; after an error none is there.
+/// Add names to the manifest of `directory` in `file`. They are on disk when this returns; after an error none of them is.
 pub(super) fn add(directory: &Path, file: &mut File, names: &BTreeSet<String>) -> Result<()> {
     if names.is_empty() {
         return Ok(());
@@ -78,7 +78,7 @@ pub(super) fn add(directory: &Path, file: &mut File, names: &BTreeSet<String>) -
     let length = file.metadata().map_err(Error::io(&path))?.len();
     let added = file.write_all(lines.as_bytes()).and_then(|()| file.sync_data());
     added.map_err(|why| {
-        // Half of a line would join the next one.
+        // A partial line would join the next one.
         let _ = file.set_len(length);
         Error::io(&path)(why)
     })

@@ -1,7 +1,7 @@
-//! The directory of a run: who may write there, and which files are the run's.
+//! The directory of a run: who may write there, and which files belong to the run.
 //!
-//! One process at a time writes to it ([`DirectoryLock`]). The run replaces and removes only files that its manifest names; files
-//! of others in the directory stay, and a run that would have to replace one is refused before it begins.
+//! One process at a time writes to it ([`DirectoryLock`]). The run replaces and removes only files that its manifest names;
+//! foreign files in the directory stay, and a run that would have to replace one is refused before it begins.
 
 mod lock;
 mod manifest;
@@ -35,22 +35,22 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Whether a run, or a part of one, lies in `path`.
+    /// Whether `path` contains a run, or a part of one.
     pub fn holds_run(path: &Path) -> bool {
         let has = |name| path.join(name).exists();
-        // Runs of a version that wrote no manifest have these two.
+        // Runs of a version without manifests have these two.
         has(manifest::FILE) || (has("log.jsonl") && has(INPUT))
     }
 
-    /// Something in `path` that a run would replace, and that the manifest of the run there does not name.
+    /// Something in `path` that a run would replace, but that the manifest of the run there does not name.
     pub fn in_the_way(path: &Path) -> Result<Option<String>> {
         let mut own = BTreeSet::new();
         if let Some(content) = manifest::read(path)? {
             own = content.names;
-            // Also of a new manifest in its place, which a kill may have left unfinished.
+            // Also an unfinished new manifest, which a kill may have left.
             own.insert(manifest::FILE.into());
         }
-        // Under names with an ending the run would write first.
+        // The run would first write under names with an added ending.
         let unfinished = entries(path).into_iter().chain(inside(path)).filter_map(|inside| {
             let name = relative(path, &inside);
             let mut whole = finished(&name)?.to_string();
@@ -84,7 +84,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Refuse a directory inside a checkpoint of a run, which the run may remove as a whole.
+    /// Refuse a directory inside a checkpoint of a run, since the run may remove the checkpoint as a whole.
     pub fn refuse_inside_checkpoint(path: &Path) -> Result<()> {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let is_checkpoint = |folder: &&Path| {
@@ -96,12 +96,12 @@ impl RunDirectory {
         let Some(folder) = whole.ancestors().find(is_checkpoint) else { return Ok(()) };
         let (path, folder) = (path.display(), folder.display());
         Err(refused(
-            format!("{path} lies inside {folder}, which the run that it is of may remove"),
+            format!("{path} lies inside {folder}, which its run may remove"),
             "choose another directory with `--out`",
         ))
     }
 
-    /// Keep other processes from the run in `path`, which has to be there, and remove what a kill left of a new manifest.
+    /// Lock the existing run in `path` against other processes, and remove an unfinished new manifest that a kill left.
     ///
     /// # Errors
     /// Where there is no run, a link leads out of it, or another process holds it.
@@ -115,25 +115,25 @@ impl RunDirectory {
         }
         Self::refuse_links(path)?;
         let lock = DirectoryLock::take(path)?;
-        // What a kill left of a manifest that was to take the place of this one.
+        // An unfinished replacement of this manifest, left by a kill.
         remove_file(&with_ending(&path.join(manifest::FILE), ".part"))?;
         Ok(lock)
     }
 
-    /// A path that nothing lies at: `path` with the first number from 2 on that makes it so.
+    /// A free path: `path` with the first number from 2 on that makes it free.
     pub fn beside(path: &Path) -> PathBuf {
-        // The components leave out a slash at the end, behind which a number would be a file inside.
+        // The components drop a trailing slash, after which a number would name a file inside.
         let path: PathBuf = path.components().collect();
         let numbered = |number: u32| with_ending(&path, &format!("-{number}"));
         (2..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(2))
     }
 
-    /// Make the directory of `run`, and remove what the manifest of an older run there names. Other files stay.
+    /// Create the directory of `run`, and remove the files that the manifest of an older run there names. Other files stay.
     pub fn create(path: &Path, run: RunId) -> Result<Self> {
         make_directory(path)?;
         if let Some(old) = manifest::read(path)? {
-            // The manifest stays until all else is gone: what a kill leaves is still a run, which can be replaced.
-            // So does the input, which may be what this run is repeated from: it is replaced as a whole.
+            // The manifest stays until all else is removed: after a kill, the rest is still a run, which can be replaced. So does
+            // the input, which may be the input of this run: it is replaced as a whole.
             let mut gone = old.names.iter().filter(|name| *name != INPUT);
             gone.try_for_each(|name| remove(path, name))?;
             remove_empty_folders(path);
@@ -143,7 +143,7 @@ impl RunDirectory {
         Self::begin(path, Content { run: Some(run), names })
     }
 
-    /// The directory of a run that is there, and goes on as `run` where that is given. A run of a version that wrote no manifest
+    /// Open the directory of an existing run, which continues as `run` where that is given. A run of a version without manifests
     /// gets one, of all files that have names of a run.
     pub fn open(path: &Path, run: Option<RunId>) -> Result<Self> {
         let mut directory = match manifest::read(path)? {
@@ -158,22 +158,22 @@ impl RunDirectory {
         Ok(directory)
     }
 
-    /// With a new manifest, in place of one that is there.
+    /// With a new manifest, in place of an existing one.
     fn begin(path: &Path, content: Content) -> Result<Self> {
         let file = manifest::write(path, &content)?;
         Ok(Self { path: path.to_path_buf(), file, content })
     }
 
-    /// Take names of steps out of the manifest that nothing lies at any more, such as those of older checkpoints: what somebody puts
-    /// there later is not the run's.
+    /// Remove names with steps from the manifest whose files no longer exist, such as those of older checkpoints: files that are
+    /// put there later do not belong to the run.
     ///
     /// # Errors
-    /// What the system says; the manifest is as before then.
+    /// An error of the system; the manifest is then unchanged.
     pub fn forget_removed(&mut self) -> Result<()> {
         self.keep(None)
     }
 
-    /// The same, and have the manifest name `run` where that is given.
+    /// The same, and name `run` in the manifest where it is given.
     fn keep(&mut self, run: Option<RunId>) -> Result<()> {
         let Content { run: before, names: all } = &self.content;
         let run = run.or(*before);
@@ -185,12 +185,12 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// The number of the run in `path`; `None` where it has none.
+    /// The ID of the run in `path`; `None` where it has none.
     pub fn run_of(path: &Path) -> Result<Option<RunId>> {
         Ok(manifest::read(path)?.and_then(|content| content.run))
     }
 
-    /// What tells whether something in `path` is of the run there.
+    /// A function that returns whether something in `path` belongs to the run there.
     pub fn owner_of(path: &Path) -> Result<impl Fn(&Path) -> bool> {
         let names = match manifest::read(path)? {
             Some(content) => content.names,
@@ -200,14 +200,14 @@ impl RunDirectory {
         Ok(move |path: &Path| is_named(&directory, path, |name| names.contains(name)))
     }
 
-    /// Name files in the manifest that the run is about to make.
+    /// Enter files in the manifest that the run is about to create.
     ///
     /// # Errors
-    /// Where one is there that the run did not make, where the directory was moved or another run has taken its place, or where
+    /// Where one exists that the run did not create, where the directory was moved or another run has taken its place, or where
     /// the system refuses.
     pub fn claim(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
         if !lock::is_at(&self.file, &self.path.join(manifest::FILE)) {
-            let what = "the directory of the run was moved, or is that of another run now";
+            let what = "the run directory was moved, or now belongs to another run";
             return Err(malformed(&self.path, what));
         }
         let known = &self.content.names;
@@ -215,7 +215,7 @@ impl RunDirectory {
             names.into_iter().filter(|name| !known.contains(name)).collect();
         debug_assert!(new.iter().all(|name| is_of_a_run(name)), "{new:?}");
         if let Some(foreign) = new.iter().find(|name| is_there(&self.path, name)) {
-            let what = "no file of this run, which would replace it; move it away";
+            let what = "not a file of this run, which would replace it; move it away";
             return Err(malformed(&self.path.join(foreign), what));
         }
         manifest::add(&self.path, &mut self.file, &new)?;
@@ -223,12 +223,12 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Whether the manifest names what lies at `path`, in the directory.
+    /// Whether the manifest names the file at `path`, in the directory.
     pub fn owns(&self, path: &Path) -> bool {
         is_named(&self.path, path, |name| self.content.names.contains(name))
     }
 
-    /// Where its checkpoints are.
+    /// The directory of its checkpoints.
     pub fn checkpoints(path: &Path) -> PathBuf {
         path.join("checkpoints")
     }
@@ -238,20 +238,20 @@ impl RunDirectory {
         self.path.join(name)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// The name of what lies at `path` in `directory`.
+/// The name of the file at `path` relative to `directory`.
 fn relative(directory: &Path, path: &Path) -> String {
     let inside = path.strip_prefix(directory).unwrap_or(path);
     let parts = inside.components().map(|part| part.as_os_str().to_string_lossy());
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Whether `has` says yes to the name of what lies at `path` in `directory`, or of what that is a part of.
+/// Whether `has` holds for the name of the file at `path` in `directory`, or of a folder that it is a part of.
 fn is_named(directory: &Path, path: &Path, has: impl Fn(&str) -> bool) -> bool {
     let name = relative(directory, path);
     let whole = finished(&name).unwrap_or(&name);
@@ -259,7 +259,7 @@ fn is_named(directory: &Path, path: &Path, has: impl Fn(&str) -> bool) -> bool {
 }
 
 /// # Errors
-/// Where nobody may look for what lies in `directory`.
+/// Where the content of `directory` may not be listed.
 pub(crate) fn check_access(directory: &Path) -> Result<()> {
     match directory.join(manifest::FILE).try_exists() {
         Err(why) if why.kind() == ErrorKind::PermissionDenied => Err(Error::io(directory)(why)),
@@ -267,32 +267,32 @@ pub(crate) fn check_access(directory: &Path) -> Result<()> {
     }
 }
 
-/// What stands behind a name while it is written or replaced.
+/// Endings of names that are being written or replaced.
 const REMAINS: [&str; 2] = [".part", checkpoint::REPLACED];
 
-/// The name without what stands behind it while it is written or replaced; `None` where nothing does.
+/// The name without the ending for files that are being written or replaced; `None` without such an ending.
 fn finished(name: &str) -> Option<&str> {
     REMAINS.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
-/// What lies in a folder; nothing where there is none.
+/// The content of a folder; empty where there is no folder.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// What lies in the folders of a run in `directory`, and in those of its planes.
+/// The content of the folders of a run in `directory`, and of those of its planes.
 fn inside(directory: &Path) -> Vec<PathBuf> {
     let folders = FOLDERS.into_iter().flat_map(|folder| entries(&directory.join(folder)));
     let planes = entries(&directory.join("planes")).into_iter().flat_map(|plane| entries(&plane));
     folders.chain(planes).collect()
 }
 
-/// Whether a run may make a folder of this name in one of its folders.
+/// Whether a run may create a folder of this name in one of its folders.
 fn is_folder_of_a_run(name: &str) -> bool {
     is_of_a_run(&format!("{name}/")) || name.strip_prefix("planes/").is_some_and(is_plane)
 }
 
-/// All that lies in `directory` under names of a run, but its manifest.
+/// All entries of `directory` that have names of a run, except its manifest.
 fn present(directory: &Path) -> BTreeSet<String> {
     let files = FILES.into_iter().filter(|name| *name != manifest::FILE).map(String::from);
     let inside = inside(directory).into_iter().map(|path| match path.is_dir() {
@@ -303,7 +303,7 @@ fn present(directory: &Path) -> BTreeSet<String> {
     names.filter(|name| is_there(directory, name)).collect()
 }
 
-/// Whether something of this name lies in `directory`: of a folder of pieces whether there is a piece in it.
+/// Whether `directory` contains this name; for a folder of pieces, whether it contains a piece.
 fn is_there(directory: &Path, name: &str) -> bool {
     let path = path_of(directory, name);
     match name.strip_prefix("fields/").and_then(|name| name.strip_suffix('/')) {
@@ -312,10 +312,10 @@ fn is_there(directory: &Path, name: &str) -> bool {
     }
 }
 
-/// Whether a manifest goes on to name it: what is there, and what is not of one step only, which a run makes again.
+/// Whether a manifest keeps this name: an existing file, or one that is not of a single step and that a run creates again.
 fn is_kept(directory: &Path, name: &str) -> bool {
     let last = name.trim_end_matches('/').rsplit('/').next();
-    // Also while there is but what a kill left of it.
+    // Also where there are only remains of it after a kill.
     let remains = |ending: &&str| match name.strip_suffix('/') {
         Some(folder) => is_there(directory, &format!("{folder}{ending}/")),
         None => is_there(directory, &format!("{name}{ending}")),
@@ -325,19 +325,19 @@ fn is_kept(directory: &Path, name: &str) -> bool {
         || REMAINS.iter().any(remains)
 }
 
-/// Where something of this name lies in `directory`.
+/// The path of this name in `directory`.
 fn path_of(directory: &Path, name: &str) -> PathBuf {
     directory.join(name.trim_end_matches('/'))
 }
 
-/// `rank_00003.vti`, `.vtr` or `.vts`, or a part of it.
+/// Whether it is `rank_00003.vti`, `.vtr` or `.vts`, or an unfinished one.
 pub(crate) fn is_piece(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".part").unwrap_or(&name);
     name.starts_with("rank_") && [".vti", ".vtr", ".vts"].iter().any(|kind| name.ends_with(kind))
 }
 
-/// Remove something that a manifest names, and what a kill may have left of it, from `directory`.
+/// Remove an entry of a manifest, and what a kill may have left of it, from `directory`.
 fn remove(directory: &Path, name: &str) -> Result<()> {
     let path = path_of(directory, name);
     if name.starts_with("checkpoints/") {
@@ -352,7 +352,7 @@ fn remove(directory: &Path, name: &str) -> Result<()> {
     remove_file(&with_ending(&path, ".part"))
 }
 
-/// Remove what a kill left of a file of this name that was being written. Checkpoints have their own ways.
+/// Remove an unfinished file of this name that a kill left. Checkpoints are handled separately.
 fn remove_unfinished(directory: &Path, name: &str) -> Result<()> {
     let path = path_of(directory, name);
     let unfinished = match (name.starts_with("checkpoints/"), name.ends_with('/')) {
@@ -365,12 +365,12 @@ fn remove_unfinished(directory: &Path, name: &str) -> Result<()> {
     unfinished.iter().filter(is_unfinished).try_for_each(|path| remove_file(path))
 }
 
-/// Remove the folders of a run that nothing lies in.
+/// Remove the empty folders of a run.
 fn remove_empty_folders(directory: &Path) {
     for folder in FOLDERS.map(|name| directory.join(name)) {
         for inner in entries(&folder).iter().filter(|inner| !inner.is_symlink()) {
             if is_folder_of_a_run(&relative(directory, inner)) {
-                // Fails where something is in it.
+                // Fails where it has content.
                 let _ = fs::remove_dir(inner);
             }
         }

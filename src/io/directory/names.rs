@@ -36,7 +36,7 @@ const TABLES: [&str; 7] = [
     "profiles.csv",
 ];
 
-/// Whether a run may write something of this name.
+/// Whether a run may write a file of this name.
 pub(crate) fn is_of_a_run(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
     match parts[..] {
@@ -57,14 +57,14 @@ pub(crate) fn is_of_a_run(name: &str) -> bool {
 /// N of `step_N`, with at least eight digits.
 pub(crate) fn step(name: &str) -> Option<u64> {
     let step = name.strip_prefix("step_")?.parse().ok()?;
-    // Not what somebody called differently.
+    // Other spellings are not a run's.
     (name == format!("step_{step:08}")).then_some(step)
 }
 
-/// What the names of files of fields end with: uniform, stretched and curvilinear grids, whole and in pieces.
+/// Endings of field files: uniform, stretched and curvilinear grids, whole and in pieces.
 pub(crate) const KINDS: [&str; 6] = ["vti", "pvti", "vtr", "pvtr", "vts", "pvts"];
 
-/// A field at one time, or the list of them.
+/// Whether it is a field at one time, or the list of fields.
 fn is_volume(file: &str, stem: &str) -> bool {
     let of_step = |kind: &&str| {
         let name = file.strip_suffix(kind).and_then(|name| name.strip_suffix('.'));
@@ -74,12 +74,13 @@ fn is_volume(file: &str, stem: &str) -> bool {
     KINDS.iter().any(|kind| is_list(kind) || of_step(kind))
 }
 
-/// Decimals in the name of a plane, where points are not too near for them.
+/// Decimals in the name of a plane, unless the point spacing needs more.
 const DECIMALS: usize = 5;
-/// Most decimals in the name of a plane.
+/// Maximum number of decimals in the name of a plane.
 const MOST_DECIMALS: usize = 40;
 
-/// `z_3.14159`: the folder of the plane at `at` on `axis`, where the spacing of points is `spacing`. Two planes have two names.
+/// `z_3.14159`: the folder of the plane at `at` on `axis`, where the spacing of points is `spacing`. Different planes have
+/// different names.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few decimals")]
 pub(crate) fn plane(axis: Axis, at: f64, spacing: f64) -> String {
     let decimals = (1.0 - spacing.log10()).ceil().max(0.0) as usize;

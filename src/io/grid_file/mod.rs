@@ -1,6 +1,6 @@
 //! Points of curvilinear grids from files: arrays of NumPy or Zarr, PLOT3D, structured grids of VTK.
 //!
-//! A grid of three dimensions must have the same x and y in each of its planes, and these at equal distances along z.
+//! A three-dimensional grid must have the same x and y in each of its planes, and equally spaced planes along z.
 
 mod plot3d;
 mod vts;
@@ -11,21 +11,21 @@ use super::arrays::Use;
 use super::{ArrayFile, open};
 use crate::grid::{Block, MOST_POINTS};
 
-/// The largest file that is read: bytes.
+/// Maximum file size: bytes.
 const LARGEST: u64 = 4 << 30;
-/// x and y of planes differ by at most this part of the spacing: the rounding of numbers in f32.
+/// Relative tolerance on x and y of planes, in units of the spacing: rounding in f32.
 const SAME_PLANE: f64 = 1e-3;
-/// Numbers of six digits are off by so much of their size.
+/// Relative error of numbers with six digits.
 const SIX_DIGITS: f64 = 5e-6;
 
-/// Points as a file has them, those along the first axis fastest.
+/// The points of a file, those along the first axis fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredPoints {
-    /// Along the three axes.
+    /// Number along the three axes.
     pub points: [usize; 3],
     /// x and y in the first plane.
     pub plane: [Vec<f64>; 2],
-    /// Distance of planes along z, where there are several and the file has z.
+    /// Distance between planes along z, where there are several and the file has z.
     pub depth: Option<f64>,
 }
 
@@ -35,11 +35,12 @@ struct Points3 {
     xyz: [Vec<f64>; 3],
 }
 
-/// The points in the file at `path`: by its ending and its kind, arrays in `.npz`, a folder of `.npy` or a group of Zarr, a `.vts` of VTK,
-/// anything else PLOT3D.
+/// The points in the file at `path`. Its ending and kind decide the format: arrays in `.npz`, a folder of `.npy` or a group of
+/// Zarr, a `.vts` of VTK, anything else PLOT3D.
 ///
 /// # Errors
-/// Where it is none of them, or has no plane of finite numbers that repeats along z: a sentence, and in a second line what is allowed.
+/// Where the file has no such format, or no plane of finite numbers that repeats along z: a sentence, and a second line with what
+/// is allowed.
 pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
     if !path.is_dir() {
         open::open(path).map_err(|why| format!("cannot be read: {why}"))?;
@@ -52,7 +53,7 @@ pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
         "vts" => vts::read(&bytes(path)?).map_err(or(vts::ALLOWED))?,
         "pvts" | "vtk" | "vtu" | "vtr" | "cgns" | "msh" | "h5" | "npy" => {
             return Err(format!(
-                "no format of grids that is read: `.{ending}`\nallowed: `.npz`, a folder of `.npy`, `.vts`, PLOT3D"
+                "unsupported grid format: `.{ending}`\nallowed: `.npz`, a folder of `.npy`, `.vts`, PLOT3D"
             ));
         }
         _ => plot3d::read(&bytes(path)?).map_err(or(plot3d::ALLOWED))?,
@@ -64,10 +65,10 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     open::read(path, LARGEST).map_err(|why| format!("cannot be read: {why}"))
 }
 
-/// x and y, and z where it is there, as arrays (ny, nx) or (nz, ny, nx).
+/// x and y, and z where present, as arrays (ny, nx) or (nz, ny, nx).
 fn arrays(path: &Path) -> Result<Points3, String> {
     let said = |error: crate::Error| {
-        // The message names the path, as that of the key does.
+        // The message names the path, as the message of the key does.
         let what = error.what().replace("\n       ", "\n");
         what.strip_prefix(&format!("{}: ", path.display())).map_or(what.clone(), str::to_owned)
     };
@@ -85,7 +86,7 @@ fn arrays(path: &Path) -> Result<Points3, String> {
 }
 
 impl Points3 {
-    /// One plane, where all are the same and every number is finite.
+    /// One plane, where all planes are equal and every number is finite.
     fn checked(self) -> Result<StoredPoints, String> {
         let Self { points, xyz: [x, y, z] } = self;
         let [nx, ny, nz] = points;
@@ -129,7 +130,8 @@ impl Points3 {
     }
 }
 
-/// The distance of planes along z, none of one alone, where each has one z and all are as far apart. `within` is the spacing in a plane.
+/// Distance between planes along z (`None` for a single plane), where each has one z and they are equally spaced. `within` is the
+/// spacing in a plane.
 fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Option<f64>, String> {
     let size = nx * ny;
     let rise = (z[size * (nz - 1)] - z[0]) / (nz.max(2) - 1) as f64;
@@ -151,7 +153,7 @@ fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Optio
     }
 }
 
-/// The number of points, where each axis has a number of them that a grid may have.
+/// The total number of points, where each axis has an allowed number of them.
 fn number([nx, ny, nz]: [usize; 3]) -> Option<usize> {
     let sound = [nx, ny, nz].iter().all(|n| (1..=MOST_POINTS).contains(n));
     sound.then(|| nx * ny * nz)

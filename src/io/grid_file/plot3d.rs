@@ -1,18 +1,18 @@
-//! PLOT3D grids of one block (Walatka et al. 1990, NASA TM 101067): numbers of points, then all x, all y and all z.
+//! Single-block PLOT3D grids (Walatka et al. 1990, NASA TM 101067): numbers of points, then all x, all y and all z.
 //!
-//! As text, as Fortran writes it without a format (each record between two counts of its bytes), or as bare bytes; in either byte order;
-//! with a number of blocks before it or not, in two or three dimensions, of float32 or float64, with or without `iblank` behind it. Which
-//! of these a file is, its size tells.
+//! As text, as unformatted Fortran records (each between two byte counts), or as a plain binary stream; in either byte order;
+//! with or without a leading number of blocks, in two or three dimensions, in float32 or float64, with or without a trailing
+//! `iblank`. The size of the file determines the variant.
 
 use super::{Points3, number};
 use crate::io::floats::floats;
 
-/// What is said in the end of a file of no such kind.
+/// End of the message on a file that is not of this kind.
 pub(super) const ALLOWED: &str =
     "allowed: one block of PLOT3D, in two or three dimensions, as text or binary, complete";
-/// Bytes by which text is told from binary.
+/// Bytes that decide between text and binary.
 const HEAD: usize = 4096;
-/// Values of a text at most.
+/// Maximum number of values of a text.
 const MOST_VALUES: usize = 1 << 29;
 
 /// The points in the `bytes` of a file.
@@ -25,7 +25,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
     if is_text { text(bytes) } else { binary(bytes) }
 }
 
-/// A header: numbers of integers before the numbers of points, and points.
+/// A header: integers before the numbers of points, and points.
 #[derive(Clone, Copy)]
 struct Header {
     skipped: usize,
@@ -33,7 +33,7 @@ struct Header {
     points: [usize; 3],
 }
 
-/// The headers that `integer`, the numbers at the beginning, may be.
+/// Possible headers, where `integer` returns the integers at the beginning.
 fn headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
     let one = |skipped: usize, dimensions: usize| {
         if skipped == 1 && integer(0)? != 1 {
@@ -48,10 +48,10 @@ fn headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
     [(1, 3), (1, 2), (0, 3), (0, 2)].into_iter().filter_map(|(a, b)| one(a, b)).collect()
 }
 
-/// What is said of a file that no header fits, which holds `found`.
+/// The message on a file with `found` values that no header fits.
 fn misfit(headers: &[Header], found: &str, size: &dyn Fn(&Header) -> String) -> String {
     let Some(header) = headers.first() else {
-        return "its beginning is no header of PLOT3D".to_string();
+        return "it does not begin with a PLOT3D header".to_string();
     };
     let shown: Vec<String> =
         header.points[..header.dimensions].iter().map(ToString::to_string).collect();
@@ -62,7 +62,7 @@ fn misfit(headers: &[Header], found: &str, size: &dyn Fn(&Header) -> String) -> 
     )
 }
 
-/// x, y, z of so many points from all values.
+/// x, y, z of this many points, from all values.
 fn split(header: &Header, values: &[f64]) -> Points3 {
     let total = header.points.iter().product();
     let mut xyz: [Vec<f64>; 3] = Default::default();
@@ -72,9 +72,9 @@ fn split(header: &Header, values: &[f64]) -> Points3 {
     Points3 { points: header.points, xyz }
 }
 
-/// Numbers between blanks or commas; `3*0.5` is three of them.
+/// Numbers separated by blanks or commas; `3*0.5` is three of them.
 fn text(bytes: &[u8]) -> Result<Points3, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "not a text to its end".to_string())?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "not text up to its end".to_string())?;
     let mut values: Vec<f64> = Vec::new();
     for (line, words) in text.lines().enumerate() {
         let words = words.split(|c: char| c.is_whitespace() || c == ',');
@@ -88,7 +88,7 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
                 }
                 None => (1, word),
             };
-            // Fortran's double precision has a d.
+            // Double precision of Fortran has a d.
             let number = number.replace(['d', 'D'], "e");
             let number: f64 = number.parse().map_err(|_| unreadable())?;
             values.extend(std::iter::repeat_n(number, count));
@@ -108,7 +108,7 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
     let total = |header: &Header| header.points.iter().product::<usize>();
     let fits = |header: &&Header| {
         let own = values.len() - begin(header);
-        // One more of iblank.
+        // One more array for iblank.
         [0, 1].iter().any(|more| own == (header.dimensions + more) * total(header))
     };
     let Some(header) = headers.iter().find(fits) else {
@@ -118,7 +118,7 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
     Ok(split(header, &values[begin(header)..]))
 }
 
-/// What a file of Fortran's records holds, and whether its integers are big-endian; `None` where it has none.
+/// The content of Fortran records, and whether the integers are big-endian; `None` where there are no records.
 fn records(bytes: &[u8]) -> Option<(Vec<u8>, bool)> {
     let first = bytes.first_chunk::<4>()?;
     let is_big = match (u32::from_le_bytes(*first), u32::from_be_bytes(*first)) {
@@ -156,7 +156,7 @@ fn binary(bytes: &[u8]) -> Result<Points3, String> {
             let values = &held[begin..];
             for size in [8, 4] {
                 let own = size * header.dimensions * total;
-                // Behind them 4 bytes a point of iblank.
+                // They may be followed by 4 bytes per point of iblank.
                 if values.len() == own || values.len() == own + 4 * total {
                     return Ok(split(header, &floats(&values[..own], size, is_big)));
                 }
@@ -174,7 +174,7 @@ fn binary(bytes: &[u8]) -> Result<Points3, String> {
     Err(misfit(&first, &format!("{} bytes", held.len()), &size))
 }
 
-/// A word of a file as it is shown.
+/// A word of a file as shown in messages.
 fn shortened(word: &str) -> String {
     word.chars().take(40).collect()
 }

@@ -1,5 +1,6 @@
-//! Points of a structured grid in VTK's XML, one piece (<https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html>): numbers as
-//! text, in Base64, or appended, there raw or in Base64; as they are, or compressed by zlib in blocks.
+//! Points of a structured grid in VTK's XML, one piece
+//! (<https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html>): numbers as text, in Base64, or appended, raw or
+//! in Base64; uncompressed, or compressed by zlib in blocks.
 
 use std::io::Read;
 
@@ -10,17 +11,17 @@ use flate2::read::ZlibDecoder;
 use super::{Points3, number};
 use crate::io::floats::floats;
 
-/// What is read.
+/// The supported files.
 pub(super) const ALLOWED: &str = "allowed: a .vts file of VTK with one piece, its points in Float32 or Float64, as text or binary, uncompressed or by zlib";
 
-/// An element of XML: its attributes, and all that stands behind its tag.
+/// An XML element: its attributes, and everything after its tag.
 struct Element<'a> {
     attributes: &'a str,
     content: &'a [u8],
 }
 
 impl<'a> Element<'a> {
-    /// The first one called `name` in `bytes`.
+    /// The first element called `name` in `bytes`.
     fn find(bytes: &'a [u8], name: &str) -> Result<Self, String> {
         let open = format!("<{name}");
         let missing = || format!("no element <{name}>");
@@ -52,7 +53,7 @@ impl<'a> Element<'a> {
         None
     }
 
-    /// What stands before the next tag.
+    /// The text before the next tag.
     fn text(&self) -> &'a [u8] {
         &self.content[..position(self.content, b"<").unwrap_or(self.content.len())]
     }
@@ -62,7 +63,7 @@ fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// How numbers lie in a file.
+/// Encoding of the numbers in a file.
 struct Encoding {
     is_big: bool,
     /// Bytes of a count.
@@ -109,7 +110,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
     Ok(Points3 { points, xyz })
 }
 
-/// Points along the three axes.
+/// Number of points along the three axes.
 fn extent(piece: &Element<'_>) -> Result<[usize; 3], String> {
     let text = piece.attribute("Extent").unwrap_or_default();
     let ends: Option<Vec<i32>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
@@ -136,13 +137,13 @@ fn ascii(text: &[u8]) -> Result<Vec<f64>, String> {
     words.map(number).collect()
 }
 
-/// Bytes of an array, behind their counts.
+/// Bytes of an array, after their counts.
 enum Data<'a> {
     Base64(&'a [u8]),
     Raw(&'a [u8]),
 }
 
-/// The data of an array that stand behind all elements, in a part that `_` begins.
+/// The data of an array in the appended section, which starts with `_` after all elements.
 fn appended<'a>(bytes: &'a [u8], array: &Element<'_>) -> Result<Data<'a>, String> {
     let offset = array.attribute("offset").and_then(|offset| offset.parse::<usize>().ok());
     let offset = offset.ok_or_else(|| "its points have no offset".to_string())?;
@@ -158,7 +159,7 @@ fn appended<'a>(bytes: &'a [u8], array: &Element<'_>) -> Result<Data<'a>, String
 }
 
 impl Data<'_> {
-    /// So many bytes from its beginning, and what follows: each part has a Base64 of its own.
+    /// The first `count` bytes, and the rest: each part has its own Base64.
     fn take(&self, count: usize) -> Result<(Vec<u8>, Self), String> {
         let short = || "its points are cut off".to_string();
         match self {
@@ -171,7 +172,7 @@ impl Data<'_> {
                 let letters = count.div_ceil(3).checked_mul(4).ok_or_else(short)?;
                 let (own, rest) = text.split_at_checked(letters).ok_or_else(short)?;
                 let own = STANDARD.decode(own);
-                let own = own.map_err(|why| format!("its points are no Base64: {why}"))?;
+                let own = own.map_err(|why| format!("its points are not Base64: {why}"))?;
                 Ok((own, Self::Base64(rest)))
             }
         }
@@ -179,20 +180,20 @@ impl Data<'_> {
 }
 
 impl Encoding {
-    /// Floats of so many bytes.
+    /// Floats of `size` bytes.
     fn numbers(&self, data: Data<'_>, size: usize) -> Result<Vec<f64>, String> {
         let bytes = if self.is_compressed { self.blocks(&data)? } else { self.plain(&data)? };
         Ok(floats(&bytes, size, self.is_big))
     }
 
-    /// The bytes behind their number, both in one Base64.
+    /// The bytes after their count, both in one Base64 text.
     fn plain(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
         let count = self.whole(&data.take(self.count)?.0)?;
         let (mut both, _) = data.take(self.count.saturating_add(count))?;
         Ok(both.split_off(self.count))
     }
 
-    /// Blocks, behind their number, the bytes of each and of the last before they were compressed, and those of each after.
+    /// Blocks, after their number, the uncompressed size of each and of the last, and the compressed size of each.
     fn blocks(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
         let short = || "its points are cut off".to_string();
         let blocks = self.whole(&data.take(self.count)?.0)?;
@@ -214,7 +215,7 @@ impl Encoding {
     }
 
     fn whole(&self, bytes: &[u8]) -> Result<usize, String> {
-        // The least significant last.
+        // The least significant byte last.
         let mut own = bytes[..self.count.min(bytes.len())].to_vec();
         if !self.is_big {
             own.reverse();

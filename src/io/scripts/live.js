@@ -1,14 +1,14 @@
-// A report that follows its run: asks where it came from for a newer page, and takes over what has changed. What is zoomed, hidden
-// and chosen stays.
+// A report that follows its run: it polls its origin for a newer page, and takes over the changes. Zoom, hidden curves and
+// selections stay.
 "use strict";
 (() => {
-  // Milliseconds between two questions; the run waits for one more, ten seconds, when it ends.
+  // Milliseconds between two requests; when the run ends it waits ten seconds for one more.
   const [LEAST, MOST] = [2000, 8000];
   let tag = null;
-  const state = kolmo.element("p", { class: "following", role: "status" }, "The run goes on.");
+  const state = kolmo.element("p", { class: "following", role: "status" }, "The run is in progress.");
   document.querySelector("main .what").after(state);
 
-  /** Curves of a newer part of the page. Plots that are there stay what they are, also where others come to them. */
+  /** Curves of a newer section of the page. Existing plots stay the same objects, even where others are added. */
   function figures(old, fresh, same) {
     for (const figure of fresh.querySelectorAll("figure[id]")) {
       const plot = kolmo.plots.get(figure.id);
@@ -55,7 +55,7 @@
       state.classList.add("lost");
       return;
     }
-    // A run that takes long to draw is asked less often.
+    // A run whose page takes long to draw is polled less often.
     setTimeout(follow, Math.min(MOST, Math.max(LEAST, 10 * (performance.now() - asked))));
   }
 

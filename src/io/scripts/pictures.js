@@ -1,7 +1,7 @@
 // Pictures of planes as a film: a slider for their time, the value under the pointer, and profiles through the point that is clicked.
 "use strict";
 kolmo.films = (() => {
-  const films = new Map(); // by the id of the part of the page
+  const films = new Map(); // by the id of the section
   const { element, number, Plot } = kolmo;
 
   /** The pixels of a picture: four bytes each. */
@@ -60,7 +60,7 @@ kolmo.films = (() => {
       ];
     }
 
-    /** Where a pixel lies. */
+    /** The position of a pixel. */
     place(figure, [column, row]) {
       const image = figure.querySelector("img");
       const [left, right, low, high] = (figure.dataset.edges ?? "0 1 0 1").split(" ").map(Number);
@@ -70,7 +70,7 @@ kolmo.films = (() => {
       ];
     }
 
-    /** The value that a pixel's colour stands for; `null` for grey, where nothing flows. */
+    /** The value that a pixel's colour represents; `null` for grey, outside the flow. */
     value({ data, width }, [column, row]) {
       const [red, green, blue] = data.subarray(4 * (column + width * row), 4 * (column + width * row) + 3);
       if (red === 128 && green === 128 && blue === 128) return null;
@@ -78,7 +78,7 @@ kolmo.films = (() => {
       return least + this.film.share(red, green, blue) * (most - least);
     }
 
-    /** Three digits, and no more than the colours tell apart. */
+    /** Three digits, and no more than the colours resolve. */
     rounded(value) {
       const [least, most] = this.scale;
       return number(Math.abs(value) < (most - least) / 510 ? 0 : value, 3);
@@ -157,7 +157,7 @@ kolmo.films = (() => {
       this.renew();
     }
 
-    /** After the pictures have changed: the last one is shown where the last one was. */
+    /** After the pictures have changed: show the new last one if the old last one was shown. */
     renew() {
       const last = !this.steps || Number(this.range.value) === this.steps.length - 1;
       const times = new Map();
@@ -195,7 +195,7 @@ kolmo.films = (() => {
       return this.cache.get(image);
     }
 
-    /** Where on the map of colours, 0 to 1, the one nearest to this is. */
+    /** Position of the nearest colour in the colour map, 0 to 1. */
     share(red, green, blue) {
       const of = this.colours;
       let [best, least] = [0, Infinity];

@@ -1,5 +1,5 @@
-// Plots to read at a point, to zoom and to put on logarithmic axes. A figure has its curves as JSON beside the drawing, which stays for
-// paper and where this does not run.
+// Plots with values at the cursor, zoom and logarithmic axes. A figure has its curves as JSON beside the drawing, which remains for
+// paper and for readers without scripts.
 "use strict";
 const kolmo = (() => {
   const INK = "#1A1A1A";
@@ -8,7 +8,7 @@ const kolmo = (() => {
   const plots = new Map(); // by the id of the figure
 
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  // As report.css turns the colours of the drawings on a dark screen.
+  // As report.css inverts the colours of the drawings in dark mode.
   const shade = colour => (colour === INK ? ink("--ink") : colour === BLUE && dark.matches ? "#4ba3da" : colour);
 
   function element(tag, attributes = {}, text = "") {
@@ -30,13 +30,13 @@ const kolmo = (() => {
     return `${minus(String(Number(mantissa)))}·10${raised(Number(power))}`;
   }
 
-  /** The power of a thousand that keeps the numbers at an axis short. */
+  /** The power of a thousand that keeps tick labels short. */
   function thousands(numbers) {
     const largest = Math.max(...numbers.map(Math.abs));
     return largest === 0 || (largest >= 0.01 && largest < 1e4) ? 0 : 3 * Math.floor(Math.log10(largest) / 3);
   }
 
-  /** Where a logarithmic axis has its ticks, about so many: at 1, 2 and 5 times powers of ten, at these alone, or at some of them. */
+  /** About this many ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, at powers of ten alone, or at some of them. */
   function logarithmicTicks(low, high, most) {
     const within = values => values.filter(value => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
     const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
@@ -51,7 +51,7 @@ const kolmo = (() => {
     return within(decades.filter(k => k % every === 0).map(k => 10 ** k));
   }
 
-  /** Numbers at the ticks of an axis: powers of ten on a logarithmic one, else as many decimals as the ticks differ by. */
+  /** Tick labels of an axis: powers of ten on a logarithmic one, else as many decimals as distinguish the ticks. */
   function ticks(plot, splits, axis, space, step) {
     const scale = plot.axes[axis].scale;
     if (plot.scales[scale].distr === 3) {
@@ -79,7 +79,7 @@ const kolmo = (() => {
     };
   }
 
-  /** Room above and below the values; from zero where they come near it. */
+  /** The range with a margin above and below; extended to zero where values come near it. */
   function padded(low, high, logarithmic) {
     if (low == null) return logarithmic ? [1, 10] : [0, 1];
     if (logarithmic) return [low === high ? low / 2 : low * 0.8, low === high ? high * 2 : high * 1.25];
@@ -112,7 +112,7 @@ const kolmo = (() => {
   }
 
   class Plot {
-    /** Of the curves in `data`, into `figure`. */
+    /** Draws the curves in `data` into `figure`. */
     constructor(figure, data) {
       this.figure = figure;
       this.data = data;
@@ -186,7 +186,7 @@ const kolmo = (() => {
       return this.logarithmic[1] ? 0 : thousands([largest]);
     }
 
-    /** What can be drawn of a curve: x, and y with `null` where it is no number or the axis has no place for it. */
+    /** The drawable part of a curve: x, and y with `null` where it is not a number or outside the range of a logarithmic axis. */
     table(curve) {
       const [logX, logY] = this.logarithmic;
       const [x, y] = [[], []];
@@ -211,7 +211,7 @@ const kolmo = (() => {
         dash: curve.dashes,
         paths: open ? () => null : undefined,
         points: {
-          // Rows can be told apart where few of them are seen; a line through one point is nothing to see.
+          // Mark rows where few of them are visible; a line through one point would be invisible.
           show: (plot, at, from, to) => {
             const few = (this.zoomed && to - from < 25) || curve.y.length === 1;
             return curve.kind === "line" ? few : curve.kind !== "level";
@@ -293,7 +293,7 @@ const kolmo = (() => {
         cursor: {
           drag: { x: true, y: true, uni: 30, dist: 5 },
           points: { size: 8 },
-          // A level is what it is everywhere: nothing to read.
+          // A level is constant: nothing to read.
           hover: { prox: (plot, at) => (curves[at - 1].kind === "level" ? 0 : null) },
         },
         hooks: {
@@ -304,7 +304,7 @@ const kolmo = (() => {
       this.plot = new uPlot(options, this.joined(), this.canvas);
       this.plot.over.append(this.reading);
       this.plot.over.addEventListener("dblclick", () => (this.zoomed = false));
-      // What a logarithmic axis has no place for is shown as a whole.
+      // A logarithmic axis cannot show a range that reaches zero: it shows its whole range instead.
       for (const [at, key] of ["x", "y"].entries()) {
         if (!view || (this.logarithmic[at] && !(view[at].min > 0))) continue;
         const power = at === 1 ? 10 ** this.power : 1;
@@ -316,7 +316,7 @@ const kolmo = (() => {
       if (this.time) this.time.textContent = this.frame === null ? "" : `t = ${number(this.data.frames[this.frame].time, 4)}`;
     }
 
-    /** What is seen of both axes, in the numbers of the run. */
+    /** The visible range of both axes, in the units of the run. */
     view() {
       return ["x", "y"].map((key, at) => {
         const [{ min, max }, power] = [this.plot.scales[key], at === 1 ? 10 ** this.power : 1];
@@ -346,7 +346,7 @@ const kolmo = (() => {
       );
     }
 
-    /** The values at the rows that are nearest to the pointer. */
+    /** The values of the rows nearest to the pointer. */
     read(plot) {
       const { left, top, idxs } = plot.cursor;
       const rows = this.curves()
@@ -375,7 +375,7 @@ const kolmo = (() => {
       this.plot.setData(this.plot.data, true);
     }
 
-    /** Newer curves: what is zoomed, hidden and chosen stays. */
+    /** Newer curves: zoom, hidden curves and selections stay. */
     update(data) {
       const names = of => of.curves.map(curve => curve.label).join("\n");
       const slides = data.frames.length > 1 && !this.range;

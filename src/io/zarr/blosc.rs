@@ -1,11 +1,11 @@
-//! Bytes that Blosc packed, version 1 of its format (c-blosc, README_CHUNK_FORMAT.rst): what Zarr used before version 3.
+//! Bytes compressed by Blosc, version 1 of its format (c-blosc, README_CHUNK_FORMAT.rst), which Zarr used before version 3.
 //!
 //! ```text
 //! version, version of the codec, flags, size of a value | bytes, bytes of a block, packed bytes (32 bits each)
 //! where each block begins (32 bits each) | for each stream of a block: its bytes (32 bits), the stream
 //! ```
-//! A block has one stream, or one for each byte of a value. Where values are shuffled, all first bytes of the values of a
-//! block come first, then all second ones, and so on.
+//! A block has one stream, or one for each byte of a value. Shuffled values have the first bytes of all values of a block first,
+//! then all second bytes, and so on.
 
 use std::io;
 
@@ -20,12 +20,12 @@ const SHUFFLED: u8 = 1;
 const STORED: u8 = 1 << 1;
 const BITS_SHUFFLED: u8 = 1 << 2;
 const ONE_STREAM: u8 = 1 << 4;
-/// Values of a block from which on it has a stream for each of their bytes.
+/// Minimum number of values in a block with one stream per byte of a value.
 const FEWEST_TO_SPLIT: usize = 128;
-/// Bytes of a value up to which it has.
+/// Maximum number of bytes per value with one stream each.
 const MOST_TO_SPLIT: usize = 16;
 
-/// The `length` bytes that `packed` stands for.
+/// The `length` bytes that were compressed to `packed`.
 pub(super) fn unpack(packed: &[u8], length: usize) -> io::Result<Vec<u8>> {
     let wrong = || damaged("the frame of Blosc");
     let word = |at: usize| -> io::Result<usize> {
@@ -72,7 +72,7 @@ pub(super) fn unpack(packed: &[u8], length: usize) -> io::Result<Vec<u8>> {
     Ok(unpacked)
 }
 
-/// A stream of `length` bytes by the codec of this number; one that would not shrink is stored.
+/// A stream of `length` bytes, decompressed by the codec of this number; an incompressible one is stored as it is.
 fn unpack_stream(codec: u8, stream: &[u8], length: usize) -> io::Result<Vec<u8>> {
     if stream.len() == length {
         return Ok(stream.to_vec());
@@ -89,7 +89,7 @@ fn unpack_stream(codec: u8, stream: &[u8], length: usize) -> io::Result<Vec<u8>>
     }
 }
 
-/// Values of `size` bytes from all their first bytes, all their second ones, and so on; what is no whole value follows.
+/// Values of `size` bytes from all first bytes, all second bytes, and so on; the bytes of an incomplete value follow.
 fn unshuffled(bytes: &[u8], size: usize) -> Vec<u8> {
     let count = bytes.len() / size;
     let values = (0..count * size).map(|at| bytes[at / size + count * (at % size)]);

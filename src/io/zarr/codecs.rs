@@ -1,4 +1,4 @@
-//! The bytes of a chunk or a part of one, made values.
+//! Decoding of the bytes of a chunk, or a part of one, into values.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -10,31 +10,31 @@ use super::damaged;
 use crate::io::floats::floats;
 use crate::io::zstd;
 
-/// How the values of a chunk are stored.
+/// Storage of the values of a chunk.
 #[derive(Clone, Debug)]
 pub(super) struct Codecs {
-    /// Bytes of a value: 4 or 8.
+    /// Bytes per value: 4 or 8.
     pub(super) size: usize,
     pub(super) big_endian: bool,
     /// The axes (0 is x), the fastest first.
     pub(super) order: [usize; 3],
-    /// What was done to the bytes, in that order.
+    /// Codecs applied to the bytes, in order.
     pub(super) packed: Vec<Packing>,
 }
 
-/// One thing that was done to the bytes.
+/// One codec applied to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     Gzip,
     Zlib,
     Zstd,
     Blosc,
-    /// A CRC32C behind them.
+    /// A CRC32C after them.
     Crc32c,
 }
 
 impl Codecs {
-    /// The values of a part with so many points along x, y, z, those along x fastest.
+    /// The values of a part of `points` along x, y, z, those along x fastest.
     pub(super) fn decode(&self, encoded: &[u8], points: [usize; 3]) -> io::Result<Vec<f64>> {
         let count: usize = points.iter().product();
         let length = count * self.size;
@@ -67,7 +67,7 @@ impl Codecs {
     }
 }
 
-/// What `stream` has, which is to be `length` bytes and what checksums add to them: no more is read.
+/// The bytes of `stream`, expected to be `length` bytes plus checksums: no more is read.
 pub(super) fn unpack(stream: impl Read, length: usize) -> io::Result<Vec<u8>> {
     const CHECKSUMS: u64 = 64;
     let mut bytes = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn unpack(stream: impl Read, length: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes before the CRC32C that they end with.
+/// The bytes before the CRC32C at their end.
 pub(super) fn checked(bytes: &[u8]) -> io::Result<&[u8]> {
     let (bytes, checksum) = bytes.split_last_chunk().ok_or_else(|| damaged("its length"))?;
     match crc32c::crc32c(bytes) == u32::from_le_bytes(*checksum) {

@@ -1,4 +1,4 @@
-//! What the metadata of an array say of it.
+//! The metadata of an array.
 
 use std::path::Path;
 
@@ -11,27 +11,27 @@ use crate::io::open;
 
 /// The metadata of an array or a group of version 3.
 const JSON: &str = "zarr.json";
-/// Those of an array of version 2.
+/// The metadata of an array of version 2.
 const ARRAY_2: &str = ".zarray";
-/// What else is said of them.
+/// The attributes of an array of version 2.
 const ATTRIBUTES_2: &str = ".zattrs";
-/// Those of a group of version 2.
+/// The metadata of a group of version 2.
 const GROUP_2: &str = ".zgroup";
 
-/// z, y, x: the axes in the order in which files have them.
+/// z, y, x: the axes in file order.
 const AXES: [&str; 3] = ["z", "y", "x"];
 
-/// What is in a folder.
+/// The content of a folder.
 pub(in crate::io) enum Found {
     Array(Array),
-    /// An array of so many dimensions, not three.
+    /// An array whose number of dimensions, this one, is not three.
     Other(usize),
-    /// None.
+    /// No array.
     Nothing,
 }
 
 impl Array {
-    /// What is in `folder`, or why it cannot be used.
+    /// The content of `folder`, or why it cannot be used.
     pub(in crate::io) fn find(folder: &Path) -> Result<Found, String> {
         let files = [JSON, ARRAY_2].map(|name| folder.join(name));
         let Some(file) = files.iter().find(|file| file.exists()) else {
@@ -61,7 +61,7 @@ impl Array {
         Ok(Found::Array(Self { is_scaled, ..array }))
     }
 
-    /// That of which `metadata` speak.
+    /// The array described by `metadata`.
     fn of_version_3(metadata: &Value) -> Result<Self, String> {
         let size = match metadata["data_type"].as_str() {
             Some("float64") => 8,
@@ -121,14 +121,14 @@ impl Array {
 }
 
 impl Codecs {
-    /// Those in `list`: axes that were exchanged, then bytes of values, then what was done to them.
+    /// The codecs in `list`: a transposition, then the conversion to bytes, then what is applied to the bytes.
     fn of_version_3(list: &[Value], size: usize) -> Result<Self, String> {
         let mut codecs = Self { size, big_endian: false, order: [0, 1, 2], packed: Vec::new() };
         let mut are_bytes = false;
         for codec in list {
             match codec["name"].as_str().unwrap_or_default() {
                 "transpose" if !are_bytes => {
-                    // Of axes that are numbered from z on, the slowest first.
+                    // Axes are numbered from z on, the slowest first.
                     let order = codec["configuration"]["order"].clone();
                     let order: [usize; 3] =
                         serde_json::from_value(order).map_err(|_| unknown(codec))?;
@@ -187,7 +187,7 @@ fn packing(name: &str) -> Result<Packing, String> {
     })
 }
 
-/// What can be read.
+/// The supported codecs.
 const CODECS: &str =
     "allowed: bytes, transpose, gzip, zlib, zstd, blosc, crc32c, and sharding_indexed alone";
 
@@ -203,7 +203,7 @@ fn list(value: &Value) -> Result<&[Value], String> {
     value.as_array().map(Vec::as_slice).ok_or_else(|| "damaged: it has no list of codecs".into())
 }
 
-/// Three lengths at `pointer` along z, y, x, turned to x, y, z.
+/// Three lengths at `pointer` along z, y, x, reordered to x, y, z.
 fn lengths(metadata: &Value, pointer: &str) -> Result<[usize; 3], String> {
     let found = metadata.pointer(pointer).unwrap_or(&Value::Null);
     let lengths: Option<[usize; 3]> = serde_json::from_value(found.clone()).ok();
@@ -215,7 +215,7 @@ fn lengths(metadata: &Value, pointer: &str) -> Result<[usize; 3], String> {
     }
 }
 
-/// Whether dimensions with these names are in the order of the files. Names of the user's own are taken as they come.
+/// Check that dimensions with these names are in file order. Other names are accepted as they are.
 fn check_names(names: &[Value]) -> Result<(), String> {
     let names: Vec<&str> = names.iter().map(|name| name.as_str().unwrap_or_default()).collect();
     let mut sorted = names.clone();
@@ -238,8 +238,7 @@ fn separator_of(found: Option<&Value>, usual: &'static str) -> Result<&'static s
     }
 }
 
-/// A value of JSON, or one of the words that stand for what JSON lacks; bits in hexadecimal digits are no number that anybody
-/// means.
+/// A JSON number, or one of the words for values that JSON lacks; bits as hexadecimal digits are not accepted as a number.
 fn fill(value: &Value) -> Result<f64, String> {
     match value {
         Value::Number(number) => Ok(number.as_f64().unwrap_or(f64::NAN)),

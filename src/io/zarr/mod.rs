@@ -1,8 +1,8 @@
-//! Arrays of three dimensions in Zarr, read (<https://zarr-specs.readthedocs.io>): version 3 and version 2.
+//! Three-dimensional arrays in Zarr, read (<https://zarr-specs.readthedocs.io>): versions 3 and 2.
 //!
-//! An array is a folder: its metadata in `zarr.json` (`.zarray` in version 2), and its values in one file a chunk. The
-//! chunks of version 3 may be shards: parts that are stored one after another, with an index of where they lie. Only what
-//! a block needs is read.
+//! An array is a folder: its metadata in `zarr.json` (`.zarray` in version 2), and its values in one file per chunk. The chunks
+//! of version 3 may be shards: parts that are stored one after another, with an index of their positions. Only the parts that a
+//! block needs are read.
 
 mod blosc;
 mod codecs;
@@ -19,22 +19,22 @@ use crate::grid::{Block, Boxes, redistribute_into};
 use codecs::{Codecs, checked};
 pub(super) use metadata::{Found, is_zarr};
 
-/// Offset and length of a part that is not there, since all of it is the fill value.
+/// Offset and length of an absent part, which contains only the fill value.
 pub(super) const ABSENT: [u64; 2] = [u64::MAX; 2];
 
-/// How the values of an array lie in its files. Lengths are along x, y, z.
+/// Layout of an array in its files. Lengths are along x, y, z.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
     pub(super) points: [usize; 3],
     chunk: [usize; 3],
-    /// What separates the parts of the name of a chunk, and what the name begins with.
+    /// Separator in the name of a chunk, and the name's prefix.
     separator: &'static str,
     prefix: &'static str,
-    /// The value of what no file holds.
+    /// Value of points without a file.
     fill: f64,
     codecs: Codecs,
     shards: Option<Shards>,
-    /// Whether the field is these values times a factor, or plus an offset, which the attributes have.
+    /// Whether the field is these values times a factor, or plus an offset, given in the attributes.
     pub(super) is_scaled: bool,
 }
 
@@ -51,7 +51,7 @@ impl Array {
     /// The values at the points of `block` of the array in `folder`, those along x fastest.
     ///
     /// # Errors
-    /// Where a file is not what the metadata say.
+    /// Where a file does not match the metadata.
     pub(super) fn read(&self, folder: &Path, block: Block) -> Result<Vec<f64>> {
         let mut values = vec![self.fill; block.len()];
         for chunk in overlapping(Block::whole(self.points), self.chunk, &block) {
@@ -59,7 +59,7 @@ impl Array {
             let s = self.separator;
             let path = folder.join(format!("{}{k}{s}{j}{s}{i}", self.prefix));
             match open::open(&path) {
-                // A fill value that is no number is nobody's state.
+                // A NaN fill value is not valid data.
                 Err(why) if why.kind() == ErrorKind::NotFound && !self.fill.is_nan() => {}
                 Err(why) => return Err(Error::io(&path)(why)),
                 Ok(file) => {
@@ -71,7 +71,7 @@ impl Array {
         Ok(values)
     }
 
-    /// Put the values that `chunk`, whose bytes are in `file`, shares with `block` into those of `block`.
+    /// Copy the values that `chunk`, whose bytes are in `file`, shares with `block` into those of `block`.
     fn read_chunk(
         &self,
         mut file: File,
@@ -109,7 +109,7 @@ impl Array {
 }
 
 impl Shards {
-    /// Offset and length of each of so many parts, those along x fastest.
+    /// Offset and length of `parts` parts, those along x fastest.
     fn index(&self, file: &mut File, parts: usize) -> io::Result<Vec<[u64; 2]>> {
         let bytes = parts * 16 + if self.is_checked { 4 } else { 0 };
         let end = file.metadata()?.len();
@@ -123,11 +123,11 @@ impl Shards {
     }
 }
 
-/// The cells of `length` points, laid from the start of `whole` on, that have points of `block`. The last along an axis may reach
-/// beyond `whole`.
+/// The cells of `length` points, laid out from the start of `whole`, that have points of `block`. The last along an axis may
+/// extend beyond `whole`.
 fn overlapping(whole: Block, length: [usize; 3], block: &Block) -> impl Iterator<Item = Block> {
     let shared = whole.common(block);
-    // Where nothing is shared it has no points.
+    // Without common points the result is empty.
     let start = std::array::from_fn(|a| shared.start[a].saturating_sub(whole.start[a]) / length[a]);
     let points = std::array::from_fn(|a| {
         let end = (shared.start[a] + shared.points[a]).saturating_sub(whole.start[a]);
@@ -141,7 +141,7 @@ fn overlapping(whole: Block, length: [usize; 3], block: &Block) -> impl Iterator
     })
 }
 
-/// Copy what `part` and `block` share from the values of one to those of the other, those along x fastest.
+/// Copy the points that `part` and `block` share from the values of one to those of the other, those along x fastest.
 fn put(decoded: &[f64], part: &Block, block: &Block, values: &mut [f64]) {
     let [have, want] = [part, block].map(|of| Boxes::on_rank_0(*of));
     redistribute_into(&Solo, &have, &want, 1, decoded, (values, block));

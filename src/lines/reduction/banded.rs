@@ -1,4 +1,4 @@
-//! Parallel cyclic reduction of three or five diagonals, the coefficients worked out beforehand.
+//! Parallel cyclic reduction of three or five diagonals, with precomputed coefficients.
 
 use super::{all, less, times};
 use crate::lines::{BandedMatrix, BandedPcr, MAX_HALF_BAND};
@@ -8,7 +8,7 @@ use crate::real::Real;
 #[derive(Clone, Debug)]
 pub(super) struct Banded<T> {
     half_band: usize,
-    /// k₋ₚ ... k₋₁ k₁ ... kₚ of every level and row, with zeros behind.
+    /// k₋ₚ ... k₋₁ k₁ ... kₚ of every level and row, padded with zeros.
     levels: Vec<Vec<[T; 2 * MAX_HALF_BAND]>>,
     inverse: Vec<T>,
 }
@@ -25,7 +25,8 @@ impl<T: Real> Banded<T> {
         Self { half_band, levels: levels.iter().map(level).collect(), inverse: all(&inverse) }
     }
 
-    /// d'[i] = d[i] − Σⱼ kⱼ[i] d[i + j s] at stride s = 1, 2, 4, ... (Song et al. 2022, eq. 3), then over the diagonal.
+    /// d'[i] = d[i] − Σⱼ kⱼ[i] d[i + j s] at stride s = 1, 2, 4, ... (Song et al. 2022, eq. 3), then divided by the
+    /// diagonal.
     #[inline(always)]
     pub(super) fn solve<const W: usize>(&self, d: &mut [[T; W]], next: &mut [[T; W]]) {
         let (n, p) = (d.len(), self.half_band);

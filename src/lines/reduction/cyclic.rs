@@ -1,10 +1,11 @@
-//! Cyclic reduction of an open tridiagonal matrix of rows (a, b, c), the coefficients reduced with the data.
+//! Cyclic reduction of an open tridiagonal matrix of rows (a, b, c); the coefficients are reduced with the data.
 
 use super::{less, times};
 use crate::real::Real;
 
-/// Srinath 2015, eq. 1.7 to 1.13, in place: at stride s = 1, 2, 4, ... rows 2s − 1, 4s − 1, ... lose their neighbours s
-/// away; on the way back rows s − 1, 3s − 1, ... follow. A row beyond the last one counts as x = 0.
+/// Srinath 2015, eq. 1.7 to 1.13, in place: at stride s = 1, 2, 4, ... the neighbours at distance s are eliminated from
+/// rows 2s − 1, 4s − 1, ...; in the back substitution rows s − 1, 3s − 1, ... follow. A row beyond the last one counts
+/// as x = 0.
 #[inline(always)]
 pub(super) fn solve<T: Real, const W: usize>(
     matrix: &[[T; 3]],

@@ -1,14 +1,15 @@
-//! A x = b of many lines side by side by a reduction: what a device does with a team of threads a line, row after row on the host.
+//! A x = b for many lines side by side by a reduction: the algorithms of device kernels with a team of threads per
+//! line, row by row on the host.
 //!
-//! A row is the value of every line at one point. The matrix is the same for all of them; a cyclic one is solved through its
-//! open core ([`Border`]).
+//! A row holds the values of all lines at one point. The matrix is the same for all lines; a cyclic one is solved
+//! through its open core ([`Border`]).
 //!
 //! | reduction | coefficients | from |
 //! |---|---|---|
 //! | [`Reduction::Cyclic`] | reduced with the data | Srinath 2015, eq. 1.7 to 1.17 |
 //! | [`Reduction::Parallel`] | reduced with the data | Srinath 2015, §1.4.3 |
 //! | [`Reduction::Banded`] | [`BandedPcr`](super::BandedPcr) | Song et al. 2022, eq. 3 to 6 |
-//! | [`Reduction::NearToeplitz`] | [`NearToeplitz`], a handful a level | Srinath 2015, chapter 2 |
+//! | [`Reduction::NearToeplitz`] | [`NearToeplitz`], a handful per level | Srinath 2015, chapter 2 |
 //! | [`Reduction::SortedDirect`], `SortedStepwise` | [`CyclicReduction`] | Esfahanian et al. 2014, section 2 |
 
 mod banded;
@@ -21,28 +22,28 @@ use crate::real::Real;
 use banded::Banded;
 use sorted::Direct;
 
-/// What keeps solvers of three diagonals from solving five, as the end of a sentence.
+/// Why tridiagonal solvers cannot solve a pentadiagonal system, as the end of a sentence.
 pub const TRIDIAGONAL_ONLY: &str = "is for tridiagonal operators, and this one is pentadiagonal";
 
-/// How a system is reduced.
+/// Reduction algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// Every second row of a level loses its neighbours; the others follow on the way back.
+    /// The neighbours of every second row of a level are eliminated; the other rows follow in the back substitution.
     Cyclic,
-    /// All rows lose their neighbours, level by level.
+    /// The neighbours of all rows are eliminated, level by level.
     Parallel,
-    /// The same of three or five diagonals, the coefficients worked out beforehand.
+    /// Parallel reduction of three or five diagonals, with precomputed coefficients.
     Banded,
-    /// Cyclic reduction where nearly all rows of a level are alike.
+    /// Cyclic reduction where nearly all rows of a level are equal.
     NearToeplitz,
-    /// Cyclic reduction of rows that are sorted once, such that those of a level stand together.
+    /// Cyclic reduction of rows that are sorted once, so that those of a level are contiguous.
     SortedDirect,
     /// Cyclic reduction where every level is sorted for the next.
     SortedStepwise,
 }
 
 impl Reduction {
-    /// All.
+    /// All reductions.
     pub const ALL: [Self; 6] = [
         Self::Cyclic,
         Self::Parallel,
@@ -52,7 +53,8 @@ impl Reduction {
         Self::SortedStepwise,
     ];
 
-    /// What keeps it from solving `matrix`, whose couplings below `tolerance` are not used, as the end of a sentence.
+    /// Why this reduction cannot solve `matrix`, whose couplings below `tolerance` are not used, as the end of a
+    /// sentence.
     pub fn lacks(self, matrix: &BandedMatrix, tolerance: f64) -> Option<String> {
         if matrix.half_band() > 1 && self != Self::Banded {
             return Some(TRIDIAGONAL_ONLY.into());
@@ -63,11 +65,11 @@ impl Reduction {
     }
 }
 
-/// A matrix made ready for a [`Reduction`].
+/// A matrix prepared for a [`Reduction`].
 #[derive(Clone, Debug)]
 pub struct Reduced<T> {
     core: Core<T>,
-    /// Rows of the open core.
+    /// Number of rows of the open core.
     rows: usize,
     /// As in [`Border`].
     unknowns: Vec<Vec<T>>,
@@ -88,10 +90,10 @@ enum Core<T> {
 }
 
 impl<T: Real> Reduced<T> {
-    /// `matrix` for `reduction`, without couplings below `tolerance`.
+    /// Prepares `matrix` for `reduction`, without couplings below `tolerance`.
     ///
     /// # Panics
-    /// Where [`Reduction::lacks`] says something.
+    /// If [`Reduction::lacks`] returns a reason.
     pub fn new(matrix: &BandedMatrix, reduction: Reduction, tolerance: f64) -> Self {
         let Border { core, unknowns, correction, head, tail, .. } = Border::new(matrix, tolerance);
         let rounded = |table: Vec<Vec<f64>>| table.iter().map(|row| all(row)).collect();
@@ -120,11 +122,11 @@ impl<T: Real> Reduced<T> {
         }
     }
 
-    /// Rows of `lanes` numbers that [`Reduced::solve`] needs beside those of the lines.
+    /// Number of rows of `lanes` numbers of workspace that [`Reduced::solve`] needs in addition to those of the lines.
     pub fn room(&self, lanes: usize) -> usize {
         let n = self.rows;
         match &self.core {
-            // For a copy of the matrix; for the next level of the data, and for two of the matrix.
+            // A copy of the matrix; the next level of the data, and two of the matrix.
             Core::Cyclic(_) => (3 * n).div_ceil(lanes),
             Core::Parallel(_) => n + (6 * n).div_ceil(lanes),
             Core::NearToeplitz(_) => 0,
@@ -132,10 +134,10 @@ impl<T: Real> Reduced<T> {
         }
     }
 
-    /// Solve A x = b in place for W lines: `x` holds the rows of b and receives those of x.
+    /// Solves A x = b in place for W lines: `x` holds the rows of b and receives those of x.
     ///
     /// # Panics
-    /// Where `x` has another length than the system, or `room` is too small.
+    /// If the length of `x` differs from that of the system, or `room` is too small.
     #[inline(always)]
     pub fn solve<const W: usize>(&self, x: &mut [[T; W]], room: &mut [[T; W]]) {
         assert_eq!(x.len(), self.rows + self.unknowns.len(), "rows of the system");
@@ -153,7 +155,7 @@ impl<T: Real> Reduced<T> {
         }
     }
 
-    /// The border unknowns, and what they add to the rows of the core.
+    /// The border unknowns, and their contributions to the rows of the core.
     #[inline(always)]
     fn close<const W: usize>(&self, y: &mut [[T; W]], last: &mut [[T; W]]) {
         let p = last.len();

@@ -1,10 +1,11 @@
-//! Parallel cyclic reduction of an open tridiagonal matrix of rows (a, b, c), the coefficients reduced with the data.
+//! Parallel cyclic reduction of an open tridiagonal matrix of rows (a, b, c); the coefficients are reduced with the
+//! data.
 
 use super::{less, times};
 use crate::real::Real;
 
-/// Srinath 2015, §1.4.3: at stride s = 1, 2, 4, ... every row loses its neighbours s away, by eq. 1.7 to 1.12, until there
-/// are none.
+/// Srinath 2015, §1.4.3: at stride s = 1, 2, 4, ... the neighbours at distance s are eliminated from every row, by eq.
+/// 1.7 to 1.12, until no row has neighbours.
 #[inline(always)]
 pub(super) fn solve<T: Real, const W: usize>(
     matrix: &[[T; 3]],

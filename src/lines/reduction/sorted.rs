@@ -1,22 +1,23 @@
-//! Cyclic reduction of rows that are sorted, so that those that are read together stand together (Esfahanian et al. 2014, section
-//! 2): of every level the even rows, which are done with until the way back, and the odd ones, which go on.
+//! Cyclic reduction of sorted rows, so that rows that are read together are contiguous (Esfahanian et al. 2014,
+//! section 2): on every level first the even rows, which are not needed again until the back substitution, then the odd rows,
+//! which continue.
 
 use super::{less, times};
 use crate::lines::{BandedMatrix, CyclicReduction};
 use crate::real::Real;
 
-/// All rows sorted once: the even rows of level 0, of level 1, ..., and the one that is left.
+/// All rows sorted once: the even rows of level 0, of level 1, ..., and the remaining row.
 #[derive(Clone, Debug)]
 pub(super) struct Direct<T> {
     reduction: CyclicReduction<T>,
-    /// Where row i stands.
+    /// Storage location of row i.
     places: Vec<usize>,
 }
 
 impl<T: Real> Direct<T> {
     pub(super) fn new(matrix: &BandedMatrix) -> Self {
         let n = matrix.len();
-        // The level of a row is the number of twos in i + 1.
+        // The level of a row is the number of factors 2 in i + 1.
         let place = |i: usize| {
             let level = (i + 1).trailing_zeros();
             n - (n >> level) + ((i + 1) >> (level + 1))
@@ -63,7 +64,7 @@ impl<T: Real> Direct<T> {
     }
 }
 
-/// Every level sorted for the next: its odd rows become an array of their own, and go back between the even ones.
+/// Every level sorted for the next: its odd rows are moved to a separate array, and back between the even ones.
 #[inline(always)]
 pub(super) fn stepwise<T: Real, const W: usize>(
     CyclicReduction { levels, last }: &CyclicReduction<T>,
@@ -71,7 +72,7 @@ pub(super) fn stepwise<T: Real, const W: usize>(
     room: &mut [[T; W]],
 ) {
     let n = d.len();
-    // Level l > 0 has n / 2ˡ rows from place n − n / 2ˡ⁻¹ of the room on: n / 2 + n / 4 + ... of it, less than n.
+    // Level l > 0 has n / 2ˡ rows from location n − n / 2ˡ⁻¹ of the workspace on: n / 2 + n / 4 + ... rows, below n.
     let start = |level: usize| n - (n >> (level - 1));
     for (level, rows) in levels.iter().enumerate() {
         let count = n >> level;
@@ -105,7 +106,7 @@ pub(super) fn stepwise<T: Real, const W: usize>(
     }
 }
 
-/// The rows of a level of `count` rows, and those of the next.
+/// The rows of a level of `count` rows, and those of the next level.
 #[inline(always)]
 fn level_and_next<'a, R>(
     finest: &'a mut [R],

@@ -1,4 +1,4 @@
-//! The pressure gradient that drives a flow along an axis.
+//! The pressure gradient that drives a flow along one axis.
 
 use super::sources::Velocity;
 use crate::backend::{Backend, Field, Prepared};
@@ -9,17 +9,17 @@ use crate::physics::base_state::BaseState;
 use crate::physics::slots::exactly;
 use crate::physics::volume::VolumeAverage;
 
-/// The time in L/V₀ in which a deviation of the mass flux decays by e; no less than a step.
+/// Relaxation time of the mass flux in L/V₀; at least one time step is used.
 const RELAXATION: f64 = 0.1;
 
-/// G, and what its next value follows from.
+/// G, and the values from which the next G is computed.
 pub(super) struct Driving {
     config: PressureGradient,
-    /// ⟨ρu⟩ that is held.
+    /// Target value of ⟨ρu⟩.
     target: Option<f64>,
     /// ⟨ρu⟩ and G at the beginning of the last step; `None` before the first.
     before: Option<[f64; 2]>,
-    /// The same of the step that begins.
+    /// ⟨ρu⟩ and G at the beginning of the current step.
     now: [f64; 2],
     velocity: Prepared,
 }
@@ -35,22 +35,22 @@ impl Driving {
         Ok(Self { config, target: None, before: None, now: [0.0; 2], velocity })
     }
 
-    /// Where it points: 0, 1 or 2.
+    /// Its direction: 0, 1 or 2.
     pub(super) fn axis(&self) -> usize {
         self.config.axis.index()
     }
 
-    /// Whether G depends on a friction that no step has shown yet.
+    /// Whether G depends on a friction that no previous step has provided.
     pub(super) fn needs_friction(&self) -> bool {
         matches!(self.config.strength, Strength::MassFlux(_)) && self.before.is_none()
     }
 
     /// G for a step of `dt` from the mean `flux`.
     ///
-    /// d⟨ρu⟩/dt = G − D with the friction D a volume: over the last step, from n to n + 1, it was D = Gₙ − (Mₙ₊₁ − Mₙ)/dtₙ,
-    /// whatever walls, filter and truncation had a part in it. The next G is D + (M₀ − M)/t_r: it balances that friction, and takes a
-    /// deviation from the mass flux M₀ out in the time t_r. A deviation becomes 1 − dt/t_r of itself in a step, to which the change of
-    /// D in a step adds: nothing drifts. The formula is our own.
+    /// d⟨ρu⟩/dt = G − D, where D is the friction per unit volume: over the last step, from n to n + 1, D = Gₙ − (Mₙ₊₁ − Mₙ)/dtₙ, which
+    /// includes the effect of walls, filter and truncation. The next G is D + (M₀ − M)/t_r: it balances this friction and removes a
+    /// deviation from the mass flux M₀ in the time t_r. In one step, a deviation is multiplied by 1 − dt/t_r and changes by the change of
+    /// D, so there is no drift. The formula is our own.
     pub(super) fn gradient(&mut self, flux: f64, friction: f64, [last_dt, dt]: [f64; 2]) -> f64 {
         let held = match self.config.strength {
             Strength::Value(gradient) => return gradient,
@@ -79,7 +79,7 @@ impl Driving {
         Ok(mean[self.axis()])
     }
 
-    /// A step is over.
+    /// Finish a step.
     pub(super) fn advance(&mut self) {
         if let Strength::MassFlux(_) = self.config.strength {
             self.before = Some(self.now);
@@ -91,7 +91,7 @@ impl Driving {
         self.target.zip(self.before).map(|(target, [flux, gradient])| [target, flux, gradient])
     }
 
-    /// Go on from what was saved; a mass flux that the input says holds.
+    /// Restore a saved state; a mass flux given in the input has priority.
     pub(super) fn restore(&mut self, saved: Option<[f64; 3]>) {
         self.before = saved.map(|[_, flux, gradient]| [flux, gradient]);
         self.target = saved.map(|[target, ..]| target);

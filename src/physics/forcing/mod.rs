@@ -1,7 +1,7 @@
-//! A force that keeps a flow going, and the sink that takes out the heat it becomes.
+//! Forces that sustain a flow, and the heat sink that removes the energy they add.
 //!
-//! The force is a source that is added to the rates point by point before the sweeps of every stage, which then add to it. Its
-//! strength is found from the state at the beginning of a step, and kept until the end of it.
+//! The force is a source term. It is added to the rates point by point before the sweeps of every stage, which add to the same rates. Its
+//! strength is computed from the state at the beginning of a step and kept constant during the step.
 
 mod driving;
 mod processes;
@@ -28,27 +28,27 @@ use processes::Processes;
 use sources::{FieldSource, LinearSource, Means, UniformSource, Work};
 use waves::Waves;
 
-/// u'³ / (ε L) of turbulence that linear forcing keeps in a periodic box of edge L (Rosales and Meneveau 2005, section III).
+/// u'³ / (ε L) of turbulence sustained by linear forcing in a periodic box of edge L (Rosales and Meneveau 2005, section III).
 const INTEGRAL_LENGTH: f64 = 0.19;
-/// How many times in l/u' a deviation of the energy decays by e (Bassenne et al. 2016, section II: G = 67).
+/// Number of e-foldings of an energy deviation per l/u' (Bassenne et al. 2016, section II: G = 67).
 const GAIN: f64 = 67.0;
 
-/// Averages over the box of a state.
+/// Volume averages of a state.
 pub(super) struct Averages {
     pub(super) density: f64,
     pub(super) momentum: [f64; 3],
     pub(super) total_energy: f64,
     pub(super) kinetic_energy: f64,
-    /// ⟨τ:∇u⟩ − ⟨p div u⟩, what the flow loses of its kinetic energy.
+    /// ⟨τ:∇u⟩ − ⟨p div u⟩: the loss of kinetic energy of the flow.
     pub(super) loss: f64,
-    /// What the flow loses of its momentum.
+    /// The loss of momentum of the flow.
     pub(super) friction: [f64; 3],
 }
 
-/// The force of a step.
+/// The force during a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Strength {
-    /// A of linear forcing, G of a pressure gradient.
+    /// A of linear forcing, or G of a pressure gradient.
     pub(super) coefficient: f64,
     /// {u} = ⟨ρu⟩/⟨ρ⟩.
     pub(super) velocity: [f64; 3],
@@ -60,15 +60,15 @@ pub(super) struct Strength {
     pub(super) sink: f64,
 }
 
-/// A force, with the fields that it needs.
+/// A force and the fields it needs.
 pub(super) struct Forcing {
     config: ForcingConfig,
-    /// What makes rates of it, and what adds it to β times the rates.
+    /// Formulas that set the rates to the source, and that add it to β times the rates.
     sources: [Prepared; 2],
     means: Prepared,
-    /// Of a random force.
+    /// Present for a random force.
     stirring: Option<Stirring>,
-    /// Of a pressure gradient.
+    /// Present for a pressure gradient.
     driving: Option<Driving>,
     /// ⟨ρu·u⟩/2 and ⟨ρE⟩ at the start.
     start: Option<[f64; 2]>,
@@ -77,26 +77,26 @@ pub(super) struct Forcing {
     last_dt: f64,
     /// The shortest edge of the box along which the flow varies.
     shortest: f64,
-    /// Spacing of numbers next to 1.
+    /// Machine epsilon of the fields.
     epsilon: f64,
 }
 
-/// A random force: its processes, and it at the points of the block.
+/// A random force: its processes, and its values at the points of the block.
 struct Stirring {
     processes: Processes,
     waves: Waves,
     fields: [Field; 3],
-    /// The coefficients of a component.
+    /// Coefficients of one component.
     coefficients: Vec<Complex<f64>>,
-    /// A component on the host, on its way to a field.
+    /// One component on the host, before it is copied to a field.
     component: Values<'static>,
-    /// Whether the fields are those of the processes as they are now.
+    /// Whether the fields match the current state of the processes.
     current: bool,
     work: Prepared,
 }
 
 impl Stirring {
-    /// Make the fields those of the processes.
+    /// Update the fields from the processes.
     fn refresh(&mut self, backend: &dyn Backend) -> Result<()> {
         if self.current {
             return Ok(());
@@ -114,7 +114,7 @@ impl Stirring {
 }
 
 impl Forcing {
-    /// That of the problem, where there is one.
+    /// The force of the problem; `None` if it has none.
     pub(super) fn new(on: &Discretisation<'_>, volume: &VolumeAverage) -> Result<Option<Self>> {
         let Discretisation { problem, backend, grid, block, base, .. } = on;
         let (problem, backend, base) = (*problem, *backend, *base);
@@ -166,22 +166,22 @@ impl Forcing {
         }))
     }
 
-    /// Whether its strength depends on what the flow loses.
+    /// Whether the strength depends on the energy loss of the flow.
     pub(super) fn needs_loss(&self) -> bool {
         matches!(self.config.kind, Force::Linear(Linear::Energy(_)))
     }
 
-    /// Whether its strength depends on a friction that no step has shown yet.
+    /// Whether the strength depends on a friction that no previous step has provided.
     pub(super) fn needs_friction(&self) -> bool {
         self.driving.as_ref().is_some_and(Driving::needs_friction)
     }
 
-    /// Whether it is a pressure gradient.
+    /// Whether the force is a pressure gradient.
     pub(super) fn drives(&self) -> bool {
         self.driving.is_some()
     }
 
-    /// What a row says of the kind of force alone: A; G and the bulk velocity along it.
+    /// Columns of a row that depend on the kind of force: A, or G and the bulk velocity along it.
     pub(super) fn row(&self) -> Vec<f64> {
         let Strength { coefficient, velocity, .. } = self.strength;
         match (&self.stirring, &self.driving) {
@@ -191,7 +191,7 @@ impl Forcing {
         }
     }
 
-    /// Averages of `u`, without what the flow loses. Collective.
+    /// Averages of `u`, without the losses. Collective.
     pub(super) fn averages(
         &self,
         backend: &dyn Backend,
@@ -204,10 +204,10 @@ impl Forcing {
         Ok(Averages { density, momentum, total_energy, kinetic_energy, loss, friction })
     }
 
-    /// Find the strength for a step from `u`, of which these are averages, of `dt`; without one as the last step was. Collective.
+    /// Compute the strength from `u` and its `averages`: for a step of `dt`, or, without one, for the dt of the last step. Collective.
     ///
-    /// Rates of change of the means: dK/dt = −loss + P and d⟨ρE⟩/dt = P − Λ, where P is the power of the force. A deviation of K decays
-    /// in t_r = l/(G u'), one of ⟨ρE⟩ in the step.
+    /// Rates of change of the means: dK/dt = −loss + P and d⟨ρE⟩/dt = P − Λ, where P is the power of the force. A deviation of K decays in
+    /// t_r = l/(G u'), a deviation of ⟨ρE⟩ within one step.
     pub(super) fn update(
         &mut self,
         backend: &dyn Backend,
@@ -231,7 +231,7 @@ impl Forcing {
             }
         };
         let power = match (&mut self.stirring, &self.driving) {
-            // Without a sink no step needs it.
+            // Without a sink, no step needs the power.
             (_, Some(driving)) if is_for_a_row || self.config.heat_removal => {
                 coefficient * driving.mean_velocity(backend, volume, u)?
             }
@@ -250,9 +250,9 @@ impl Forcing {
         Ok(())
     }
 
-    /// A: as asked for, or such that dK/dt = (K₀ − K)/t_r (Petersen and Livescu 2010; Carroll and Blanquart 2013; Bassenne et al. 2016):
-    /// A = (⟨τ:∇u⟩ − ⟨p div u⟩ + (K₀ − K)/t_r) / 2K', K' the energy of the fluctuations. The growth that the last term asks for is
-    /// no faster than one by e in t_r. No force makes fluctuations of nothing, and none is made of round-off.
+    /// A: as given, or such that dK/dt = (K₀ − K)/t_r (Petersen and Livescu 2010; Carroll and Blanquart 2013; Bassenne et al. 2016): A =
+    /// (⟨τ:∇u⟩ − ⟨p div u⟩ + (K₀ − K)/t_r) / 2K', K' the energy of the fluctuations. The last term is limited to a growth by e in t_r. A =
+    /// 0 where the fluctuations are zero or only round-off.
     fn coefficient(&self, averages: &Averages, fluctuating: f64, dt: f64) -> f64 {
         let target = match self.config.kind {
             Force::Stochastic(_) | Force::PressureGradient(_) => return 0.0,
@@ -290,7 +290,7 @@ impl Forcing {
         }
     }
 
-    /// A step of `dt` to the step `done` is over.
+    /// Finish a step of `dt` that ended at step number `done`.
     pub(super) fn advance(&mut self, dt: f64, done: u64) {
         self.last_dt = dt;
         self.driving.iter_mut().for_each(Driving::advance);
@@ -300,7 +300,7 @@ impl Forcing {
         }
     }
 
-    /// What a run goes on with.
+    /// State for a restart.
     pub(super) fn saved(&self) -> ForcingState {
         ForcingState {
             energies_at_start: self.start,
@@ -309,7 +309,7 @@ impl Forcing {
         }
     }
 
-    /// Go on from what was saved after a step of `last_dt`; where it is of another force, with its own processes.
+    /// Restore the state saved after a step of `last_dt`. Random processes saved by another force are ignored.
     pub(super) fn restore(&mut self, saved: &ForcingState, last_dt: f64) {
         self.start = saved.energies_at_start;
         self.last_dt = last_dt;

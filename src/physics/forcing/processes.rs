@@ -4,11 +4,11 @@
 //! ```text
 //! db = − b dt / T_L + (2 σ² / T_L)^½ dW      b(t + dt) = b(t) e + σ (1 − e²)^½ ξ,   e = exp(−dt / T_L)
 //! ```
-//! in the real and in the imaginary part of each component, ξ Gaussian of variance 1. The right one is the solution of the left one
-//! over any dt: variance σ² and correlation exp(−|t − s|/T_L) hold whatever the steps are. The force at k is the part of b across k,
-//! b − k (k·b)/k², so that it has no divergence.
+//! applied to the real and the imaginary part of each component, with ξ Gaussian of variance 1. The update on the right is the exact
+//! solution of the equation on the left for any dt: variance σ² and correlation exp(−|t − s|/T_L) do not depend on the time steps. The
+//! force at k is the component of b normal to k, b − k (k·b)/k², so it is divergence-free.
 //!
-//! ξ is a number of a sequence by seed, step and process, not by who asks: ranks, threads, backends and precisions have the same.
+//! ξ is addressed in a sequence by seed, step and process: it does not depend on ranks, threads, backends or precision.
 
 use std::f64::consts::TAU;
 
@@ -22,21 +22,21 @@ type Vector = [Complex<f64>; 3];
 
 /// The forced waves: one of each pair k, −k, whose coefficients are conjugate.
 pub(super) struct Processes {
-    /// Periods along the axes.
+    /// Numbers of periods along the axes.
     pub(super) periods: Vec<[i32; 3]>,
     /// k, in 1/L.
     wave_vectors: Vec<[f64; 3]>,
     values: Vec<Vector>,
     /// Axes with more than one point: the force has no component along the others.
     active: [bool; 3],
-    /// Standard deviation of a real or an imaginary part.
+    /// Standard deviation of the real and of the imaginary part.
     sigma: f64,
     time_scale: f64,
     seed: u64,
 }
 
 impl Processes {
-    /// Those of a box, at the start: they have always been running.
+    /// The processes of a box of edges `length`, started in their stationary state.
     pub(super) fn new(asked: &Stochastic, length: [f64; 3], active: [bool; 3]) -> Self {
         let longest = longest(length, active);
         let most = [0, 1, 2].map(|axis| match active[axis] {
@@ -49,10 +49,10 @@ impl Processes {
         let range = |axis: usize| -most[axis]..=most[axis];
         let all = (0..=most[0]).flat_map(|a| range(1).map(move |b| [a, b]));
         let all = all.flat_map(|[a, b]| range(2).map(move |c| [a, b, c]));
-        // Half of the sphere: of arrays that are compared by their first entry that differs.
+        // Half of the sphere: arrays compare by their first differing entry.
         let forced = |n: &[i32; 3]| *n > [0; 3] && square(wave_vector(n)) <= largest * largest;
         let periods: Vec<[i32; 3]> = all.filter(forced).collect();
-        // ⟨f·f⟩ = Σ over the sphere of |f(k)|², of whose d components d − 1 lie across k, with σ² in each part.
+        // ⟨f·f⟩ = Σ over the sphere of |f(k)|², of whose d components d − 1 are normal to k, with σ² in each part.
         let across = active.iter().filter(|active| **active).count() as f64 - 1.0;
         let sphere = 2.0 * periods.len() as f64;
         let mut processes = Self {
@@ -68,12 +68,12 @@ impl Processes {
         processes
     }
 
-    /// Over the step of `dt` that led to the step `done`.
+    /// Advance over the step of `dt` that ended at step number `done`.
     pub(super) fn advance(&mut self, dt: f64, done: u64) {
         self.draw(done, (-dt / self.time_scale).exp());
     }
 
-    /// b ← e b + σ (1 − e²)^½ ξ with `kept` = e, with draw `number`.
+    /// b ← e b + σ (1 − e²)^½ ξ with `kept` = e, using draw `number`.
     fn draw(&mut self, number: u64, kept: f64) {
         let spread = self.sigma * (1.0 - kept * kept).sqrt();
         let first = number.wrapping_mul(3 * self.values.len() as u64);
@@ -82,7 +82,7 @@ impl Processes {
         }
     }
 
-    /// The coefficient of component `i` of the force at each wave vector.
+    /// Component `i` of the force at each wave vector.
     pub(super) fn force(&self, i: usize) -> impl Iterator<Item = Complex<f64>> + '_ {
         self.wave_vectors.iter().zip(&self.values).map(move |(k, b)| {
             if !self.active[i] {
@@ -93,12 +93,12 @@ impl Processes {
         })
     }
 
-    /// What goes on where it was saved: the real and imaginary parts.
+    /// State for a restart: the real and imaginary parts.
     pub(super) fn saved(&self) -> Vec<f64> {
         self.values.iter().flatten().flat_map(|value| [value.re, value.im]).collect()
     }
 
-    /// Go on from what was saved; where it is of other waves, from the start.
+    /// Restore a saved state; keep the initial one if the saved state has other waves.
     pub(super) fn restore(&mut self, saved: &[f64]) {
         if saved.len() == 6 * self.values.len() {
             let (parts, _) = saved.as_chunks::<2>();
@@ -113,7 +113,7 @@ fn square(k: [f64; 3]) -> f64 {
     k.iter().map(|k| k * k).sum()
 }
 
-/// Two numbers of variance 1, as one complex number (Box and Muller 1958): number `n` of the sequence of `seed`.
+/// Number `n` of the sequence of `seed`: two Gaussian numbers of variance 1 as one complex number (Box and Muller 1958).
 fn gaussian(seed: u64, n: u64) -> Complex<f64> {
     let bits = |which: u64| {
         mixed(mixed(seed).wrapping_add(n.wrapping_mul(2).wrapping_add(which).wrapping_mul(STEP)))
@@ -150,8 +150,8 @@ mod tests {
                 count += 1.0;
             }
         }
-        // b² forgets over T_L/2: 96 processes over 630 / 0.7 such times on both sides are 86 400 independent samples of spread √2.
-        // What is left of b(t) b(t + dt) without the correlation is a product of two independent numbers of variance 1.
+        // b² decorrelates over T_L/2: 96 processes over 630 / 0.7 such times on both sides are 86 400 independent samples of spread √2.
+        // Without the correlation, b(t) b(t + dt) is a product of two independent numbers of variance 1.
         // Five standard deviations of each mean.
         assert!((variance / count - 1.0_f64).abs() < 5.0 * (2.0_f64 / 86_400.0).sqrt());
         assert!((correlation / count).abs() < 5.0 / f64::sqrt(count), "{}", correlation / count);

@@ -1,4 +1,4 @@
-//! What a force adds to the rates at a point, and what is averaged of it.
+//! Source terms of a force at a point, and the averages they need.
 //!
 //! ```text
 //! ∂(ρuᵢ)/∂t = … + Fᵢ      ∂(ρE)/∂t = … + F·u − Λ
@@ -8,7 +8,7 @@ use crate::engine::{Formula, Number};
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::whole;
 
-/// β × the rates + F = A ρ (u − {u}), with β, A, {u}, Λ as parameters. The rates are read only where `ADDS`.
+/// β × the rates + F = A ρ (u − {u}), with parameters β, A, {u}, Λ. The rates are read only where `ADDS`.
 pub(super) struct LinearSource<const ADDS: bool> {
     pub(super) base: BaseState,
 }
@@ -25,7 +25,7 @@ impl<const ADDS: bool> Formula<5, 5, 6> for LinearSource<ADDS> {
     }
 }
 
-/// The same of F = ⟨ρ⟩ f from U and f, with β, ⟨ρ⟩, Λ as parameters.
+/// As [`LinearSource`], for F = ⟨ρ⟩ f from U and f, with parameters β, ⟨ρ⟩, Λ.
 pub(super) struct FieldSource<const ADDS: bool> {
     pub(super) base: BaseState,
 }
@@ -40,7 +40,7 @@ impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
     }
 }
 
-/// The same of F, the same everywhere, with β, F, Λ as parameters.
+/// As [`LinearSource`], for a uniform F, with parameters β, F, Λ.
 pub(super) struct UniformSource<const ADDS: bool> {
     pub(super) base: BaseState,
 }

@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 use crate::grid::Block;
 use crate::real::{Real, Values};
 
-/// Points whose sums are kept close while the waves along x are gone through.
+/// Points whose sums stay in cache during the loop over the waves along x.
 const TOGETHER: usize = 64;
 
-/// exp(2πi n m / N) at the points m of a block along one axis, for n = 0 and on.
+/// exp(2πi n m / N) at the points m of a block along one axis, for n = 0, 1, ….
 struct Axis(Vec<Vec<Complex<f64>>>);
 
 impl Axis {
@@ -22,26 +22,27 @@ impl Axis {
         Self((0..=most).map(row).collect())
     }
 
-    /// The wave of `n` periods, of either sign, at point `m` of the block.
+    /// The wave with `n` periods, positive or negative, at point `m` of the block.
     fn at(&self, n: i32, m: usize) -> Complex<f64> {
         let value = self.0[n.unsigned_abs() as usize][m];
         if n < 0 { value.conj() } else { value }
     }
 }
 
-/// What a sum of waves needs on the points of a block: Σ 2 Re(c exp(i k·x)) over one of each pair k, −k.
+/// Tables for a sum of waves at the points of a block: Σ 2 Re(c exp(i k·x)) over one of each pair k, −k.
 ///
-/// A line along x first gathers the coefficients of the waves along it, then sums those at its points: in all some 14 operations a
-/// wave and line, and 4 a point for each number of periods along x. A value depends on the point alone, not on the block.
+/// For each line along x, the coefficients of all waves with the same number of periods along x are summed first, then the waves at the
+/// points: about 14 operations per wave and line, and 4 per point for each number of periods along x. A value depends only on the point,
+/// not on the block.
 pub(super) struct Waves {
     axes: [Axis; 3],
-    /// The first wave of every number of periods along x, and one behind the last.
+    /// Index of the first wave with each number of periods along x, and the total number.
     starts: Vec<usize>,
     lines: [usize; 2],
 }
 
 impl Waves {
-    /// The waves `periods`, in ascending order with the first entry not negative, on `block` of a grid of `points`.
+    /// The waves `periods`, sorted, with first entries not negative, on `block` of a grid of `points`.
     pub(super) fn new(periods: &[[i32; 3]], block: &Block, points: [usize; 3]) -> Self {
         let most = |axis: usize| periods.iter().map(|n| n[axis].unsigned_abs() as usize).max();
         let axes = [0, 1, 2].map(|axis| {
@@ -53,7 +54,7 @@ impl Waves {
         Self { axes, starts, lines: [block.points[0], block.points[1]] }
     }
 
-    /// Fill `values`, one at each point of the block, with the sum of `periods` with these coefficients.
+    /// Set `values`, one per point of the block, to the sum of the waves `periods` with these coefficients.
     pub(super) fn sum(
         &self,
         periods: &[[i32; 3]],

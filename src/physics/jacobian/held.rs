@@ -9,38 +9,21 @@ use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Held {
     variables: [bool; COUNT],
-    /// Of the energy, where it is held.
-    heat: Temperature,
-    /// Across which axis a wall lies.
+    /// The axis normal to a wall.
     wall: Option<usize>,
 }
 
-/// What is known of the temperature of a wall.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Temperature {
-    /// It does not change.
-    #[default]
-    Given,
-    /// It changes as at this point inside.
-    Follows(usize),
-}
-
 impl Held {
-    /// With what `face` across `axis` holds; `inner` is the point inside.
-    pub(super) fn hold(&mut self, face: Face, (axis, inner): (usize, Option<usize>), gas: &Gas) {
+    /// Add the variables that `face` across `axis` holds.
+    pub(super) fn hold(&mut self, face: Face, axis: usize, gas: &Gas) {
         match face {
             Face::Symmetry => self.variables[MOMENTUM + axis] = true,
             Face::Wall(wall) => {
-                if self.wall.is_some_and(|other| other != axis) {
-                    // An edge: the density is held too.
-                    self.variables[MASS] = true;
-                }
+                let is_edge = self.wall.is_some_and(|other| other != axis);
                 self.wall = Some(axis);
-                self.variables[MOMENTUM..].fill(true);
-                self.heat = match (wall.heat, inner) {
-                    (Heat::HeatFlux(_), Some(inner)) => Temperature::Follows(inner),
-                    _ => Temperature::Given,
-                };
+                self.variables[MASS] |= is_edge;
+                self.variables[MOMENTUM..ENERGY].fill(true);
+                self.variables[ENERGY] |= is_edge || matches!(wall.heat, Heat::Temperature(_));
             }
             Face::Open(open) => {
                 if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
@@ -57,7 +40,7 @@ impl Held {
         self.variables
     }
 
-    /// The block on the diagonal with what is held: momentum stays, energy follows density at the temperature of the wall.
+    /// The diagonal block with the rows of held variables: momentum is fixed, energy follows density at the wall temperature.
     pub(super) fn diagonal(&self, matrix: &mut Matrix, per_dt: f64, own: &Flow) {
         for row in 0..COUNT {
             if self.variables[row] {
@@ -70,22 +53,12 @@ impl Held {
         }
     }
 
-    /// The block beside it of the point `to`.
-    pub(super) fn beside(
-        &self,
-        matrix: &mut Matrix,
-        per_dt: f64,
-        (to, other): (usize, &Flow),
-        own: &Flow,
-    ) {
+    /// An off-diagonal block: held variables depend on no neighbour.
+    pub(super) fn beside(&self, matrix: &mut Matrix) {
         for row in 0..COUNT {
             if self.variables[row] {
                 matrix.0[row] = [0.0; COUNT];
             }
-        }
-        if self.variables[ENERGY] && !self.variables[MASS] && self.heat == Temperature::Follows(to)
-        {
-            matrix.0[ENERGY] = other.inner_energy().map(|inner| -per_dt * own.rho * inner);
         }
     }
 }

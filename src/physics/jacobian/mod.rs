@@ -90,8 +90,7 @@ impl Jacobian {
                 let is_closed = |end: usize| bounded(end).is_some_and(|face| face.open().is_none());
                 for end in 0..2 {
                     if let Some(face) = bounded(end) {
-                        let inner = neighbours.of(at, a, 1 - end);
-                        held.hold(face, (a, inner), &problem.gas);
+                        held.hold(face, a, &problem.gas);
                     }
                     if is_closed(end) {
                         continue;
@@ -100,7 +99,11 @@ impl Jacobian {
                     let to = neighbours.of(at, a, end).filter(|_| bounded(end).is_none());
                     links.push(Link {
                         gradient: gradient(grid, a, index).map(|g| side * g),
-                        weight: if is_closed(1 - end) { 2.0 } else { 1.0 },
+                        weight: if is_closed(1 - end) {
+                            1.0 / grid.end_weights[a][1 - end][0]
+                        } else {
+                            1.0
+                        },
                         to: to.map(|to| (to, columns.len())),
                     });
                     #[allow(clippy::cast_possible_truncation, reason = "checked by the pattern")]
@@ -201,7 +204,7 @@ impl Jacobian {
                 beside.add(-0.5 * link.weight, &upwind);
                 beside.add(0.5 * link.weight, &other.convection(link.gradient));
                 beside.add(-link.weight, &other.diffusion(&self.gas, link.gradient));
-                held.beside(&mut beside, per_dt, (to, &other), &own);
+                held.beside(&mut beside);
                 let entries = scaled(&beside, &self.scale);
                 #[allow(clippy::cast_possible_truncation, reason = "to 32 bit")]
                 let entries = entries.map(|entry| entry as f32);

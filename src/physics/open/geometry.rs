@@ -9,7 +9,12 @@ pub(super) const GEOMETRY: usize = 7;
 pub(super) const CARRIED: usize = 4;
 
 /// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; the rest is known later.
-pub(super) fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
+pub(in crate::physics) fn across(
+    grid: &Grid,
+    a: usize,
+    at: usize,
+    index: [usize; 3],
+) -> [f64; GEOMETRY] {
     let outward = if at == 0 { -1.0 } else { 1.0 };
     let gradient = gradient(grid, Axis::ALL[a], index);
     let [x, y, z] = gradient;

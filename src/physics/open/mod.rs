@@ -41,7 +41,8 @@ mod geometry;
 mod waves;
 
 pub(super) use at_face::AtFace;
-pub(super) use waves::left;
+pub(super) use geometry::across;
+pub(super) use waves::{BOTH, left};
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
@@ -56,8 +57,8 @@ use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::{Axis, Block};
 use along::Along;
-use geometry::{GEOMETRY, across, length};
-use waves::{ALL, BOTH, Imposed, OfStart, Waves};
+use geometry::{GEOMETRY, length};
+use waves::{ALL, Imposed, OfStart, Waves};
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
@@ -371,7 +372,7 @@ impl Stream {
 }
 
 /// A copy of the rates.
-struct Keep;
+pub(super) struct Keep;
 
 impl Formula<0, BOTH> for Keep {
     #[inline(always)]

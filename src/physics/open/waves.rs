@@ -10,7 +10,7 @@ use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use crate::physics::walls::{INSIDE, outward_slope};
 
 /// Rates and state.
-pub(super) const BOTH: usize = 2 * COUNT;
+pub(in crate::physics) const BOTH: usize = 2 * COUNT;
 /// What is read at the points inside.
 const READ: usize = BOTH * INSIDE;
 /// With the rates that were kept, the flow beyond, and the geometry of the face.

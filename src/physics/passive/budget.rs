@@ -1,4 +1,4 @@
-//! What is said of passive scalars between steps.
+//! Diagnostics of passive scalars between steps.
 
 use super::PassiveScalars;
 use super::sweep::apart;
@@ -9,8 +9,8 @@ use crate::physics::system::Seen;
 use crate::physics::volume::VolumeAverage;
 
 impl PassiveScalars {
-    /// The columns of each scalar in the series, one scalar after another: see [`columns_of`](super::super::columns_of). `scratch`
-    /// has the size of U and is overwritten; `filter_rates` is what the filter did to ⟨ρφ''²⟩ of each in unit time. Collective.
+    /// The columns of each scalar in the series, one scalar after another: see [`columns_of`](super::super::columns_of). `scratch` has the
+    /// size of U and is overwritten; `filter_rates` is the rate of change of ⟨ρφ''²⟩ of each scalar by the filter. Collective.
     pub(in crate::physics) fn diagnostics(
         &self,
         backend: &dyn Backend,
@@ -45,7 +45,7 @@ impl PassiveScalars {
         Ok(row)
     }
 
-    /// ⟨ρφ''²⟩ of each, φ'' the deviation from ⟨ρφ⟩/⟨ρ⟩, into `to`.
+    /// Write ⟨ρφ''²⟩ of each scalar into `to`, φ'' the deviation from ⟨ρφ⟩/⟨ρ⟩.
     pub(in crate::physics) fn variances(
         &self,
         backend: &dyn Backend,
@@ -62,7 +62,7 @@ impl PassiveScalars {
         Ok(())
     }
 
-    /// Begin to look for the largest and the least value of each. Collective.
+    /// Start the reduction for the extreme values of each scalar. Collective.
     pub(in crate::physics) fn begin_check(
         &self,
         backend: &dyn Backend,
@@ -76,7 +76,7 @@ impl PassiveScalars {
         Ok(())
     }
 
-    /// φ of the scalar `name`, in the place of `to`; `None` where there is no such scalar.
+    /// φ of the scalar `name`, written to `to`; `None` if there is no such scalar.
     pub(in crate::physics) fn fraction<'a>(
         &self,
         backend: &dyn Backend,

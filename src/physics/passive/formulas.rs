@@ -1,4 +1,4 @@
-//! What is computed of a passive scalar at one point, from fields as they are stored.
+//! Pointwise formulas of a passive scalar, from fields as they are stored.
 
 use crate::engine::{Formula, Number};
 use crate::physics::Gas;
@@ -44,8 +44,8 @@ impl Formula<2, 2> for Extrema {
     }
 }
 
-/// ρφ''², 2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ, and what convection and diffusion do to ρφ''², from U, ρφ, the terms apart and ∂ⱼφ, for the
-/// parameters (the mean of φ; 1/(Re Sc)). With φ'' = φ − m, d(ρφ''²) = 2φ'' d(ρφ) − (φ² − m²) dρ at constant m.
+/// ρφ''², 2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ, and the contributions of convection and diffusion to the rate of ρφ''², from U, ρφ, the separate terms and
+/// ∂ⱼφ, with the parameters (mean of φ; 1/(Re Sc)). With φ'' = φ − m, d(ρφ''²) = 2φ'' d(ρφ) − (φ² − m²) dρ at constant m.
 pub(super) struct Terms {
     pub(super) gas: Gas,
     pub(super) base: BaseState,

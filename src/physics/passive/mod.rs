@@ -1,11 +1,11 @@
-//! Passive scalars: what a flow carries and what diffuses in it, without a part in the flow.
+//! Passive scalars: carried by the flow and diffusing in it, without effect on the flow.
 //!
 //! ```text
 //! ∂(ρφ)/∂t = − ∂ⱼ(ρφuⱼ) + ∂ⱼ(μ/(Re Sc) ∂ⱼφ)
 //! ```
-//! The state has ρφ of each behind the fields of the flow. Each has one sweep along each axis (`sweep.rs`), which reads the flow
-//! as it is before a stage: those of the scalars run first. What holds at open faces (`open.rs`) and walls (`walls.rs`) is imposed
-//! after that on the flow. What is said of them between steps is in `budget.rs`.
+//! The state holds ρφ of each scalar after the fields of the flow. Each scalar has one sweep along each axis (`sweep.rs`), which reads the
+//! flow before a stage: the sweeps of scalars run first. The conditions at open faces (`open.rs`) and walls (`walls.rs`) are imposed after
+//! those of the flow. Diagnostics are in `budget.rs`.
 
 mod budget;
 mod formulas;
@@ -31,7 +31,7 @@ use crate::error::Result;
 /// The scalars of a run, ready to be advanced.
 pub(super) struct PassiveScalars {
     each: Vec<Sweeps>,
-    /// What filters one field; none where there is no filter.
+    /// Programs that filter one field; empty without a filter.
     filter: Vec<Program>,
     add_scaled: Prepared,
     fraction: Prepared,
@@ -47,15 +47,15 @@ struct Sweeps {
     /// 1/(Re Sc).
     diffusivity: f64,
     sweeps: Vec<Program>,
-    /// The last sweep once more, which advances ρφ; none where stages do not.
+    /// The last sweep in the variant that advances ρφ; `None` if stages do not advance the state.
     advancing: Option<Program>,
-    /// The terms apart, for the budget.
+    /// The separate terms, for the budget.
     terms: Vec<Program>,
     walls: Vec<Prepared>,
 }
 
 impl PassiveScalars {
-    /// Those of the problem; `None` where it has none.
+    /// The scalars of the problem; `None` if it has none.
     pub(super) fn new(on: &Discretisation<'_>, volume: &VolumeAverage) -> Result<Option<Self>> {
         let Discretisation { problem, backend, base, .. } = *on;
         if problem.scalars.is_empty() {
@@ -89,8 +89,8 @@ impl PassiveScalars {
         }))
     }
 
-    /// `rate` = β × `rate` + d(ρφ)/dt of each, in the `flow`; `state` too where it `advances`, a stage in 2N storage in the flow as it is
-    /// before that.
+    /// `rate` = β × `rate` + d(ρφ)/dt of each scalar in the `flow`. With `advances`, a stage in 2N storage advances `state` too, in the
+    /// flow before that stage.
     pub(super) fn add_terms(
         &self,
         backend: &dyn Backend,
@@ -111,7 +111,7 @@ impl PassiveScalars {
         }
     }
 
-    /// Make each what its walls ask for, in the `flow` at which that is done.
+    /// Impose the wall conditions on each scalar, in the `flow` after its own wall conditions.
     pub(super) fn impose(&self, backend: &dyn Backend, flow: &mut [Field], state: &mut [Field]) {
         for (of, state) in self.each.iter().zip(state) {
             let mut fields: [&mut Field; walls::FIELDS] = exactly(flow.iter_mut().chain([state]));
@@ -119,7 +119,7 @@ impl PassiveScalars {
         }
     }
 
-    /// Filter each once along every axis.
+    /// Filter each scalar once along every axis.
     pub(super) fn filter(&self, backend: &dyn Backend, state: &mut [Field]) {
         for field in state {
             for sweep in &self.filter {

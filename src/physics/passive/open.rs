@@ -1,13 +1,13 @@
-//! Passive scalars at open faces, where φ is one more wave, of speed u_n.
+//! Passive scalars at open faces, where φ is an additional wave with speed u_n.
 //!
 //! ```text
 //! outflow, far field  ∂φ/∂t = that of the equations + min(u_n, 0) (∂φ/∂n − ∂φ∞/∂n + σ/L (φ − φ∞))
 //! inflow              ∂φ/∂t = − σ c/L (φ − φ∞), as that of T
 //! ```
-//! What comes in is replaced, nothing comes back of what left (Poinsot and Lele 1992, as for entropy). σ = 0 at an outflow beyond
-//! which nothing is known of φ. ∂φ∞/∂n is that of the start where the flow beyond is that of the start, else 0. Where the state of
-//! the flow is given, so is φ∞. ∂(ρφ)/∂t = φ ∂ρ/∂t + ρ ∂φ/∂t has the ∂ρ/∂t that the [flow](crate::physics::open) at the face has
-//! left, so that a uniform φ stays uniform.
+//! Incoming waves are replaced, so that nothing that has left returns (Poinsot and Lele 1992, as for entropy). σ = 0 at an outflow where φ
+//! beyond is unknown. ∂φ∞/∂n is that of the initial state where the flow beyond is the initial flow, otherwise 0. Where the flow state is
+//! prescribed, φ∞ is prescribed too. ∂(ρφ)/∂t = φ ∂ρ/∂t + ρ ∂φ/∂t uses the ∂ρ/∂t that results from the [flow
+//! conditions](crate::physics::open) at the face, so that a uniform φ stays uniform.
 
 use super::formulas::Fraction;
 use crate::boundary::{Beyond, Known, Open};
@@ -20,7 +20,7 @@ use crate::physics::formulas::whole;
 use crate::physics::open::{AtFace, left};
 use crate::physics::walls::{End, INSIDE, outward_slope};
 
-/// The sums of rates of ρφ and ρφ, with which the fields of each formula begin.
+/// The accumulated rate of ρφ and ρφ itself: the first fields of each formula.
 const OWN: usize = 2;
 
 /// A scalar at an open face, or in the zone of its sponge.
@@ -31,13 +31,13 @@ impl AtFace {
         Self::without_waves(part, known, PointFormula::map(Damping { base }), 3)
     }
 
-    /// Where the gas comes in faster than sound.
+    /// Where the gas enters at supersonic speed.
     pub(in crate::physics) fn given(part: &Part<'_>, known: Option<ScalarBeyond>) -> Result<Self> {
         let base = part.on.base;
         Self::without_waves(part, known, PointFormula::map(Given { base }), 2)
     }
 
-    /// By a formula of φ beyond, of so many fields of the part alone.
+    /// With a formula that uses φ beyond, and `own` fields of the part only.
     fn without_waves(
         part: &Part<'_>,
         known: Option<ScalarBeyond>,
@@ -50,7 +50,7 @@ impl AtFace {
         Self::new(part, correct, [value(known)], start)
     }
 
-    /// As a wave through a face of a box of this `length`, at this `end` of its lines.
+    /// With a wave through a face of a box of this `length`, at this `end` of its lines.
     pub(in crate::physics) fn through(
         part: &Part<'_>,
         (end, spacing): (&End, f64),
@@ -81,7 +81,7 @@ impl AtFace {
     }
 }
 
-/// φ beyond; of no effect where nothing is known, and until the start is.
+/// φ beyond; the value is unused if φ beyond is unknown, and until the initial state is known.
 fn value(known: Option<ScalarBeyond>) -> f64 {
     match known {
         Some(ScalarBeyond::Value(phi)) => phi,
@@ -93,7 +93,7 @@ fn of_start(known: Option<ScalarBeyond>) -> bool {
     known == Some(ScalarBeyond::Start)
 }
 
-/// φ of the start, behind (ρ', ρφ).
+/// φ of the initial state, stored after (ρ', ρφ).
 struct OfStart {
     base: BaseState,
 }
@@ -106,7 +106,7 @@ impl Formula<0, 3> for OfStart {
     }
 }
 
-/// φ of the start and its outward derivative (0 without a formula for it), behind (ρ', ρφ).
+/// φ of the initial state and its outward derivative (0 without `spacing`), stored after (ρ', ρφ).
 struct SlopeOfStart {
     base: BaseState,
     spacing: Option<f64>,
@@ -141,7 +141,7 @@ impl Formula<0, 2> for Keep {
     }
 }
 
-/// The rate with −σ (ρφ − ρ∞φ∞), and the state with what it makes of it. Behind them stand σ, ρ∞' and φ∞. Parameter: a.
+/// Adds −σ (ρφ − ρ∞φ∞) to the rate, and its effect to the state. The fields σ, ρ∞' and φ∞ follow. Parameter: a.
 struct Damping {
     base: BaseState,
 }
@@ -155,7 +155,7 @@ impl Formula<0, { OWN + 3 }, 1> for Damping {
     }
 }
 
-/// The given state: ρ∞φ∞. Behind it stand ρ∞' and φ∞.
+/// The prescribed state ρ∞φ∞. The fields ρ∞' and φ∞ follow.
 struct Given {
     base: BaseState,
 }
@@ -167,7 +167,7 @@ impl Formula<0, 3> for Given {
     }
 }
 
-/// ρ∞φ∞ where that is given, else the state. Behind it stand ρ∞', whether it is given, φ∞ and ∂φ∞/∂n.
+/// ρ∞φ∞ where it is prescribed, otherwise the state. The fields ρ∞', a flag for prescribed points, φ∞ and ∂φ∞/∂n follow.
 struct GivenWhere {
     base: BaseState,
 }
@@ -185,18 +185,18 @@ impl Formula<0, 5> for GivenWhere {
     }
 }
 
-/// φ as a wave. Behind rate and state stand the rate of ρ and ρ', what the flow has [`left`], the rate that was kept, φ∞ and
-/// ∂φ∞/∂n; the first four are read at the points inside, too. Parameters: β and a.
+/// φ as a wave. Rate and state are followed by the rate of ρ and ρ', the fields that the flow has [`left`], the kept rate, φ∞ and ∂φ∞/∂n;
+/// the first four are also read at the points inside. Parameters: β and a.
 struct Wave {
     base: BaseState,
-    /// Between points next to the face.
+    /// Spacing of points next to the face.
     spacing: f64,
     comes_in: bool,
     /// σ/L.
     relaxation: f64,
 }
 
-/// How many fields that are.
+/// Number of these fields.
 const FIELDS: usize = OWN + 2 + left::COUNT + 3;
 
 impl Wave {

@@ -11,7 +11,7 @@ use crate::physics::rhs::{convection, diffusion, mass};
 use crate::physics::slots::{conserved, read};
 use crate::physics::{Gas, SchemeConfig, Viscosity};
 
-/// A scalar in a flow.
+/// A scalar carried by a flow.
 #[derive(Clone, Copy)]
 pub(in crate::physics) struct Carried<'a> {
     pub(super) scalar: &'a PassiveScalar,
@@ -20,25 +20,25 @@ pub(in crate::physics) struct Carried<'a> {
     base: BaseState,
 }
 
-/// Fields that the sweeps of a right-hand side write: the rate of ρφ, and ρφ, which they read too.
+/// Fields written by the sweeps of a right-hand side: the rate of ρφ, and ρφ, which is also read.
 const RATE: usize = 0;
 const STATE: usize = 1;
 
-/// What the terms apart are left in; ρφ is read behind the flow.
+/// Slots of the separate terms; ρφ is read after the flow.
 pub(super) mod apart {
-    /// What convection and diffusion do to ρφ.
+    /// Contribution of convection and of diffusion to the rate of ρφ.
     pub(super) const CONVECTION: usize = 0;
     pub(super) const DIFFUSION: usize = 1;
     /// dρ/dt.
     pub(super) const MASS: usize = 2;
     /// ∂φ/∂x; those along y and z follow.
     pub(super) const GRADIENT: usize = 3;
-    /// How many there are.
+    /// Number of these fields.
     pub(in crate::physics::passive) const COUNT: usize = GRADIENT + 3;
 }
 
 impl<'a> Carried<'a> {
-    /// Those of `problem`.
+    /// The passive scalars of `problem`.
     pub(in crate::physics) fn all(
         problem: &'a Problem,
         base: BaseState,
@@ -68,7 +68,7 @@ impl<'a> Carried<'a> {
         s.build()
     }
 
-    /// The terms apart, with dρ/dt and the gradient of φ.
+    /// The separate terms, with dρ/dt and the gradient of φ.
     pub(in crate::physics) fn terms(&self, axis: Axis) -> Sweep {
         let s = SweepBuilder::new();
         let (q, phi) = self.on_lines(&s, axis, s.read(conserved::COUNT));
@@ -89,13 +89,13 @@ impl<'a> Carried<'a> {
         [c_rho, q.define(convection(q, form, c_rho, phi, || q.s.d1(phi)))]
     }
 
-    /// ∂ⱼ(μ/(Re Sc) ∂ⱼφ), where there is viscosity.
+    /// ∂ⱼ(μ/(Re Sc) ∂ⱼφ); `None` without viscosity.
     fn diffused(&self, q: &SweepContext, phi: Value) -> Option<Expr> {
         let diffused = || self.diffusivity() * diffusion(q, self.scheme.viscous, phi);
         (!self.gas.is_inviscid()).then(diffused)
     }
 
-    /// The flow on the lines along `axis`, as far as a scalar sees it, and φ from ρφ.
+    /// The flow quantities that a scalar needs on the lines along `axis`, and φ from ρφ.
     fn on_lines<'s>(
         &'s self,
         s: &'s SweepBuilder,

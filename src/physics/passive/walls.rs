@@ -1,4 +1,4 @@
-//! What is imposed on passive scalars at walls: their value, or what diffuses through.
+//! Wall conditions of passive scalars: a value, or a diffusive flux.
 
 use super::formulas::Fraction;
 use crate::backend::Prepared;
@@ -12,16 +12,15 @@ use crate::physics::formulas::{Primitives, whole};
 use crate::physics::slots::conserved;
 use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here, spacing};
 
-/// The flow, and ρφ behind it.
+/// The flow, followed by ρφ.
 pub(super) const FIELDS: usize = conserved::COUNT + 1;
 /// (ρ', ρφ) at the points inside.
 const READ: usize = 2 * INSIDE;
 
-/// What makes `scalar` what its walls ask for, at the ends that bound this rank's block. Where two meet, that across the later axis
-/// holds.
+/// Wall conditions of `scalar` at the ends that bound this rank's block. Where two walls meet, the condition across the later axis applies.
 ///
 /// # Errors
-/// What a compiler says, or where the block has too few points.
+/// Compiler errors, or a block with too few points.
 pub(super) fn at_walls(
     on: &Discretisation<'_>,
     scalar: &PassiveScalar,
@@ -49,7 +48,7 @@ pub(super) fn at_walls(
     Ok(found)
 }
 
-/// The state with ρφ of this φ.
+/// The state with ρφ from this φ.
 #[inline(always)]
 fn with<N: Number>(mut state: [N; FIELDS], base: BaseState, phi: N) -> [N; FIELDS] {
     state[conserved::COUNT] = whole(state[conserved::MASS], base.density) * phi;
@@ -69,7 +68,7 @@ impl Formula<0, FIELDS> for OfValue {
     }
 }
 
-/// A wall through which so much diffuses, from the points inside.
+/// A wall with this diffusive flux, from the points inside.
 struct OfFlux {
     gas: Gas,
     base: BaseState,

@@ -1,4 +1,4 @@
-//! The files of the statistics: one row for every instant and whatever else the first columns say.
+//! The files of the statistics: one row per instant and per value of the leading columns.
 
 use std::path::Path;
 
@@ -20,18 +20,18 @@ const GRADIENT_MOMENTS: &str = "gradient_moments.csv";
 const TURBULENCE: &str = "turbulence.csv";
 const PROFILES: &str = "profiles.csv";
 
-/// Those that a run asks for.
+/// The files that a run requests.
 #[derive(Default)]
 pub(super) struct Files(Vec<SeriesWriter>);
 
 impl Files {
-    /// Begin them.
+    /// Create them.
     pub(super) fn create(directory: &Path, options: &StatisticsConfig, kind: Kind) -> Result<Self> {
         make_directory(directory)?;
         tables(directory, options, kind, SeriesWriter::create).map(Self)
     }
 
-    /// Go on with them behind the rows of `last_step`.
+    /// Continue them after the rows of `last_step`.
     pub(super) fn resume(
         directory: &Path,
         options: &StatisticsConfig,
@@ -39,28 +39,28 @@ impl Files {
         last_step: Option<u64>,
     ) -> Result<Self> {
         make_directory(directory)?;
-        // All are looked at before any is cut.
+        // Check all files before any is cut.
         tables(directory, options, kind, SeriesWriter::check_rows)?;
         let resume =
             |path: &Path, columns: &[String]| SeriesWriter::resume(path, columns, last_step);
         tables(directory, options, kind, resume).map(Self)
     }
 
-    /// Add a row to the table `name`, where it is asked for; `label` stands behind the time.
+    /// Add a row to the table `name`, where it is requested; `label` follows the time.
     fn add(&mut self, name: &str, step: u64, values: &[&[f64]], label: Option<&str>) {
         if let Some(table) = self.0.iter_mut().find(|table| table.name() == name) {
             table.add(step, &values.concat(), label.map(|label| (1, label)));
         }
     }
 
-    /// The moments of an instant and the averages over time, not a number before these begin.
+    /// Add the moments of an instant and the time averages, which are NaN before averaging begins.
     pub(super) fn moments(&mut self, step: u64, time: f64, now: &Moments, running: &Running) {
         let now = now.values();
         let averages = running.values().unwrap_or_else(|| vec![f64::NAN; now.len()]);
         self.add(MOMENTS, step, &[&[time, running.duration()], &now, &averages], None);
     }
 
-    /// A row a shell.
+    /// Add one row per shell.
     pub(super) fn spectra(&mut self, step: u64, time: f64, spectra: &Spectra) {
         for (shell, &k) in spectra.wavenumbers.iter().enumerate() {
             let values: Vec<f64> = spectra.values.iter().map(|quantity| quantity[shell]).collect();
@@ -68,7 +68,7 @@ impl Files {
         }
     }
 
-    /// A row an axis and separation.
+    /// Add one row per axis and separation.
     pub(super) fn structure(&mut self, step: u64, time: f64, found: &[Increments]) {
         for one in found {
             let row = [&[time, one.separation], &one.longitudinal[..], &one.transverse];
@@ -76,7 +76,7 @@ impl Files {
         }
     }
 
-    /// A row a quantity and bin, and one a quantity.
+    /// Add one row per quantity and bin, and one per quantity.
     pub(super) fn gradients(&mut self, step: u64, time: f64, found: &[Density]) {
         for one in found {
             let quantity = Some(one.quantity);
@@ -88,32 +88,32 @@ impl Files {
         }
     }
 
-    /// A row.
+    /// Add one row.
     pub(super) fn turbulence(&mut self, step: u64, time: f64, found: &[f64]) {
         self.add(TURBULENCE, step, &[&[time], found], None);
     }
 
-    /// A row a plane, with the time that averages are over.
+    /// Add one row per plane, with the averaging time.
     pub(super) fn profiles(&mut self, step: u64, time: f64, weight: f64, rows: &[Vec<f64>]) {
         for row in rows {
             self.add(PROFILES, step, &[&[time, weight], row], None);
         }
     }
 
-    /// Write all rows: one table that is refused keeps no other from being written.
+    /// Write all rows; the failure of one table does not keep others from being written.
     pub(super) fn flush(&mut self) -> Result<()> {
         let flushed: Vec<Result<()>> = self.0.iter_mut().map(SeriesWriter::flush).collect();
         flushed.into_iter().collect()
     }
 
-    /// Return when all rows are on disk: the marks of the tables, by their names.
+    /// Flush all rows to disk, and return the marks of the tables, by their names.
     pub(super) fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
         self.flush()?;
         self.0.iter_mut().map(|table| Ok((table.name(), table.sync()?))).collect()
     }
 }
 
-/// What `open` makes of the path and the columns of each file that is asked for.
+/// The results of `open` for the path and the columns of each requested file.
 pub(super) fn tables<T>(
     directory: &Path,
     options: &StatisticsConfig,
@@ -142,7 +142,7 @@ pub(super) fn tables<T>(
     opened.collect()
 }
 
-/// `weight`, the time that averages are over; the moments; `average_` and the same.
+/// `weight` (the averaging time), the moments, and the same with the prefix `average_`.
 fn moment_columns(kind: Kind) -> Vec<String> {
     let names = match kind {
         Kind::Flow => &moments::FLOW[..],
@@ -162,7 +162,7 @@ fn spectrum_columns(kind: Kind, scalars: &[String]) -> Vec<String> {
     ["k", "modes"].iter().chain(names).map(ToString::to_string).chain(scalars).collect()
 }
 
-/// `weight`, the time that averages are over, and the profile.
+/// `weight` (the averaging time), and the profile.
 fn profile_columns() -> Vec<String> {
     std::iter::once("weight").chain(profiles::COLUMNS).map(String::from).collect()
 }

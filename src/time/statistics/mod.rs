@@ -1,4 +1,4 @@
-//! The statistics that a run takes and writes.
+//! Sampling and writing of the statistics of a run.
 
 mod files;
 
@@ -17,21 +17,21 @@ use crate::statistics::{
 use crate::time::on_first;
 use files::Files;
 
-/// Takes statistics and writes them.
+/// Samples and writes statistics.
 pub struct Statistics {
     options: StatisticsConfig,
     kind: Kind,
     running: Running,
     profiles: RunningProfiles,
-    /// None on other ranks than 0.
+    /// Empty on other ranks than 0.
     files: Files,
     /// Planned with the first sample that needs it.
     fourier: Option<Fourier>,
 }
 
 impl Statistics {
-    /// Make `directory` (`RUN_DIR/statistics`) and begin the files in it that `options` ask for. Of a scalar there are
-    /// moments and spectra. Collective.
+    /// Create `directory` (`RUN_DIR/statistics`) and the files in it that `options` request. A scalar has moments and spectra.
+    /// Collective.
     ///
     /// # Errors
     /// On all ranks, where the system refuses.
@@ -44,9 +44,9 @@ impl Statistics {
         Self::on_files(comm, options, kind, || Files::create(directory, options, kind))
     }
 
-    /// Go on with the files in `directory`: rows of steps after `last_step` (all of them, where it is `None`) are cut, and
-    /// so is a last line that was never finished. A file that is not there is begun. `running` is what
-    /// [`Statistics::state`] was then: it goes on, but where averages begin later now or no moments are taken. Collective.
+    /// Continue the files in `directory`: rows of steps after `last_step` (all, where it is `None`) and an unfinished last line
+    /// are cut. A missing file is created. `running` is the earlier [`Statistics::state`]: averages continue from it, unless they
+    /// now begin later or no moments are taken. Collective.
     ///
     /// # Errors
     /// On all ranks, where a file has other columns or the system refuses.
@@ -60,7 +60,7 @@ impl Statistics {
     ) -> Result<Self> {
         let files = || Files::resume(directory, options, kind, last_step);
         let mut resumed = Self::on_files(comm, options, kind, files)?;
-        // Without moments there is a gap, and what comes on both sides of it says nothing of it.
+        // Without moments there is a gap, and the samples on both sides of it do not represent it.
         if resumed.wants(Statistic::Moments) {
             resumed.running = running.since(options.from);
         }
@@ -79,8 +79,8 @@ impl Statistics {
         Ok(Self { options: options.clone(), kind, running, profiles, files, fourier: None })
     }
 
-    /// Go on with the averages over time of profiles that [`Statistics::profiles`] were; where averages begin later now, or none are
-    /// taken, they begin again.
+    /// Continue the time averages of profiles from an earlier [`Statistics::profiles`]; where averages now begin later, or none
+    /// are taken, they restart.
     #[must_use]
     pub fn going_on(mut self, profiles: Option<RunningProfiles>) -> Self {
         let profiles = profiles.filter(|_| self.wants(Statistic::Profiles));
@@ -88,19 +88,19 @@ impl Statistics {
         self
     }
 
-    /// Forget the averages over time: those of steps that follow no time mean nothing.
+    /// Discard the time averages: they are meaningless for steps without a physical time.
     pub fn forget(&mut self) {
         (self.running, self.profiles) = Default::default();
     }
 
-    /// Whether samples must hold the velocity gradient.
+    /// Whether samples must include the velocity gradient.
     pub fn needs_gradients(&self) -> bool {
         let quantities = &self.options.quantities;
         self.kind == Kind::Flow && quantities.iter().any(|quantity| quantity.needs_gradients())
     }
 
-    /// Take the statistics of one instant, and write them. Instants come in the order of their times. The work is that of the
-    /// threads that the caller is on: see [`crate::backend::Backend::carry_out`]. Collective.
+    /// Take the statistics of one instant, and write them. Instants must be in the order of time. The work runs on the threads of
+    /// the caller: see [`crate::backend::Backend::carry_out`]. Collective.
     ///
     /// # Errors
     /// On all ranks, where a file cannot be written.
@@ -164,17 +164,17 @@ impl Statistics {
         all_or_error(comm, files.flush())
     }
 
-    /// The averages over time so far: what a checkpoint carries. The same on all ranks.
+    /// The time averages so far, for a checkpoint. The same on all ranks.
     pub fn state(&self) -> &Running {
         &self.running
     }
 
-    /// The averages over time of profiles, where there are any: what a checkpoint carries. The same on all ranks.
+    /// The time averages of profiles, where there are any, for a checkpoint. The same on all ranks.
     pub fn profiles(&self) -> Option<&RunningProfiles> {
         Some(&self.profiles).filter(|_| self.wants(Statistic::Profiles))
     }
 
-    /// Return when all that was written is on disk: on rank 0 the marks of the tables, by their names.
+    /// Flush all output to disk; returns the marks of the tables on rank 0, by their names.
     ///
     /// # Errors
     /// On rank 0, where the system refuses.
@@ -182,7 +182,7 @@ impl Statistics {
         self.files.sync()
     }
 
-    /// The names of the tables that `options` ask for.
+    /// The names of the tables that `options` request.
     pub fn tables(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
         let name = |path: &Path, _: &[String]| Ok(path.display().to_string());
         files::tables(Path::new(""), options, kind, name).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Expressions of a sweep at one point, as the text of a kernel.
+//! Expressions of a sweep at one point, as kernel text.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use super::super::program::Task;
 use super::super::text::{Names, polynomial, statements};
 use crate::engine::{Expr, Operation, PointFormula, Value};
 
-/// Where a value of a sweep is found by the kernels of this sweep.
+/// Location of a value for the kernels of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// A field that the sweep reads.
     Read(usize),
-    /// The same where it is a plane.
+    /// A plane that the sweep reads.
     Plane(usize),
-    /// A field that the sweep writes, as it was before.
+    /// A field that the sweep writes, before it is written.
     Written(usize),
-    /// What an operator made.
+    /// The result of an operator.
     Made(usize),
 }
 
-/// Statements that form expressions of a sweep at a point, and the fields that they need.
+/// Statements that compute expressions of a sweep at a point, and the fields that they need.
 pub(super) struct Forming<'a> {
     pub(super) task: &'a Task,
-    /// Where the results of the operators lie.
+    /// Buffers of the operators' results.
     made: &'a BTreeMap<Value, usize>,
-    /// The fields, in the order of the kernel's parameters.
+    /// Fields, in the order of the kernel's parameters.
     pub(super) places: Vec<Place>,
     pub(super) lines: Vec<String>,
     known: Vec<Value>,
-    /// Names of the sums that are complete, by the slots of their fields.
+    /// Names of the completed sums, by the slots of their fields.
     pub(super) sums: BTreeMap<usize, String>,
-    /// Slots of fields that the kernel writes and so finds under another name.
+    /// Slots of fields that the kernel writes, which have other parameter names.
     written: Vec<usize>,
     pub(super) coefficients: Coefficients,
 }
@@ -47,7 +47,7 @@ impl<'a> Forming<'a> {
         Self { task, made, places, lines, known, sums: BTreeMap::new(), written, coefficients }
     }
 
-    /// The text of an expression, once everything that it is made of has been formed.
+    /// Returns the text of an expression, after the statements for its operands.
     pub(super) fn expression(&mut self, expr: &Expr) -> String {
         let factors = expr.0.iter().flat_map(|term| &term.factors);
         let names = factors.map(|value| (*value, self.value(*value))).collect();
@@ -88,7 +88,7 @@ impl<'a> Forming<'a> {
         name
     }
 
-    /// Name what a formula makes.
+    /// Adds statements that compute the results of a formula.
     fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
         let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
         let prefix = format!("v{}_", results[0].0);
@@ -100,7 +100,7 @@ impl<'a> Forming<'a> {
         self.known.extend(results);
     }
 
-    /// Where a value lies as a whole field.
+    /// Returns the location of a value that is stored as a whole field.
     pub(super) fn place(&self, value: Value) -> Option<Place> {
         self.task.sweep.operations.iter().find_map(|operation| match operation {
             Operation::Read { slot, plane, result } if *result == value => {
@@ -114,7 +114,7 @@ impl<'a> Forming<'a> {
         })
     }
 
-    /// The name among the kernel's parameters of the field at `place`.
+    /// Returns the name of the kernel parameter for the field at `place`.
     fn field(&mut self, place: Place) -> String {
         if let Place::Written(slot) = place
             && let Some(at) = self.written.iter().position(|written| *written == slot)

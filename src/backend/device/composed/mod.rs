@@ -1,5 +1,5 @@
-//! A sweep on a device, operation by operation: products are formed at every point, operators applied to them line by
-//! line, and one kernel adds up all terms in the end.
+//! A sweep on a device, operation by operation: products are computed at every point, operators are applied to them line
+//! by line, and one kernel finally sums all terms.
 
 mod forming;
 
@@ -20,13 +20,13 @@ use crate::grid::Axis;
 use crate::real::Precision;
 use forming::{Forming, Place};
 
-/// A sweep along one axis, ready to run operation by operation.
+/// A sweep along one axis, compiled operation by operation.
 pub(super) struct Composed {
     stages: Vec<Stage>,
-    /// Everything that the sweep stores and adds. What is written was read before: one kernel does it, so that no other
-    /// sees a field half changed.
+    /// Everything that the sweep stores and adds. One kernel does it, because the fields it writes are also read by the
+    /// sweep: no other kernel may see a partly updated field.
     last: Option<Pointwise>,
-    /// Where products and what operators make of them are kept.
+    /// Buffers of products and of operator results.
     room: Vec<Arc<Buffer>>,
     precision: Precision,
 }
@@ -34,24 +34,24 @@ pub(super) struct Composed {
 /// Operators whose operands do not depend on each other, after the products that they are applied to.
 struct Stage {
     products: Option<Pointwise>,
-    /// The same products near the ends of the lines only, where these are blocks of longer ones and no operator comes
+    /// The same products near the ends of the lines only, if the lines are split across ranks and no operator comes
     /// before.
     at_ends: Option<Pointwise>,
     applications: Vec<Application>,
 }
 
-/// A kernel that looks at one point at a time, and the fields that it is given.
+/// A pointwise kernel and its fields.
 struct Pointwise {
     job: Job,
     fields: Vec<Place>,
 }
 
-/// An operator from one place to another.
+/// An operator with its source and target.
 struct Application {
     operator: Arc<DeviceOperator>,
     from: Place,
     to: Place,
-    /// Where lines are blocks of longer ones.
+    /// The coupling to other ranks, if lines are split.
     joints: Option<Joints>,
 }
 
@@ -66,15 +66,15 @@ impl Composed {
         Ok(Self { stages, last, room, precision })
     }
 
-    /// All stages, and what is stored in the end.
+    /// Runs all stages and stores the results.
     pub(super) fn run(&self, fields: Fields, weights: Weights) {
         let run = Run { sweep: self, fields, scalars: [weights.beta, weights.advance] };
         (0..self.stages.len()).for_each(|at| run.stage(at));
         self.last.iter().for_each(|last| run.launch(last));
     }
 
-    /// Fill `planes[stage]` from the operands of that stage; `planes` of earlier ones hold their interface values. Products are
-    /// formed again later: other sweeps use the same memory in between.
+    /// Fills `planes[stage]` from the operands of that stage; `planes` of earlier stages hold their interface values.
+    /// Products are computed again later, because other sweeps use the same memory in between.
     pub(super) fn pack(&self, stage: usize, fields: Fields) {
         let run = Run { sweep: self, fields, scalars: [0.0; 2] };
         (0..stage).for_each(|at| run.stage(at));
@@ -89,7 +89,7 @@ impl Composed {
 struct Run<'a> {
     sweep: &'a Composed,
     fields: Fields<'a>,
-    /// β and the advance.
+    /// β and the weight of the advance.
     scalars: [f64; 2],
 }
 
@@ -119,16 +119,16 @@ impl Run<'_> {
     }
 }
 
-/// What the stages of a sweep are made from.
+/// State while the stages of a sweep are built.
 struct Builder<'a> {
     task: &'a Task,
-    /// The operators that are ready.
+    /// Operators that are already compiled.
     known: HashMap<Op, Arc<DeviceOperator>>,
     places: Places,
 }
 
 impl Builder<'_> {
-    /// The products that operators are applied to, and then the operators: (operator, operand, result).
+    /// Builds the products that operators are applied to, then the operators: (operator, operand, result).
     fn stage(&mut self, number: usize, applied: &[(Op, &Expr, Value)]) -> Result<Stage> {
         let workspace = &self.task.workspace;
         let results = self.places.results.clone();
@@ -181,7 +181,7 @@ impl Builder<'_> {
         Ok(made)
     }
 
-    /// Where the result of an operator goes.
+    /// Returns the target of an operator's result.
     fn home(&mut self, result: Value) -> Place {
         if let Some(slot) = stored_alone(&self.task.sweep.operations, result) {
             return Place::Written(slot);
@@ -191,11 +191,11 @@ impl Builder<'_> {
         Place::Made(at)
     }
 
-    /// Everything that the sweep stores and adds.
+    /// Builds the kernel for everything that the sweep stores and adds.
     fn last(&self) -> Result<Option<Pointwise>> {
         let Task { sweep, .. } = self.task;
         let results = &self.places.results;
-        // An operator may have written its result where it is stored.
+        // An operator may have written its result directly to the target field.
         let is_direct = |value: Value| {
             let made = |operation: &&Operation| operation.results().contains(&value);
             let origin = sweep.operations.iter().find(made);
@@ -218,7 +218,7 @@ impl Builder<'_> {
         let number = |slot| slots.iter().position(|other| *other == slot).unwrap_or_default();
         let mut forming = Forming::new(self.task, results, slots.clone());
         let mut stores = Vec::new();
-        // Sums first: what is stored may be advanced by them.
+        // Sums first: a stored value may be advanced by them.
         for (slot, terms) in &sums {
             let at = number(*slot);
             let sum: Vec<String> = terms.iter().map(|expr| forming.expression(expr)).collect();
@@ -239,7 +239,7 @@ impl Builder<'_> {
 }
 
 impl Forming<'_> {
-    /// The kernel that forms all that was asked for, and stores it.
+    /// Compiles the kernel that computes the requested expressions and stores them.
     fn kernel(
         &self,
         visit: &Visit,
@@ -256,7 +256,7 @@ impl Forming<'_> {
     }
 }
 
-/// A refusal with the operator that it is about.
+/// Adds the operator to a refusal.
 fn told(error: Error, op: Op, axis: Axis) -> Error {
     match error {
         Error::Config(mut lines) => {
@@ -269,10 +269,10 @@ fn told(error: Error, op: Op, axis: Axis) -> Error {
     }
 }
 
-/// Which of the sweep's own buffers holds what.
+/// Allocation of the sweep's own buffers.
 #[derive(Default)]
 struct Places {
-    /// What operators made.
+    /// Buffers of operator results.
     results: BTreeMap<Value, usize>,
     free: Vec<usize>,
     count: usize,
@@ -294,8 +294,8 @@ impl Places {
     }
 }
 
-/// The field that `result` of an operator is stored to, where that is all that is done with it and nobody asks for what was
-/// in that field before: the operator can then write there at once.
+/// Returns the field that `result` of an operator is stored to, if that is its only use and the previous content of the
+/// field is not read: the operator can then write there directly.
 fn stored_alone(operations: &[Operation], result: Value) -> Option<usize> {
     let mut users = operations.iter().filter(|o| o.used().any(|value| value == result));
     let (Some(Operation::Store { slot, expr }), None) = (users.next(), users.next()) else {

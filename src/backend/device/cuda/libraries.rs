@@ -1,4 +1,4 @@
-//! Where NVIDIA's libraries lie on a machine.
+//! Locations of NVIDIA's libraries on a machine.
 
 use std::env::join_paths;
 use std::ffi::OsStr;
@@ -10,11 +10,11 @@ use libloading::Library;
 
 use crate::backend::environment::{folder, folders, program};
 
-/// What may be the library `name` ("nvrtc"), in the order in which it is to be tried: what the system's loader finds,
-/// the folders of CUDA's own installer, and Python's packages. Python is asked only where the others were not enough.
+/// Returns candidate paths of the library `name` ("nvrtc"), in the order in which to try them: names for the system's
+/// loader, the folders of CUDA's installer, and Python's packages. Python is run only if the others were not sufficient.
 pub(super) fn candidates(name: &str) -> impl Iterator<Item = PathBuf> {
     let file = format!("lib{name}.so");
-    // NCCL counts for itself: it is at 2.
+    // NCCL has its own version count: it is at 2.
     let versions = (12..=15).rev().chain([2]).map(|major| format!("{file}.{major}"));
     let on_path: Vec<_> = versions.chain([file.clone()]).map(PathBuf::from).collect();
     let inside = toolkits()
@@ -24,7 +24,7 @@ pub(super) fn candidates(name: &str) -> impl Iterator<Item = PathBuf> {
     on_path.into_iter().chain(inside.flat_map(move |folder| files(&folder, &file)))
 }
 
-/// The folders with libraries of every installed CUDA toolkit, the one named by the user first, then newest first.
+/// Returns the library folders of every installed CUDA toolkit: first the one that the user names, then the newest first.
 fn toolkits() -> Vec<PathBuf> {
     let mut roots: Vec<_> = ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(folder).collect();
     roots.push("/usr/local/cuda".into());
@@ -35,7 +35,7 @@ fn toolkits() -> Vec<PathBuf> {
     roots.iter().flat_map(|root| inside.map(|folder| root.join(folder))).collect()
 }
 
-/// The folders with libraries of the active virtual or conda environment.
+/// Returns the library folders of the active virtual or conda environment.
 fn environments() -> Vec<PathBuf> {
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder);
     let libraries = active.map(|root| root.join("lib"));
@@ -49,8 +49,8 @@ fn environments() -> Vec<PathBuf> {
     inside.collect()
 }
 
-/// Where the `python3` on the path looks for packages; nothing where there is none. It runs in the root of the system: Python
-/// imports from the current directory, too.
+/// Returns the package search path of the `python3` on the path; empty without Python. Python runs in the root directory,
+/// because it also imports from the current directory.
 fn python_path() -> Vec<PathBuf> {
     let Some(python) = program("python3") else { return Vec::new() };
     let mut command = Command::new(python);
@@ -65,12 +65,13 @@ fn python_path() -> Vec<PathBuf> {
     lines.lines().map(PathBuf::from).filter(|path| path.is_absolute()).collect()
 }
 
-/// The folders with libraries of NVIDIA's packages (`nvidia/cu13/lib`, `nvidia/cuda_nvrtc/lib`) in a site-packages.
+/// Returns the library folders of NVIDIA's packages (`nvidia/cu13/lib`, `nvidia/cuda_nvrtc/lib`) in a site-packages
+/// folder.
 fn packages(site: &Path) -> Vec<PathBuf> {
     entries(&site.join("nvidia")).into_iter().map(|package| package.join("lib")).collect()
 }
 
-/// The versions of a library in a folder: `libnvrtc.so.13`, but not `libnvrtc.alt.so.13`.
+/// Returns the versions of a library in a folder: `libnvrtc.so.13`, but not `libnvrtc.alt.so.13`.
 fn files(folder: &Path, file: &str) -> Vec<PathBuf> {
     let mut files = entries(folder);
     files.retain(|path| name_of(path).starts_with(file));
@@ -78,7 +79,7 @@ fn files(folder: &Path, file: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What is in a folder, sorted; nothing where it cannot be read.
+/// Returns the entries of a folder, sorted; empty if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = std::fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
@@ -90,16 +91,16 @@ fn name_of(path: &Path) -> String {
     path.file_name().map(OsStr::to_string_lossy).unwrap_or_default().into_owned()
 }
 
-/// What `library` lacks of `functions`.
+/// Returns the first of `functions` that `library` lacks.
 pub(super) fn lacking<'a>(library: &Library, functions: &[&'a str]) -> Option<&'a str> {
     // SAFETY: the address is not used.
     let lacks = |name: &&&str| unsafe { library.get::<*const ()>(**name) }.is_err();
     functions.iter().find(lacks).copied()
 }
 
-/// The library that cudarc takes for one of `names`, by what it looks for in the same order.
+/// Loads the library that cudarc takes for one of `names`, by the same search order.
 pub(super) fn loaded(names: &[&str]) -> Option<Library> {
     let mut files = names.iter().flat_map(|name| get_lib_name_candidates(name));
-    // SAFETY: loading runs the library's initialisers, those of NVIDIA.
+    // SAFETY: loading runs the initialisers of NVIDIA's library.
     files.find_map(|file| unsafe { Library::new(file) }.ok())
 }

@@ -10,16 +10,16 @@ use super::libraries::{lacking, loaded};
 use super::nvrtc::{Nvrtc, Version, capability_name, dotted};
 use crate::error::{Error, Result};
 
-/// The oldest driver whose functions are all there.
+/// The oldest driver that has all functions used.
 const OLDEST_DRIVER: Version = (12, 8);
 
-/// The compute capability from which copies to on-chip memory go on beside threads.
+/// The compute capability from which copies to on-chip memory run asynchronously to the threads.
 const COPIES_BESIDE: u32 = 80;
 
-/// The library of the driver.
+/// File names of the driver's library.
 const DRIVER: [&str; 2] = ["cuda", "nvcuda"];
 
-/// What is called of a driver that is new enough.
+/// The functions used of the driver.
 #[rustfmt::skip]
 const FUNCTIONS: [&str; 46] = [
     "cuCtxGetStreamPriorityRange", "cuCtxSetCurrent", "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetCount", "cuDeviceGetName",
@@ -42,21 +42,21 @@ pub(in super::super) fn list() -> Result<Vec<DeviceInfo>> {
     (0..count).map(|index| Ok(describe(index, device(index)?, version)?.0)).collect()
 }
 
-/// The compiler that is taken for device `index`.
+/// Returns the compiler that is used for device `index`.
 ///
 /// # Errors
-/// The sentence why there is none: of the driver, the device, or the compiler.
+/// A sentence that explains why there is no compiler: because of the driver, the device, or the compiler.
 pub fn compiler(index: usize) -> Result<Nvrtc> {
     let version = driver()?;
     Nvrtc::find(version, describe(index, device(index)?, version)?.1)
 }
 
-/// True where NVIDIA's driver is installed, of whatever version.
+/// Whether NVIDIA's driver is installed, in any version.
 pub(in super::super) fn has_driver() -> bool {
     loaded(&DRIVER).is_some()
 }
 
-/// The version of the driver, which is usable.
+/// Returns the version of the driver, or an error if the driver is not usable.
 pub(super) fn driver() -> Result<Version> {
     let Some(library) = loaded(&DRIVER) else {
         return refuse(
@@ -95,24 +95,24 @@ pub(super) fn driver() -> Result<Version> {
     }
 }
 
-/// What the driver says. A stub says to every call that it is one, and has no words for it.
+/// Converts the result of a driver call. A stub library returns a special error for every call, and has no text for it.
 fn usable<T>(what: &str, told: std::result::Result<T, DriverError>) -> Result<T> {
     match told {
         Err(DriverError(sys::CUresult::CUDA_ERROR_STUB_LIBRARY)) => refuse(
-            "the libcuda.so on the library path is the stub of a toolkit, which only links",
+            "the libcuda.so on the library path is the stub of a toolkit, which serves only for linking",
             "take its folder off LD_LIBRARY_PATH",
         ),
         other => other.map_err(failed(what)),
     }
 }
 
-/// A function that is not there would be a panic where it is called.
+/// Checks that the functions exist: cudarc panics when it calls a missing function.
 fn check_functions(driver: &Library, functions: &[&str]) -> Result<()> {
     match lacking(driver, functions) {
         None => Ok(()),
         Some(name) => refuse(
             &format!(
-                "the libcuda.so on the library path has no function {name}, so it is no driver of NVIDIA"
+                "the libcuda.so on the library path has no function {name}, so it is not NVIDIA's driver"
             ),
             "take its folder off LD_LIBRARY_PATH",
         ),
@@ -125,7 +125,7 @@ fn refuse<T>(what: &str, advice: &str) -> Result<T> {
     )))
 }
 
-/// A driver's refusal as a sentence.
+/// Returns a function that converts a driver error to a sentence.
 pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
     move |error| Error::Device(format!("CUDA could not {what}: {}", words(error)))
 }
@@ -140,7 +140,7 @@ pub(super) fn device(index: usize) -> Result<sys::CUdevice> {
     cu::device::get(ordinal).map_err(failed(&format!("open device {index}")))
 }
 
-/// A device, its limits and its compute capability.
+/// Returns a device's description and limits, and its compute capability.
 pub(super) fn describe(
     index: usize,
     device: sys::CUdevice,

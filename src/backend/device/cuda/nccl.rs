@@ -1,5 +1,5 @@
-//! NCCL, NVIDIA's library for messages between GPUs, loaded when a program starts on several ranks. Its calls do not block
-//! (`ncclConfig_t.blocking` = 0), so that what never ends can be given up.
+//! NCCL, NVIDIA's library for messages between GPUs, loaded when a program starts on several ranks. Its calls are
+//! non-blocking (`ncclConfig_t.blocking` = 0), so that a call that never ends can be aborted.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::hint::spin_loop;
@@ -22,17 +22,17 @@ use crate::error::{Error, Result};
 
 /// `NCCL_UNIQUE_ID_BYTES`.
 const ID_BYTES: usize = 128;
-/// The oldest version that has all that is called (`NCCL_VERSION(2, 14, 0)`), and whose configuration is written here.
+/// The oldest version that has all functions used (`NCCL_VERSION(2, 14, 0)`); its configuration is the one below.
 const OLDEST: c_int = 21_400;
 /// `ncclSuccess`, `ncclInProgress`, `ncclInt8`.
 const SUCCESS: c_int = 0;
 const IN_PROGRESS: c_int = 7;
 const BYTE: c_int = 0;
-/// How long ranks wait for each other in a new group: many of them connect, some load libraries from a slow disk.
+/// Longest wait of ranks for each other in a new group: many ranks connect, and some load libraries from a slow disk.
 const TO_JOIN: Duration = Duration::from_secs(120);
-/// How long a group that is not trusted waits for a message.
+/// Longest wait for a message in a group that is not trusted.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long messages that nobody waits for are awaited when a group ends.
+/// Longest wait for messages under way when a group ends.
 const PARTING: Duration = Duration::from_secs(10);
 const NO_FLAGS: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
 
@@ -41,7 +41,7 @@ const NO_FLAGS: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
 #[derive(Clone, Copy)]
 struct UniqueId([c_char; ID_BYTES]);
 
-/// The beginning of `ncclConfig_t`, all of it in version 2.14; newer ones have defaults for the rest.
+/// The first part of `ncclConfig_t`, complete in version 2.14; newer versions have defaults for the rest.
 #[repr(C)]
 struct Config {
     size: usize,
@@ -54,7 +54,7 @@ struct Config {
 type Comm = *mut c_void;
 
 foreign_functions! {
-    /// nccl.h of version 2.14, and as it is in newer ones. An `int` is an `ncclResult_t`.
+    /// nccl.h of version 2.14; newer versions have the same declarations. An `int` is an `ncclResult_t`.
     Functions {
         get_version = ncclGetVersion(*mut c_int);
         get_unique_id = ncclGetUniqueId(*mut UniqueId);
@@ -72,14 +72,14 @@ foreign_functions! {
     }
 }
 
-/// The library. It stays loaded: threads of its own wait for ranks, or go on when a group has ended.
+/// The library. It stays loaded, because its own threads may still run after a group has ended.
 pub(super) struct Nccl {
     call: Functions,
     version: c_int,
 }
 
 impl Nccl {
-    /// That of this machine.
+    /// Loads the library of this machine.
     pub(super) fn find() -> Result<Self> {
         let refuse = |why: String| Error::Device(format!("NCCL (libnccl.so.2) {why}"));
         // SAFETY: loading runs the library's initialisers, those of NVIDIA.
@@ -99,26 +99,26 @@ impl Nccl {
         Ok(Self { call, version })
     }
 
-    /// What the ranks of a new group have to know to find each other.
+    /// Returns the identifier by which the ranks of a new group find each other.
     pub(super) fn new_id(&self) -> Result<Vec<u8>> {
         let mut id = UniqueId([0; ID_BYTES]);
-        // SAFETY: one of them is written.
+        // SAFETY: one `UniqueId` is written.
         let code = unsafe { (self.call.get_unique_id)(&raw mut id) };
-        self.check("make the number of a group", ptr::null_mut(), code)?;
+        self.check("create the identifier of a group", ptr::null_mut(), code)?;
         Ok(id.0.map(c_char::cast_unsigned).to_vec())
     }
 
-    /// What a call says. Without a group its own words are all there is.
+    /// Converts a result code. Without a group there is only the library's general text.
     fn check(&self, what: &str, comm: Comm, code: c_int) -> Result<()> {
         if code == SUCCESS || code == IN_PROGRESS {
             return Ok(());
         }
         let text = |start: *const c_char| match start.is_null() {
             true => String::new(),
-            // SAFETY: a text of the library, which stays until the next call of this thread.
+            // SAFETY: a text of the library, valid until the next call of this thread.
             false => unsafe { CStr::from_ptr(start) }.to_string_lossy().trim().to_string(),
         };
-        // SAFETY: any code may be asked for; without a group there is a text of all groups.
+        // SAFETY: any code is allowed; without a group the library returns a text common to all groups.
         let (error, last) =
             unsafe { ((self.call.error_string)(code), (self.call.last_error)(comm)) };
         let (error, last) = (text(error), text(last));
@@ -127,7 +127,7 @@ impl Nccl {
     }
 }
 
-/// 2.27.3 of 22703.
+/// Formats 22703 as 2.27.3.
 fn dotted(version: c_int) -> String {
     let [major, minor, patch] = match version {
         // `NCCL_VERSION`: up to 2.8 there was one digit less.
@@ -137,34 +137,35 @@ fn dotted(version: c_int) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-/// The ranks of a group, seen from one of them. Context and stream of the device must outlive it.
+/// One rank's view of a group. Context and stream of the device must outlive it.
 pub(super) struct Group {
     nccl: Nccl,
     context: CUcontext,
-    /// What the device does else.
+    /// The stream of the device's other work.
     work: CUstream,
     state: Mutex<State>,
 }
 
 struct State {
-    /// Null once it was given up.
+    /// Null after the group was aborted.
     comm: Comm,
-    /// What the messages are on: kernels of other streams run meanwhile.
+    /// The stream of the messages: kernels of other streams run at the same time.
     stream: CUstream,
-    /// Where they may begin.
+    /// Event after which the messages may start.
     begin: CUevent,
-    /// Events for where they end; nobody waits for these.
+    /// Unused events for the ends of messages.
     free: Vec<CUevent>,
     is_trusted: bool,
 }
 
-// SAFETY: handles of driver and library, which may be used from any thread, one at a time for a group: they lie behind a lock.
+// SAFETY: handles of driver and library, which may be used from any thread, one at a time per group: a lock protects
+// them.
 unsafe impl Send for Group {}
 // SAFETY: as above.
 unsafe impl Sync for Group {}
 
 impl Group {
-    /// Rank `rank` of `size` that all know `id`. The context must be current. Collective.
+    /// Joins a group as rank `rank` of `size`; all ranks pass the same `id`. The context must be current. Collective.
     pub(super) fn join(
         nccl: Nccl,
         (context, work): (CUcontext, CUstream),
@@ -206,7 +207,7 @@ impl Group {
         unsafe { cu::ctx::set_current(self.context) }.map_err(failed("use the device"))
     }
 
-    /// Return when what a call of the library has begun on the host is done. What fails ends the group.
+    /// Returns when the host part of a library call is done. A failure ends the group.
     fn done(&self, what: &str, most: Duration, state: &mut State, code: c_int) -> Result<()> {
         let start = Instant::now();
         let mut code = code;
@@ -215,7 +216,7 @@ impl Group {
                 return Err(self.give_up(what, most, state));
             }
             spin_loop();
-            // SAFETY: the group is there; one integer is written.
+            // SAFETY: the group exists; one integer is written.
             let asked = unsafe { (self.nccl.call.get_async_error)(state.comm, &raw mut code) };
             if asked != SUCCESS {
                 code = asked;
@@ -228,23 +229,24 @@ impl Group {
         result
     }
 
-    /// What took longer than `most`.
+    /// Ends the group after a call that took longer than `most`, and returns the error.
     fn give_up(&self, what: &str, most: Duration, state: &mut State) -> Error {
         self.abandon(state);
         let seconds = most.as_secs();
         Error::Device(format!("NCCL could not {what}: it did not end in {seconds} s"))
     }
 
-    /// End the group without the others.
+    /// Ends the group without the other ranks.
     fn abandon(&self, state: &mut State) {
         if !state.comm.is_null() {
-            // SAFETY: the group is there, and is not used again. A thread that still makes it may read the handle until it has ended.
+            // SAFETY: the group exists and is not used again. A thread that still creates it may read the handle until it
+            // has ended.
             unsafe { (self.nccl.call.abort)(state.comm) };
             state.comm = ptr::null_mut();
         }
     }
 
-    /// Put the messages of one round on the stream.
+    /// Queues the messages of one round on the stream.
     unsafe fn post(
         &self,
         state: &mut State,
@@ -254,7 +256,7 @@ impl Group {
         const WHAT: &str = "send messages";
         let peer = |message: &DeviceMessage| c_int::try_from(message.peer).unwrap_or(c_int::MAX);
         let (call, comm, stream) = (&self.nccl.call, state.comm, state.stream);
-        // SAFETY: the group is there, and so is the memory, as the caller promises. A group of calls that was started is ended.
+        // SAFETY: the group exists, and the caller guarantees the memory. Every started group of calls is ended.
         let code = unsafe {
             let started = (call.group_start)();
             let receives = receive.iter().map(|message| {
@@ -281,10 +283,10 @@ impl DeviceGroup for Group {
         self.enter()?;
         let state = &mut *lock(&self.state);
         if state.comm.is_null() {
-            return Err(Error::Device("NCCL: the group of ranks has failed before".into()));
+            return Err(Error::Device("NCCL: the group of ranks has already failed".into()));
         }
         let told = failed("order messages among its work");
-        // SAFETY: streams and events are of this device, and alive; the memory is there, as the caller promises.
+        // SAFETY: streams and events are of this device and alive; the caller guarantees the memory.
         unsafe {
             cu::event::record(state.begin, self.work).map_err(&told)?;
             cu::stream::wait_event(state.stream, state.begin, NO_FLAGS).map_err(&told)?;
@@ -300,14 +302,14 @@ impl DeviceGroup for Group {
         let state = &mut *lock(&self.state);
         let end: CUevent = object(Handle(end));
         let start = Instant::now();
-        // SAFETY: the event is of this device, and alive.
+        // SAFETY: the event is of this device and alive.
         while !state.is_trusted && unsafe { cu::event::query(end) }.is_err_and(is_not_ready) {
             if start.elapsed() > PATIENCE {
                 return Err(self.give_up("send messages", PATIENCE, state));
             }
             spin_loop();
         }
-        // SAFETY: as above; the stream remembers where the event was recorded, which may be recorded anew.
+        // SAFETY: as above; the stream has captured the event's position, so that the event may be recorded again.
         let waits = unsafe { cu::stream::wait_event(self.work, end, NO_FLAGS) };
         state.free.push(end);
         waits.map_err(failed("order messages among its work"))
@@ -322,7 +324,7 @@ fn is_not_ready(error: cu::DriverError) -> bool {
     error.0 == sys::CUresult::CUDA_ERROR_NOT_READY
 }
 
-/// A stream whose kernels come before those of others that wait for a place.
+/// Returns a stream whose kernels are scheduled before waiting kernels of other streams.
 fn urgent_stream() -> Result<CUstream> {
     let (mut least, mut most) = (0, 0);
     let mut stream = ptr::null_mut();
@@ -348,9 +350,9 @@ impl Drop for Group {
         }
         let state = &mut *lock(&self.state);
         let call = &self.nccl.call;
-        // What has been sent must leave this rank before the group ends; others may still wait for it.
+        // Sent data must leave this rank before the group ends; other ranks may still wait for them.
         if !state.comm.is_null() {
-            // SAFETY: the group is there; what waits for the driver or the library has an end.
+            // SAFETY: the group exists; the waits for the driver or the library are bounded.
             unsafe {
                 let start = Instant::now();
                 let mut code = (call.finalize)(state.comm);
@@ -362,7 +364,7 @@ impl Drop for Group {
                 end(state.comm);
             }
         }
-        // SAFETY: all of it was made here, and nobody is left who could use it. A refusal has nobody to be told to.
+        // SAFETY: all objects were made here and have no users left. Errors at shutdown cannot be handled.
         unsafe {
             let events = state.free.drain(..).chain([state.begin]);
             for event in events.filter(|event| !event.is_null()) {

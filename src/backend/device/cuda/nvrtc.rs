@@ -1,4 +1,4 @@
-//! NVRTC, NVIDIA's compiler for kernels: finding the one that fits, and compiling. Needs neither a GPU nor its driver.
+//! NVRTC, NVIDIA's kernel compiler: search for a suitable version, and compilation. Needs neither a GPU nor its driver.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use crate::backend::device::Source;
 use crate::comm::foreign_functions;
 use crate::error::{Error, Result};
 
-/// (major, minor) of CUDA, as the driver and the compiler count.
+/// CUDA version (major, minor) of the driver or the compiler.
 pub type Version = (u32, u32);
 
 /// An NVRTC library.
 ///
-/// Its functions are looked up in this very library, not by name in the process, because a machine may have several and
-/// the driver decides which of them will do.
+/// Its functions are looked up in this library, not by name in the process: a machine may have several versions, and the
+/// driver determines which of them works.
 pub struct Nvrtc {
     path: PathBuf,
     version: Version,
     functions: Functions,
     /// Must outlive the functions.
     _library: Library,
-    /// NVRTC asks for this part of itself by name alone, and has it where it is loaded already.
+    /// NVRTC looks for this part of itself by name only, and finds it if it is already loaded.
     _builtins: Option<Library>,
 }
 
-/// What a text is compiled to, for a compute capability such as 90 (of an H100).
+/// Target of a compilation, for a compute capability such as 90 (of an H100).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// Instructions of that chip.
@@ -48,13 +48,13 @@ impl Code {
 
 /// nvrtcProgram, an opaque pointer.
 type Program = *mut c_void;
-/// What writes the size of a text of a program, and what writes the text.
+/// Functions that write the size of a text of a program, and the text.
 type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Text = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 type Names = *const *const c_char;
 
 foreign_functions! {
-    /// nvrtc.h, unchanged since CUDA 11.2. An `int` is an nvrtcResult, of which 0 is success.
+    /// nvrtc.h, unchanged since CUDA 11.2. An `int` is an nvrtcResult; 0 is success.
     Functions {
         create = nvrtcCreateProgram(*mut Program, *const c_char, *const c_char, c_int, Names, Names);
         destroy = nvrtcDestroyProgram(*mut Program);
@@ -73,13 +73,13 @@ foreign_functions! {
 }
 
 impl Nvrtc {
-    /// The library at `path`, or the one that the system's loader finds by that name.
+    /// Opens the library at `path`, or by that name through the system's loader.
     ///
     /// # Errors
-    /// Where there is none, or it is no NVRTC of CUDA 11.2 or newer.
+    /// If it does not exist, or is not an NVRTC of CUDA 11.2 or newer.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |why: String| Error::Device(format!("{}: {why}", path.display()));
-        // SAFETY: loading runs the library's initialisers, those of NVIDIA's compiler.
+        // SAFETY: loading runs the initialisers of NVIDIA's compiler.
         let library = unsafe { Library::new(path) }.map_err(|error| failed(error.to_string()))?;
         // SAFETY: the signatures are those of nvrtc.h.
         let functions = unsafe { Functions::of(&library) }.map_err(failed)?;
@@ -88,7 +88,7 @@ impl Nvrtc {
         let status = unsafe { (functions.version)(&raw mut major, &raw mut minor) };
         let version = match (status, u32::try_from(major), u32::try_from(minor)) {
             (0, Ok(major), Ok(minor)) => (major, minor),
-            _ => return Err(failed("it tells no version".into())),
+            _ => return Err(failed("it reports no version".into())),
         };
         let path = file_of(functions.version as *const c_void).unwrap_or(path.to_path_buf());
         let (major, minor) = version;
@@ -98,21 +98,21 @@ impl Nvrtc {
         Ok(Self { path, version, functions, _library: library, _builtins: builtins })
     }
 
-    /// The first NVRTC of this machine, whatever its version.
+    /// Returns the first NVRTC of this machine, of any version.
     pub fn first() -> Option<Self> {
         libraries::candidates("nvrtc").find_map(|path| Self::open(&path).ok())
     }
 
-    /// An NVRTC of this machine whose code a driver of version `driver` loads for a chip of this compute capability:
-    /// no newer than the driver, or at least of the same major version.
+    /// Returns an NVRTC of this machine whose code a driver of version `driver` loads for a chip of this compute
+    /// capability: not newer than the driver, or at least of the same major version.
     ///
     /// # Errors
-    /// Where there is none: the command that installs one.
+    /// If there is none: the command that installs one.
     pub fn find(driver: Version, capability: u32) -> Result<Self> {
         Self::fitting(libraries::candidates("nvrtc"), driver, capability)
     }
 
-    /// As [`Nvrtc::find`], of these files; those that are not there are passed over.
+    /// As [`Nvrtc::find`], among these files; missing files are skipped.
     pub fn fitting(
         candidates: impl IntoIterator<Item = PathBuf>,
         driver: Version,
@@ -139,17 +139,17 @@ impl Nvrtc {
         newer.ok_or_else(|| missing(driver, capability, &others))
     }
 
-    /// The file.
+    /// Path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its version.
+    /// Version of the library.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The compute capabilities that it compiles for, in rising order.
+    /// Returns the compute capabilities that it compiles for, in rising order.
     pub fn capabilities(&self) -> Vec<u32> {
         let mut count = 0;
         // SAFETY: one integer is written.
@@ -162,10 +162,11 @@ impl Nvrtc {
         known.into_iter().filter_map(|capability| u32::try_from(capability).ok()).collect()
     }
 
-    /// What to compile for a chip: its own instructions where they are known, else assembly of the nearest older chip.
+    /// Returns the target for a chip: its own instructions if NVRTC knows the chip, else assembly of the nearest older
+    /// chip.
     ///
     /// # Errors
-    /// Where the chip is older than all that are known.
+    /// If the chip is older than all that NVRTC knows.
     pub fn code_for(&self, capability: u32) -> Result<Code> {
         let known = self.capabilities();
         match known.iter().rev().find(|&&known| known <= capability) {
@@ -181,10 +182,10 @@ impl Nvrtc {
         }
     }
 
-    /// `source` compiled to `code`.
+    /// Compiles `source` to `code`.
     ///
     /// # Errors
-    /// What the compiler says, with the lines it speaks of.
+    /// The compiler's messages, with the source lines that they refer to.
     pub fn compile(&self, source: &Source, code: Code) -> Result<Vec<u8>> {
         let text = as_c(&source.text)?;
         let name = as_c(&source.name)?;
@@ -226,7 +227,7 @@ impl Nvrtc {
     }
 }
 
-/// A program of NVRTC, destroyed at the end.
+/// An NVRTC program, destroyed on drop.
 struct Compilation<'a> {
     program: Program,
     functions: &'a Functions,
@@ -241,7 +242,7 @@ impl Compilation<'_> {
     }
 
     fn words(&self, status: c_int) -> String {
-        // SAFETY: the text is the library's own, without end of life.
+        // SAFETY: the text belongs to the library and is never freed.
         let text = unsafe { CStr::from_ptr((self.functions.error)(status)) };
         text.to_string_lossy().into_owned()
     }
@@ -259,12 +260,12 @@ impl Compilation<'_> {
 
 impl Drop for Compilation<'_> {
     fn drop(&mut self) {
-        // SAFETY: a null program is refused, another is destroyed once.
+        // SAFETY: a null program is refused; any other is destroyed once.
         unsafe { (self.functions.destroy)(&raw mut self.program) };
     }
 }
 
-/// The log and, below it, the lines of the text that it speaks of: "thomas(12): error: ..." is about line 12.
+/// Returns the log and, below it, the source lines that it refers to: "thomas(12): error: ..." refers to line 12.
 fn with_lines(log: &str, source: &Source) -> String {
     let number = |line: &str| {
         let rest = line.strip_prefix(&source.name)?.strip_prefix('(')?;
@@ -286,16 +287,16 @@ fn as_c(text: &str) -> Result<CString> {
         .map_err(|_| Error::Device("a kernel's text has a zero byte in it".to_string()))
 }
 
-/// The file that holds the code at `address`, where the system tells.
+/// Returns the file that contains the code at `address`, if the system reports it.
 #[cfg(unix)]
 fn file_of(address: *const c_void) -> Option<PathBuf> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     // SAFETY: all zero is a Dl_info of null pointers.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for.
+    // SAFETY: any address is allowed.
     let found = unsafe { libc::dladdr(address, &raw mut info) } != 0 && !info.dli_fname.is_null();
-    // SAFETY: the loader's own text, which lives as long as the library.
+    // SAFETY: the text belongs to the loader and lives as long as the library.
     let name = found.then(|| unsafe { CStr::from_ptr(info.dli_fname) })?;
     std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
 }
@@ -305,9 +306,9 @@ fn file_of(_: *const c_void) -> Option<PathBuf> {
     None
 }
 
-/// No NVRTC fits: what there is instead, and the command that installs one that does.
+/// Error without a suitable NVRTC: lists the versions found and the command that installs a suitable one.
 fn missing(driver: Version, capability: u32, others: &[String]) -> Error {
-    // CUDA 13 dropped the chips before Turing (7.5), and its packages dropped the number from their names.
+    // CUDA 13 dropped the chips before Turing (7.5), and its packages dropped the version number from their names.
     let (package, below) = match driver {
         (13.., _) if capability < 75 => ("nvidia-cuda-nvrtc-cu12", (13, 0)),
         (13.., _) => ("nvidia-cuda-nvrtc", (driver.0, driver.1 + 1)),
@@ -330,7 +331,7 @@ pub(super) fn dotted((major, minor): Version) -> String {
     format!("{major}.{minor}")
 }
 
-/// 9.0 of 90, 10.3 of 103.
+/// Formats 90 as 9.0, 103 as 10.3.
 pub(super) fn capability_name(capability: u32) -> String {
     dotted((capability / 10, capability % 10))
 }

@@ -1,4 +1,4 @@
-//! Copies through pinned memory of the host: neither the host nor the device waits for them.
+//! Copies through pinned host memory: neither the host nor the device waits for them.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -10,35 +10,35 @@ use crate::backend::device::runtime::{Handle, MOST_SENT};
 
 type Result<T> = std::result::Result<T, DriverError>;
 
-/// Pinned memory of [`MOST_SENT`] bytes, and the event behind the last copy to it or from it. One that the driver refused to copy
-/// is not used again: nobody knows when it would be free.
+/// Pinned memory of [`MOST_SENT`] bytes, and the event after the last copy to it or from it. A slot whose copy the driver
+/// refused is not used again, because it is unknown when it would be free.
 pub(super) struct Slot {
     memory: *mut c_void,
     event: sys::CUevent,
 }
 
-/// All that a device has.
+/// All slots of a device.
 #[derive(Default)]
 pub(super) struct Slots {
     idle: Vec<Slot>,
-    /// From which a copy goes to the device, the oldest first.
+    /// Slots that are being copied to the device, the oldest first.
     sending: VecDeque<Slot>,
-    /// To which a copy comes from the device.
+    /// Slots that are being copied from the device.
     coming: HashMap<Handle, Slot>,
 }
 
 impl Slot {
     fn new() -> Result<Self> {
         let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
-        // SAFETY: both are given back by [`Slots::give_back`].
+        // SAFETY: both are freed by [`Slots::give_back`].
         match unsafe { cu::malloc_host(MOST_SENT, 0) } {
             Ok(memory) => {
-                // SAFETY: it is of that size, and is read as bytes.
+                // SAFETY: the memory has that size, and is read as bytes.
                 unsafe { memory.cast::<u8>().write_bytes(0, MOST_SENT) };
                 Ok(Self { memory, event })
             }
             Err(error) => {
-                // SAFETY: nobody has it yet.
+                // SAFETY: the event has no other user yet.
                 let _ = unsafe { cu::event::destroy(event) };
                 Err(error)
             }
@@ -46,16 +46,16 @@ impl Slot {
     }
 
     /// # Safety
-    /// No copy to or from it is under way.
+    /// No copy to or from the slot is under way.
     unsafe fn bytes(&mut self, count: usize) -> &mut [u8] {
         assert!(count <= MOST_SENT, "more bytes than pinned memory has");
-        // SAFETY: it is of that size, and nobody else writes to it.
+        // SAFETY: the memory has that size, and has no other writer.
         unsafe { std::slice::from_raw_parts_mut(self.memory.cast(), count) }
     }
 
-    /// Wait for the copy to it, and take what came.
+    /// Waits for the copy to the slot, and reads it.
     pub(super) fn wait(&mut self, to: &mut [u8]) -> Result<()> {
-        // SAFETY: the event was recorded behind the copy, which has ended then.
+        // SAFETY: the event was recorded after the copy, which has therefore ended.
         unsafe {
             cu::event::synchronize(self.event)?;
             to.copy_from_slice(self.bytes(to.len()));
@@ -69,10 +69,10 @@ impl Slots {
         self.idle.pop().map_or_else(Slot::new, Ok)
     }
 
-    /// Begin to copy `data` to `to`.
+    /// Starts to copy `data` to `to`.
     ///
     /// # Safety
-    /// `to` has as many bytes.
+    /// `to` has at least as many bytes.
     pub(super) unsafe fn send(
         &mut self,
         data: &[u8],
@@ -85,7 +85,7 @@ impl Slots {
             self.idle.extend(self.sending.pop_front());
         }
         let mut slot = self.slot()?;
-        // SAFETY: the slot is idle, and is not used again before its event says that the copy has ended.
+        // SAFETY: the slot is idle, and is not used again before its event shows that the copy has ended.
         unsafe {
             let bytes = slot.bytes(data.len());
             bytes.copy_from_slice(data);
@@ -96,10 +96,10 @@ impl Slots {
         Ok(())
     }
 
-    /// Begin to copy `bytes` bytes of `from`, for [`Slots::take`].
+    /// Starts to copy `bytes` bytes from `from`, for [`Slots::take`].
     ///
     /// # Safety
-    /// `from` has as many.
+    /// `from` has at least as many bytes.
     pub(super) unsafe fn fetch(
         &mut self,
         from: sys::CUdeviceptr,
@@ -107,7 +107,7 @@ impl Slots {
         stream: sys::CUstream,
     ) -> Result<Handle> {
         let mut slot = self.slot()?;
-        // SAFETY: the slot is idle, and is read when its event says that the copy has ended.
+        // SAFETY: the slot is idle, and is read only after its event shows that the copy has ended.
         unsafe {
             cu::memcpy_dtoh_async(slot.bytes(bytes), from, stream)?;
             cu::event::record(slot.event, stream)?;
@@ -117,12 +117,12 @@ impl Slots {
         Ok(copy)
     }
 
-    /// To be waited for, and then put [`Slots::back`].
+    /// Returns a slot to wait for, and then to give [`Slots::back`].
     pub(super) fn take(&mut self, copy: Handle) -> Option<Slot> {
         self.coming.remove(&copy)
     }
 
-    /// A slot that no copy goes to or comes from.
+    /// Returns a slot without copies under way to the pool.
     pub(super) fn back(&mut self, slot: Slot) {
         self.idle.push(slot);
     }
@@ -132,7 +132,7 @@ impl Slots {
     pub(super) unsafe fn give_back(self) {
         let slots = self.idle.into_iter().chain(self.sending).chain(self.coming.into_values());
         for Slot { memory, event } in slots {
-            // SAFETY: both were made here. A refusal has nobody to be told to.
+            // SAFETY: both were made here. Errors at shutdown cannot be handled.
             unsafe {
                 let _ = cu::free_host(memory);
                 let _ = cu::event::destroy(event);

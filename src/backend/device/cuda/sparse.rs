@@ -1,4 +1,4 @@
-//! Tridiagonal lines by cuSPARSE: the yardstick that the kernels of this project are held to.
+//! Tridiagonal lines by cuSPARSE: the reference for the speed of this project's kernels.
 
 use cudarc::cusparse::{result as cusparse, sys};
 use cudarc::driver::result as cu;
@@ -10,7 +10,7 @@ use super::libraries;
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
-/// What is called of it.
+/// The functions used.
 const FUNCTIONS: [&str; 7] = [
     "cusparseCreate",
     "cusparseDestroy",
@@ -28,14 +28,14 @@ pub(super) struct Sparse {
     bytes: usize,
 }
 
-// SAFETY: used under a lock, and cuSPARSE does not care which thread calls it.
+// SAFETY: used under a lock, and cuSPARSE may be called from any thread.
 unsafe impl Send for Sparse {}
 
 impl Sparse {
-    /// Needs a current context.
+    /// Opens cuSPARSE. Needs a current context.
     pub(super) fn new(stream: CUstream) -> Result<Self> {
-        // A library that is loaded already is found by its name alone, wherever it lies.
-        // SAFETY: loading runs the library's initialisers, those of NVIDIA's cuSPARSE.
+        // A library that is already loaded is found by its name alone, in any location.
+        // SAFETY: loading runs the initialisers of NVIDIA's cuSPARSE.
         let found =
             libraries::candidates("cusparse").find_map(|path| unsafe { Library::new(path) }.ok());
         let library = libraries::loaded(&["cusparse"]);
@@ -48,7 +48,7 @@ impl Sparse {
                     .into(),
             ));
         }
-        // It stays loaded: what is found by name must not go away.
+        // It stays loaded, so that lookups by name keep working.
         std::mem::forget(found);
         let handle = cusparse::create().map_err(failed("open cuSPARSE"))?;
         let sparse = Self { handle, workspace: 0, bytes: 0 };
@@ -62,13 +62,14 @@ impl Sparse {
     pub(super) fn solve(&mut self, systems: &Tridiagonal) -> Result<()> {
         let &Tridiagonal { rows, batches, stride, arrays, .. } = systems;
         let told = failed("solve tridiagonal systems");
-        // The same two calls for both types of numbers.
+        // The same two calls for both precisions.
         macro_rules! solve {
             ($size:ident, $solve:ident) => {{
                 let [lower, diagonal, upper, x] = arrays.map(super::object);
                 let (context, mut bytes) = (self.handle, 0);
                 let to = &raw mut bytes;
-                // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each, as the caller has checked.
+                // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each; the caller has checked
+                // this.
                 unsafe {
                     sys::$size(context, rows, lower, diagonal, upper, x, batches, stride, to)
                         .result()
@@ -96,7 +97,7 @@ impl Sparse {
             return Ok(());
         }
         let told = |error| Error::Device(format!("cuSPARSE needs {bytes} bytes: {error:?}"));
-        // SAFETY: the old workspace is used by nobody once the driver has waited for its work, which free does.
+        // SAFETY: free_sync waits for the driver's work, after which the old workspace has no user.
         unsafe {
             if self.bytes > 0 {
                 self.bytes = 0;
@@ -111,7 +112,7 @@ impl Sparse {
 
 impl Drop for Sparse {
     fn drop(&mut self) {
-        // SAFETY: both were made here and are used no more; the context is the caller's concern.
+        // SAFETY: both were made here and are not used again; the caller guarantees the context.
         unsafe {
             let _ = cusparse::destroy(self.handle);
             if self.bytes > 0 {

@@ -1,6 +1,6 @@
-//! What a thread of a fused sweep does, as text: operators one after another, and everything else as late as that allows,
-//! but a sum as soon as it frees what it is made of. What registers have no room for is parked on chip, where only its own
-//! thread reads it. Fields come there early where it is known that there will be room.
+//! Kernel text of a thread in a fused sweep. Operators run one after another. Everything else is computed as late as
+//! possible, except that a term is added as soon as this frees its operands. Values that do not fit in registers are
+//! parked on chip, where only their own thread reads them. Fields are loaded there early if space is known to be free.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,54 +10,55 @@ use super::plan::Plan;
 use super::uses::{Array, Target, Uses};
 use crate::engine::{Operation, Value};
 
-/// How many values of a point a thread can keep.
+/// Number of values per point that a thread can keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Room {
     pub(super) registers: usize,
     pub(super) on_chip: usize,
 }
 
-/// The statements of a sweep, and what they take.
+/// Statements of a sweep, and the memory that they need.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) lines: Vec<String>,
     pub(super) coefficients: Coefficients,
-    /// The most values of a point that are in registers at a time.
+    /// Largest number of values per point in registers at a time.
     pub(super) live: usize,
-    /// The most that are on chip, parked or on their way.
+    /// Largest number of values per point on chip, parked or being loaded.
     pub(super) parked: usize,
-    /// How a block begins that does tiles in turn, what the first operator of a tile needs being loaded before; empty where it does one.
+    /// Statements at the start of a block that does tiles in turn, which load the operand of the first tile's first
+    /// operator; empty if a block does one tile.
     pub(super) first: Vec<String>,
 }
 
-/// The statements of a sweep, as they are written.
+/// Statements of a sweep while they are generated.
 #[derive(Clone)]
 pub(super) struct Body<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) uses: &'a Uses<'a>,
     pub(super) room: Room,
-    /// Sums that are begun, and those that are finished.
+    /// Sums that have been started, and sums that are finished.
     pub(super) begun: Vec<bool>,
     pub(super) finished: Vec<bool>,
-    /// Terms that are added.
+    /// Terms that have been added.
     pub(super) added: Vec<bool>,
-    /// Values that no operator comes before.
+    /// Values that depend on no operator.
     pub(super) free: BTreeSet<Value>,
-    /// Values that could be formed now.
+    /// Values that can be computed now.
     pub(super) available: BTreeSet<Value>,
-    /// Values that are in registers.
+    /// Values in registers.
     pub(super) known: BTreeSet<Value>,
-    /// Arrays that have had registers.
+    /// Arrays that have been declared in registers.
     declared: BTreeSet<Array>,
-    /// Arrays that are parked on chip, and where.
+    /// Arrays parked on chip, and their locations.
     pub(super) parked: BTreeMap<Array, usize>,
-    /// Arrays that were, and lie there beside their registers until somebody else needs the place.
+    /// Arrays in registers whose copy on chip is still valid, until the location is needed for another array.
     copies: BTreeMap<Array, usize>,
-    /// Places on chip that were taken.
+    /// Number of on-chip locations used.
     pub(super) places: usize,
-    /// The most values of a point that were in registers at a time.
+    /// Largest number of values per point in registers so far.
     pub(super) most: usize,
-    /// Whether on-chip memory may still be read.
+    /// Whether other threads may still read on-chip memory.
     pub(super) busy: bool,
     pub(super) times: Times,
     pub(super) coming: Coming,
@@ -66,9 +67,9 @@ pub(super) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The statements of a sweep. Beyond `room` for them in registers, values are parked on chip, and beyond that fields
-    /// that are read are loaded again when they are needed again. Operators come as they are written, or those first after
-    /// which the fewest values are needed, whichever takes fewer.
+    /// Generates the statements of a sweep. If registers are not sufficient (`room`), values are parked on chip; if that
+    /// is not sufficient either, fields are loaded again at their next use. The operators run in the order of the sweep,
+    /// or in the order that leaves the fewest live values after each, whichever needs less.
     pub(super) fn write(plan: &'a Plan<'a>, room: Room, copies_beside: bool) -> Written {
         let uses = &plan.uses;
         let mut body = Body {
@@ -97,8 +98,9 @@ impl<'a> Body<'a> {
         let [first, second] = [false, true].map(|greedy| body.clone().written(greedy));
         let is_second = (second.most, second.places) < (first.most, first.places);
         let mut written = if is_second { second } else { first };
-        // Once it is known when places on chip are free, some fields come there early. A block that takes all registers finds no other
-        // beside it that would work while it begins: it does one tile after another. Pentadiagonal operators leave no registers for that.
+        // When the free times of on-chip locations are known, some fields are loaded early. A block that needs all
+        // registers has no other resident block to hide its first loads: it does one tile after another. Pentadiagonal
+        // operators leave no registers for that.
         if plan.sweeps.early.unwrap_or(copies_beside) {
             let is_full = written.most >= room.registers && plan.half_band < 2;
             let in_turn = plan.sweeps.turns.map_or(is_full, |turns| turns > 1);
@@ -122,7 +124,7 @@ impl<'a> Body<'a> {
         self
     }
 
-    /// An operator, and everything that can be added and stored then.
+    /// Applies an operator, and then adds and stores everything that has become available.
     fn step(&mut self, operation: &Operation) {
         self.apply(operation);
         self.update();
@@ -140,7 +142,8 @@ impl<'a> Body<'a> {
         self.copies.retain(&mut is_held);
     }
 
-    /// Make room for `count` more values: park what is not needed soon, or forget fields that are read.
+    /// Frees registers for `count` more values: parks the value whose next use is last, or drops fields that can be
+    /// loaded again.
     pub(super) fn make_room(&mut self, count: usize) {
         while self.live() + count > self.room.registers {
             let in_registers =
@@ -170,7 +173,7 @@ impl<'a> Body<'a> {
         self.most = self.most.max(self.live() + count);
     }
 
-    /// True where a value is in device memory.
+    /// Whether a value can be loaded from device memory.
     fn can_be_read(&self, value: Value) -> bool {
         match *self.uses.origin(value) {
             Operation::Read { .. } => true,
@@ -183,7 +186,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A place on chip that is not taken, or else one of a copy.
+    /// Returns a free on-chip location, or the location of a copy.
     pub(super) fn place(&mut self) -> Option<usize> {
         let taken: BTreeSet<usize> =
             self.parked.values().chain(self.copies.values()).copied().collect();
@@ -195,7 +198,7 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Bring a value back into registers that are free. It stays on chip, too.
+    /// Loads a parked value back into free registers; its copy on chip stays valid.
     pub(super) fn recall(&mut self, value: Value) {
         let array = Array::Value(value);
         if self.live() < self.room.registers
@@ -208,7 +211,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Registers of an array.
+    /// Declares the registers of an array.
     pub(super) fn declare(&mut self, array: Array) {
         if self.declared.insert(array) {
             self.push(format!("REAL {array}[LENGTH];"));
@@ -221,7 +224,7 @@ impl<'a> Body<'a> {
         self.places = self.places.max(place + 1);
     }
 
-    /// The arrays that hold what is needed again, and when each is needed: the number of an operation.
+    /// Returns the arrays with values that are needed again, and the index of the operation that needs each next.
     pub(super) fn held(&self) -> Vec<(Array, usize)> {
         let mut held = Vec::new();
         for (at, sum) in self.uses.sums.iter().enumerate() {
@@ -247,7 +250,7 @@ impl<'a> Body<'a> {
         operation.results().iter().all(|made| self.known.contains(made))
     }
 
-    /// The terms of a sum that are still to be added.
+    /// Returns the terms of a sum that have not been added yet.
     fn pending(&self, sum: usize) -> impl Iterator<Item = usize> + '_ {
         self.uses.sums[sum].terms.iter().copied().filter(|term| !self.added[*term])
     }
@@ -256,13 +259,13 @@ impl<'a> Body<'a> {
         &self.uses.terms[term].product.factors
     }
 
-    /// The operation after which a term can be added.
+    /// Returns the operation after which a term can be added.
     fn ready(&self, term: usize) -> usize {
         let missing = self.factors(term).iter().filter(|value| !self.known.contains(value));
         missing.map(|value| self.uses.made[value.0]).max().unwrap_or(0)
     }
 
-    /// The operation that a value is needed for next, if any.
+    /// Returns the next operation that needs a value, if any.
     pub(super) fn next_use(&self, value: Value) -> Option<usize> {
         let terms = self.uses.within[value.0].iter().copied();
         let added = terms.filter(|term| !self.added[*term]).map(|term| self.ready(term)).min();
@@ -274,13 +277,13 @@ impl<'a> Body<'a> {
         [added, completed, self.given(value)].into_iter().flatten().min()
     }
 
-    /// The next operator or formula that is to be given a value.
+    /// Returns the next operator or formula that has a value as its operand.
     fn given(&self, value: Value) -> Option<usize> {
         let mut given = self.uses.given[value.0].iter().copied();
         given.find(|at| !self.is_done(&self.uses.operations[*at]))
     }
 
-    /// The next operator, or the one after which the fewest values are in registers.
+    /// Returns the next operator in order or, if `greedy`, the operator after which the fewest values are in registers.
     fn next(&mut self, greedy: bool) -> Option<&'a Operation> {
         let lines = std::mem::take(&mut self.lines);
         let known = |value: &Value| self.known.contains(value);
@@ -304,12 +307,12 @@ impl<'a> Body<'a> {
         next
     }
 
-    /// Values of a point that are in registers and needed again.
+    /// Returns the number of values per point that are in registers and needed again.
     pub(super) fn live(&self) -> usize {
         self.held().iter().filter(|(array, _)| !self.parked.contains_key(array)).count()
     }
 
-    /// See what could be formed.
+    /// Updates the set of values that can be computed.
     fn update(&mut self) {
         let mut available = BTreeSet::new();
         let mut incomplete = BTreeSet::new();
@@ -330,7 +333,7 @@ impl<'a> Body<'a> {
         self.factors(term).iter().all(|value| self.available.contains(value))
     }
 
-    /// Add and store what can be.
+    /// Adds and stores everything that is available.
     fn settle(&mut self) {
         let mut settled = false;
         while !settled {
@@ -364,7 +367,7 @@ impl<'a> Body<'a> {
         self.factors(term).iter().all(|value| self.free.contains(value))
     }
 
-    /// Whether a value behind an operator is needed by nothing else that would have to be begun.
+    /// Whether a value that depends on an operator has no other use, except in sums that have been started.
     fn frees(&self, sum: usize, term: usize) -> bool {
         let mut behind = self.factors(term).iter().filter(|value| !self.free.contains(value));
         behind.any(|value| {

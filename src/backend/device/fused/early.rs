@@ -1,38 +1,38 @@
-//! Loads that begin early: while operators work, fields come to places on chip that nothing else takes meanwhile. Those that the first
-//! operator of a tile needs come while the last operators of the tile before work.
+//! Early loads: while operators run, fields are loaded to on-chip locations that are free at that time. The fields that
+//! the first operator of a tile needs are loaded while the last operators of the previous tile run.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Operators that work while a field comes, at most: more than a load from device memory takes, and not so many that fields which
-/// are needed sooner wait for it.
+/// Largest number of operators that run while a field is loaded: this takes longer than a load from device memory, and is
+/// few enough not to delay fields that are needed sooner.
 const OPERATORS: usize = 3;
-/// The same of what the first operator of a tile needs: several fields at once.
+/// The same for the operands of the first operator of a tile: several fields at once.
 const OPERATORS_BEFORE_A_TILE: usize = 6;
 
-/// A load, as it is met when a sweep is written down.
+/// A load, in the order in which the statements of a sweep are generated.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
-    /// What is loaded, and whether only where old rates count.
+    /// The field, and whether it is loaded only if β is not 0.
     pub(super) field: String,
     pub(super) if_beta: bool,
-    /// The operators before it, and the statements.
+    /// Number of operators before it, and number of statements.
     pub(super) behind: usize,
     statement: usize,
 }
 
-/// When things are done in a sweep, in statements.
+/// Order of events in a sweep, counted in statements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
     operators: Vec<usize>,
     loads: Vec<Load>,
-    /// When places on chip are taken; of those that still are, since when.
+    /// Periods in which on-chip locations are occupied, and the start of the periods that have not ended.
     taken: Vec<(usize, Range<usize>)>,
     since: BTreeMap<usize, usize>,
 }
 
 impl Times {
-    /// An operator is applied behind so many statements.
+    /// Notes an operator after `statement` statements.
     pub(super) fn operator(&mut self, statement: usize) {
         self.operators.push(statement);
     }
@@ -41,7 +41,7 @@ impl Times {
         self.operators.len()
     }
 
-    /// A field is loaded; its number.
+    /// Notes a load of a field, and returns its number.
     pub(super) fn load(&mut self, field: &str, if_beta: bool, statement: usize) -> usize {
         let (field, behind) = (field.to_string(), self.operators());
         self.loads.push(Load { field, if_beta, behind, statement });
@@ -57,8 +57,9 @@ impl Times {
         self.taken.push((place, since..statement));
     }
 
-    /// The loads that find one of so many places as early as that does any good. Where threads load for others, `gathers`, an operator
-    /// lies between what was at a place before and what comes there, for its barriers.
+    /// Returns the loads that can start early and use one of `places` on-chip locations, each as early as useful. If
+    /// threads load for each other (`gathers`), an operator, with its barriers, must separate the previous use of a
+    /// location from the load.
     pub(super) fn early(
         &self,
         places: usize,
@@ -68,7 +69,8 @@ impl Times {
         let still = self.since.iter().map(|(place, since)| (*place, *since..usize::MAX));
         let mut taken: Vec<_> = self.taken.iter().cloned().chain(still).collect();
         let mut early: BTreeMap<usize, Early> = BTreeMap::new();
-        // What is begun comes in that order, so that nothing of a tile is begun behind what the next one needs.
+        // Copies complete in the order in which they start. Loads for the next tile therefore start after all loads of
+        // the current tile.
         let (later, own): (Vec<_>, Vec<_>) =
             self.loads.iter().enumerate().partition(|(_, load)| load.behind == 0);
         let later = later.into_iter().filter(|_| in_turn);
@@ -106,13 +108,13 @@ impl Times {
     }
 }
 
-/// A load that begins early.
+/// A load that starts early.
 #[derive(Clone, Debug)]
 pub(super) struct Early {
     pub(super) load: Load,
-    /// The operator before which it begins; that of the tile before, where it is needed before the first.
+    /// Operator before which it starts; an operator of the previous tile if the first operator needs the field.
     pub(super) begun: usize,
-    /// Where it goes.
+    /// On-chip location of the field.
     pub(super) place: usize,
 }
 
@@ -121,7 +123,7 @@ impl Early {
         self.load.behind == 0
     }
 
-    /// The statement by which it begins.
+    /// Returns the statement that starts it.
     fn begin(&self, bring: &str) -> String {
         let Self { load: Load { field, if_beta, .. }, place, .. } = self;
         let condition = if *if_beta { "if (beta != 0) " } else { "" };
@@ -129,24 +131,24 @@ impl Early {
     }
 }
 
-/// What is asked for and under way while a sweep is written down.
+/// Early loads that are under way while a sweep is generated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coming {
     pub(super) early: BTreeMap<usize, Early>,
-    /// The group of copies that each load is in.
+    /// Group of asynchronous copies of each load.
     group: BTreeMap<usize, usize>,
-    /// Groups that were begun, and those that are known to be there.
+    /// Number of groups started, and number of groups known to be complete.
     groups: usize,
     there: usize,
 }
 
 impl Coming {
-    /// The loads, as given by [`Times::early`].
+    /// The loads from [`Times::early`].
     pub(super) fn new(early: BTreeMap<usize, Early>) -> Self {
         Self { early, ..Self::default() }
     }
 
-    /// What begins before an operator, as statements.
+    /// Returns the statements that start loads before an operator.
     pub(super) fn begin(&mut self, operator: usize) -> Vec<String> {
         let mut lines = Vec::new();
         for (is_later, bring) in [(false, "bring"), (true, "BRING_LATER")] {
@@ -165,18 +167,18 @@ impl Coming {
         lines
     }
 
-    /// Whether what the first operator of a tile needs comes while the tile before is done.
+    /// Whether the operands of a tile's first operator are loaded during the previous tile.
     pub(super) fn are_in_turn(&self) -> bool {
         self.early.values().any(Early::is_later)
     }
 
-    /// How that begins for the first tile of a block, as statements.
+    /// Returns the statements that load these operands for the first tile of a block.
     pub(super) fn first(&self) -> Vec<String> {
         let later = self.early.values().filter(|early| early.is_later());
         later.map(|early| early.begin("bring")).collect()
     }
 
-    /// The statement that waits for a load, where that is not known to be there.
+    /// Returns the statement that waits for a load, unless the load is known to be complete.
     pub(super) fn wait(&mut self, number: usize) -> Option<String> {
         let group = *self.group.get(&number)?;
         if group < self.there {
@@ -186,13 +188,13 @@ impl Coming {
         Some(format!("COPIES_WAIT({});", self.groups - self.there))
     }
 
-    /// The loads behind so many operators.
+    /// Returns the loads needed after `operators` operators.
     pub(super) fn behind(&self, operators: usize) -> Vec<usize> {
         let behind = self.early.iter().filter(|(_, early)| early.load.behind == operators);
         behind.map(|(number, _)| *number).collect()
     }
 
-    /// The places on chip that are taken.
+    /// Returns the number of on-chip locations used.
     pub(super) fn places(&self) -> usize {
         self.early.values().map(|early| early.place + 1).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! A sweep on a device as one kernel: every field is loaded once, everything in between stays on chip.
+//! A sweep on a device as one kernel: every field is loaded once, and all intermediate results stay on chip.
 
 mod body;
 mod early;
@@ -34,24 +34,25 @@ const KERNEL: &str = include_str!("../../../../kernels/fused/sweep.cu");
 pub(super) struct Fused {
     job: Job,
     shape: Shape,
-    /// Slots of the fields that are read, and of those that are written.
+    /// Slots of the fields that are read, and of the fields that are written.
     read: Vec<usize>,
     written: Vec<usize>,
-    /// Stages whose interface values it takes.
+    /// Number of stages whose interface values it uses.
     stages: usize,
-    /// What the operators take from device memory, one after another.
+    /// Tables of the operators in device memory, one after another.
     tables: Buffer,
 }
 
-/// Kernels that are compiled at most to find one that spills no register.
+/// Largest number of kernels compiled to find one without register spills.
 const TRIES: usize = 12;
 
-/// Tiles that a block does in turn at most. What else waits for a multiprocessor, such as messages, waits no longer than for these.
+/// Largest number of tiles per block. Other work for a multiprocessor, such as messages, waits at most for this many
+/// tiles.
 const TURNS: usize = 16;
 
 impl Fused {
-    /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
-    /// compiler says.
+    /// Returns `None` if there is nothing to fuse, or if no block that the device can start keeps its values on chip
+    /// according to the compiler.
     pub(super) fn new(task: &Task) -> Result<Option<Self>> {
         let Task { workspace, fusing, sweep, axis, operators, .. } = task;
         let info = workspace.device.info();
@@ -73,7 +74,7 @@ impl Fused {
         Self::compiled(task, &plan, shape, &body, true)
     }
 
-    /// `None` where it `may_spill` nothing and does.
+    /// Returns `None` if the kernel spills and `may_spill` is false.
     fn compiled(
         task: &Task,
         plan: &Plan,
@@ -129,7 +130,7 @@ impl Fused {
         let turns = plan.sweeps.turns.unwrap_or(TURNS);
         let blocks = match body.first.is_empty() {
             true => tiles,
-            // As many as run at once, or some times as many: a last few would leave the other multiprocessors idle.
+            // As many blocks as run at once, or a multiple: a remainder would leave most multiprocessors idle.
             false => tiles.div_ceil(turns).next_multiple_of(at_once).min(tiles),
         };
         text.define("IN_TURN", u8::from(!body.first.is_empty()));
@@ -155,12 +156,12 @@ impl Fused {
         }))
     }
 
-    /// Whether lines are blocks of longer ones.
+    /// Whether lines are split across ranks.
     pub(super) fn is_coupled(&self) -> bool {
         self.stages > 0
     }
 
-    /// Its blocks, and what its compiler made of it.
+    /// Returns its blocks and the compiler's resource usage.
     pub(super) fn kernel(&self) -> Result<SweepKernel> {
         let Shape { length, lanes, resident, .. } = self.shape;
         self.job.described([length, lanes], resident)
@@ -176,7 +177,7 @@ impl Fused {
     }
 }
 
-/// What belongs to one operator: functions and tables.
+/// Names of functions and tables that each operator defines for itself.
 const NAMES: [&str; 12] = [
     "apply",
     "show",
@@ -192,7 +193,7 @@ const NAMES: [&str; 12] = [
     "WEIGHTS",
 ];
 
-/// The functions of one operator; its tables, and what its interface values do.
+/// Adds the functions of one operator; returns its tables, and the columns of its interface values.
 fn operator(
     text: &mut Text,
     precision: Precision,

@@ -1,4 +1,4 @@
-//! A sweep as one kernel, before it is compiled: what it reads and writes, and which blocks could run it.
+//! A sweep as one kernel, before compilation: the fields that it reads and writes, and the blocks that could run it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,22 +18,23 @@ use crate::grid::Axis;
 use crate::lines::Chunks;
 use crate::real::Precision;
 
-/// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
+/// Largest reduction of the estimated number of values per point in registers, tried if kernels spill.
 const FEWER: usize = 4;
 
-/// What a sweep is as one kernel.
+/// Properties of a sweep as one kernel.
 pub(in super::super) struct Plan<'a> {
     pub(super) lines: Lines,
-    /// The operators, each once.
+    /// The operators, without repetition.
     pub(super) numbers: Vec<Op>,
-    /// Slots of the fields that are read, and of those that are written.
+    /// Slots of the fields that are read, and of the fields that are written.
     pub(super) read: Vec<usize>,
     pub(super) written: Vec<usize>,
-    /// Stages whose inflow it takes.
+    /// Number of stages whose interface values it uses.
     pub(super) stages: usize,
     /// The largest half-bandwidth.
     pub(super) half_band: usize,
-    /// Whether operators apply to what it advances and nobody asked for that: it spares a pass, and is not worth a bad block.
+    /// Whether operators apply to fields that the sweep advances, and the user did not ask for this: it saves a pass over
+    /// memory, but is not worth an inefficient block.
     links: bool,
     pub(super) sweeps: SweepConfig,
     inflows: HashMap<Value, Inflow>,
@@ -44,7 +45,7 @@ pub(in super::super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// `None` where there is nothing to fuse, or it is not to be.
+    /// Returns `None` if there is nothing to fuse, or if fusion is switched off.
     pub(in super::super) fn new(
         sweep: &'a Sweep,
         axis: Axis,
@@ -82,7 +83,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The blocks that a device can start and that keep all values on chip, best first, with what a thread of them does.
+    /// Returns the blocks that a device can start and that keep all values on chip, best first, with their kernel text.
     pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
         let is_worth_it = |shape: &Shape| !self.links || shape.is_good(self.lines.points);
         let shapes = self.shapes(info).into_iter().filter(is_worth_it);
@@ -98,7 +99,7 @@ impl<'a> Plan<'a> {
                 too_small.insert(shape.room);
                 return None;
             }
-            // With fewer registers it may still be the same.
+            // With fewer registers the text may be unchanged.
             let text = Some(([shape.chunks, shape.lanes, shape.resident], body.lines.clone()));
             let is_new = before != text;
             before = text;
@@ -106,23 +107,23 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried. `None` where there are
-    /// none at all.
+    /// Whether there is such a block with chunks of equal length: with unequal chunks a compiler may spill in every case.
+    /// `None` if there is no block at all.
     pub(in super::super) fn fits(&self, info: &DeviceInfo) -> Option<bool> {
         let mut even = self.candidates(info).map(|(shape, _)| shape.is_even(self.lines.points));
         even.next().map(|first| first || even.any(|is_even| is_even))
     }
 
-    /// The block that keeps the most values on chip.
+    /// Returns the block that keeps the most values on chip.
     pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
         let body = |shape: Shape| (shape, Body::write(self, shape.room, info.copies_beside));
         let bodies = self.shapes(info).into_iter().map(body);
         bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
     }
 
-    /// The blocks that a device can start, best first.
+    /// Returns the blocks that a device can start, best first.
     fn shapes(&self, info: &DeviceInfo) -> Vec<Shape> {
-        // What chunks exchange of a line, and their tables, depend on how far they reach.
+        // The number of exchanged words per line, and the size of the tables, depend on the reach of the chunks.
         let known = RefCell::new(HashMap::new());
         let words_of = |op: &Op, count: usize| match &self.operators.get(self.axis, *op).matrix {
             matrix if matrix.half_band() == 0 => [0, 0],
@@ -140,7 +141,7 @@ impl<'a> Plan<'a> {
         Shape::all(self.lines, self.half_band, self.precision, info, self.sweeps, words)
     }
 
-    /// The calls that apply an operator to the array of this name, its result being that value.
+    /// Returns the calls that apply an operator to the array `name`, whose result is `result`.
     pub(super) fn calls(&self, op: Op, result: Value, name: &str) -> Vec<String> {
         let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
         let apply =
@@ -151,25 +152,25 @@ impl<'a> Plan<'a> {
         std::iter::once(apply).chain(inflow).collect()
     }
 
-    /// Whether an operator ends without a barrier, so that on-chip memory may still be read.
+    /// Whether an operator is explicit: it ends without a barrier, so that other threads may still read on-chip memory.
     pub(super) fn is_explicit(&self, op: Op) -> bool {
         self.operators.get(self.axis, op).matrix.half_band() == 0
     }
 
-    /// Whether some of what it reads are planes.
+    /// Whether it reads planes.
     pub(super) fn reads_planes(&self) -> bool {
         let is_plane =
             |operation: &Operation| matches!(operation, Operation::Read { plane: true, .. });
         self.uses.operations.iter().any(is_plane)
     }
 
-    /// Whether fields go through on-chip memory.
+    /// Whether loads and stores of fields go through on-chip memory.
     pub(super) fn gathers(&self) -> bool {
         self.lines.inner == 1
     }
 }
 
-/// Whether an operator applies to something that the sweep advances.
+/// Whether an operator applies to a value that the sweep advances.
 fn links(sweep: &Sweep) -> bool {
     let mut advanced: HashSet<Value> = HashSet::new();
     for operation in &sweep.operations {
@@ -184,7 +185,7 @@ fn links(sweep: &Sweep) -> bool {
     false
 }
 
-/// The operators of a sweep, each once.
+/// Returns the operators of a sweep, without repetition.
 fn numbered(sweep: &Sweep) -> Vec<Op> {
     let mut numbers = Vec::new();
     for operation in &sweep.operations {
@@ -196,7 +197,7 @@ fn numbered(sweep: &Sweep) -> Vec<Op> {
     numbers
 }
 
-/// The slots of fields that operations of a kind read or write, each once.
+/// Returns the slots of fields that operations of a kind read or write, without repetition.
 fn slots(sweep: &Sweep, kind: impl Fn(&Operation) -> bool) -> Vec<usize> {
     let slot = |operation: &Operation| match operation {
         Operation::Read { slot, .. }
@@ -209,15 +210,15 @@ fn slots(sweep: &Sweep, kind: impl Fn(&Operation) -> bool) -> Vec<usize> {
     operations.filter_map(slot).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Where the inflow of one result is found.
+/// Location of the interface values of one result.
 struct Inflow {
     stage: usize,
-    /// The first plane from the left, and from the right.
+    /// First plane from the left, and from the right.
     left: usize,
     right: usize,
 }
 
-/// The inflow of every result, where lines are blocks of longer ones.
+/// Returns the interface values of every result, if lines are split across ranks.
 fn inflows(sweep: &Sweep, axis: Axis, operators: &LineOperators) -> HashMap<Value, Inflow> {
     let mut inflows = HashMap::new();
     for (stage, applied) in sweep.stages().into_iter().enumerate() {

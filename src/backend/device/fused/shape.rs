@@ -1,4 +1,4 @@
-//! How many lines a block takes, and into how many chunks they are cut.
+//! Number of lines per block, and number of chunks per line.
 
 use std::collections::HashSet;
 
@@ -9,62 +9,64 @@ use super::body::Room;
 use crate::backend::SweepConfig;
 use crate::real::Precision;
 
-/// Registers of 32 bits that a quarter of a multiprocessor has for its warps, and a thread at most.
+/// 32-bit registers of a quarter of a multiprocessor, and largest number per thread.
 const REGISTERS: usize = 16384;
 const MOST_REGISTERS: usize = 255;
-/// Threads of a warp.
+/// Threads per warp.
 const WARP: usize = 32;
-/// Bytes of on-chip memory that the system takes beside each block. NVRTC 13 counts them as memory of the kernel itself for sm_90, so
-/// that a block may ask for so much less than the device says.
+/// Bytes of on-chip memory that the system takes per block. NVRTC 13 counts them as memory of the kernel itself for
+/// sm_90, so that a block may request this much less than the device reports.
 const SYSTEM: usize = 1 << 10;
-/// Threads that a multiprocessor holds, registers that each needs beside 8 a point of its chunk and the values of its points, and the
-/// points of a chunk, what is best first. The registers are what `ptxas` was seen to need without spills. Long chunks exchange less: separators that lie twice as far apart know half as many others.
+/// Number of threads per multiprocessor; registers per thread in addition to 8 per point of its chunk and the values of
+/// its points; and chunk lengths, best first. The register numbers are those that `ptxas` needed without spills. Long
+/// chunks exchange less: separators twice as far apart couple to half as many others.
 const RESIDENT: [(usize, usize, [usize; 5]); 2] =
     [(256, 56, [8, 7, 6, 5, 4]), (512, 48, [4, 5, 6, 8, 7])];
-/// Threads of a block at least, where there are lines enough.
+/// Smallest number of threads per block, if there are enough lines.
 const THREADS: usize = 128;
-/// Bytes of neighbouring points in memory that a tile of lines along y or z is wide: two of the sectors that caches are
-/// filled by, or one.
+/// Width in bytes of a tile of lines along y or z, over neighbouring points in memory: two cache sectors, or one.
 const TILE_BYTES: [usize; 2] = [64, 32];
-/// Half a sector, where lines are too long for that; the next block finds the rest in the second cache.
+/// Half a sector, if lines are too long for full sectors; the next block finds the other half in the L2 cache.
 const NARROW_BYTES: [usize; 1] = [16];
-/// Bytes of the number of a place on chip.
+/// Bytes of an on-chip index.
 const PLACE: usize = 2;
 
 /// The tile of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// Chunks of a line.
+    /// Number of chunks per line.
     pub(super) chunks: usize,
-    /// Points of the longest of them.
+    /// Points of the longest chunk.
     pub(super) length: usize,
-    /// Lines of a block.
+    /// Lines per block.
     pub(super) lanes: usize,
-    /// Blocks that a multiprocessor has registers and on-chip memory for.
+    /// Blocks per multiprocessor that fit in registers and on-chip memory.
     pub(super) resident: usize,
-    /// Words on chip from one point of the chunks to the next.
+    /// On-chip words between points j and j + 1 of the chunks.
     pub(super) stride: usize,
-    /// Words on chip that say where each point of a tile along x is staged, where that is no plain function of the thread.
+    /// On-chip words for the staging index of each point of a tile along x, if the index is not a simple function of the
+    /// thread.
     pub(super) places: usize,
-    /// Words on chip that operators take: one field of the tile, what chunks exchange, tables, and places.
+    /// On-chip words that operators use: one field of the tile, exchanged values of chunks, tables, and indices.
     pub(super) words: usize,
     pub(super) room: Room,
-    /// Whether it takes sectors by halves.
+    /// Whether it loads half sectors.
     is_narrow: bool,
 }
 
 impl Shape {
-    /// Those that a device can start for lines with half-bandwidths up to `p`, what is best first. A thread has 255 registers: with 8
-    /// points in f64 that is room for 8 values of a point, and 256 threads of a multiprocessor can park 12 more in 226 KiB; or 128 of twice
-    /// as many threads and half as many points. A sweep is no kernel where neither holds its values, which is so
+    /// Returns the blocks that a device can start for lines with half-bandwidths up to `p`, best first. A thread has 255
+    /// registers: with 8 points in f64 they hold 8 values per point, and 256 threads of a multiprocessor can park 12 more
+    /// in 226 KiB; or half of that with twice as many threads and half as many points. A sweep is not one kernel if
+    /// neither holds its values, which is the case
     ///
-    /// - where lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block takes two
-    ///   lines at least, 1024 in f64; more in f32, as far as there is room;
-    /// - where its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a stage on
-    ///   1024 points, several sweeps on fewer where a block may take less than 226 KiB.
+    /// - if lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block
+    ///   takes at least two lines, 1024 in f64; more in f32, as far as memory allows;
+    /// - if its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a
+    ///   stage on 1024 points, several sweeps on fewer if a block may take less than 226 KiB.
     ///
-    /// What is `asked` for is not left to choose: there may be fewer of them, or none. `words` are those on chip that so many chunks of a
-    /// line exchange, and those of the tables of a block.
+    /// Blocks that do not match `asked` are left out: there may be fewer blocks, or none. `words` returns, for a number
+    /// of chunks, the on-chip words that they exchange per line, and the words of the tables per block.
     pub(super) fn all(
         lines: Lines,
         p: usize,
@@ -110,13 +112,13 @@ impl Shape {
             });
             all.extend(some);
         }
-        // Tiles of several widths are one where a block takes more lines than any of them has.
+        // Tiles of several widths coincide if a block takes more lines than any of the widths.
         let mut known = HashSet::new();
         all.retain(|shape| known.insert((shape.chunks, shape.lanes, shape.room)));
         all
     }
 
-    /// The same with so many values of a point fewer in registers, as long as some are left.
+    /// Returns the same block with `fewer` fewer values per point in registers, if some remain.
     pub(super) fn with_fewer(self, fewer: usize) -> Option<Self> {
         let registers = self.room.registers.checked_sub(fewer).filter(|left| *left > 0)?;
         Some(Self { room: Room { registers, ..self.room }, ..self })
@@ -158,7 +160,8 @@ impl Shape {
         Self { chunks, length, lanes, resident, stride, places, words, room, is_narrow }
     }
 
-    /// Whether so many blocks are of the line of [`RESIDENT`] with `held` threads: the first that has as many, or the last.
+    /// Whether `asked` blocks belong to the entry of [`RESIDENT`] with `held` threads: the first entry with enough
+    /// threads, or the last.
     fn holds(&self, asked: usize, held: usize) -> bool {
         let warps = self.threads().div_ceil(WARP);
         let lines = RESIDENT.map(|(held, ..)| held);
@@ -166,17 +169,18 @@ impl Shape {
         first.or(lines.last().copied()) == Some(held)
     }
 
-    /// Whether on-chip memory has room for its blocks, in numbers of `size` bytes.
+    /// Whether its blocks fit in on-chip memory, for numbers of `size` bytes.
     fn fits(&self, size: usize, on_chip: usize) -> bool {
         self.resident * (self.words * size + SYSTEM) <= on_chip + SYSTEM
     }
 
-    /// Whether it is worth another pass less: whole sectors, and chunks of one length, whose numbers are in the text.
+    /// Whether it is efficient enough to save another pass: full sectors, and chunks of equal length, whose constants are
+    /// in the kernel text.
     pub(super) fn is_good(&self, points: usize) -> bool {
         self.is_even(points) && !self.is_narrow
     }
 
-    /// Whether chunks are of one length.
+    /// Whether all chunks have the same length.
     pub(super) fn is_even(&self, points: usize) -> bool {
         self.chunks * self.length == points
     }
@@ -185,18 +189,18 @@ impl Shape {
         self.chunks * self.lanes
     }
 
-    /// Values of a block that there are no registers for where `live` of a point are in registers.
+    /// Returns the number of values per block that do not fit in registers, with `live` values per point.
     pub(super) fn lacking(&self, live: usize) -> usize {
         live.saturating_sub(self.room.registers) * self.length * self.threads()
     }
 
-    /// Words on chip of a block in all, `parked` values of a point parked.
+    /// Returns the on-chip words of a block, with `parked` parked values per point.
     pub(super) fn on_chip(&self, parked: usize) -> usize {
         self.words + parked * self.length * self.stride
     }
 }
 
-/// Blocks of so many warps that a multiprocessor holds which holds so many threads.
+/// Returns the number of blocks of `warps` warps on a multiprocessor with `threads` threads.
 fn blocks(threads: usize, warps: usize) -> usize {
     (threads / (WARP * warps)).max(1)
 }

@@ -1,4 +1,4 @@
-//! What a thread does, as statements.
+//! Statements of a thread.
 
 use super::super::text::{Names, polynomial, statements};
 use super::body::Body;
@@ -6,7 +6,7 @@ use super::uses::{Array, Target};
 use crate::engine::{Monomial, Operation, PointFormula, Value};
 
 impl Body<'_> {
-    /// Point j of an array.
+    /// Returns the text of point j of an array.
     pub(super) fn at(&self, array: Array) -> String {
         match self.parked.get(&array) {
             Some(place) => format!("PARKED({place}, j)"),
@@ -22,7 +22,7 @@ impl Body<'_> {
         self.push(format!("EACH(j) {{ {what} }}"));
     }
 
-    /// Nobody reads on-chip memory any more.
+    /// Adds a barrier if other threads may still read on-chip memory.
     fn wait(&mut self) {
         if self.busy {
             self.push("__syncthreads();".into());
@@ -30,7 +30,7 @@ impl Body<'_> {
         }
     }
 
-    /// The text of a sum of products at point j, once everything that it is made of is in registers.
+    /// Returns the text of a sum of products at point j, after its operands have been brought into registers.
     fn expression(&mut self, terms: &[Monomial]) -> String {
         let factors = terms.iter().flat_map(|term| &term.factors);
         let names = factors.map(|value| {
@@ -57,7 +57,7 @@ impl Body<'_> {
         self.begun[sum] = true;
     }
 
-    /// Add all that is left, and store it where it goes.
+    /// Adds the remaining terms of a sum, and stores it to its target.
     pub(super) fn finish(&mut self, at: usize) {
         if self.finished[at] {
             return;
@@ -84,7 +84,7 @@ impl Body<'_> {
         }
     }
 
-    /// β × what was there before + the sum.
+    /// Adds β × the previous content of the field to the sum.
     fn complete(&mut self, slot: usize, previous: Option<Value>) {
         let array = Array::Sum(slot);
         if let Some(value) = previous {
@@ -106,7 +106,7 @@ impl Body<'_> {
         self.busy |= busy;
     }
 
-    /// The place on chip of a field that was asked for early, once it is there.
+    /// Waits for a field that is loaded early, and returns its on-chip location.
     fn come(&mut self, field: &str, if_beta: bool) -> Option<usize> {
         let number = self.times.load(field, if_beta, self.lines.len());
         let wait = self.coming.wait(number);
@@ -127,7 +127,7 @@ impl Body<'_> {
         self.gathered(&format!("load({to}, {field}, chip, tile);"));
     }
 
-    /// A statement that takes on-chip memory where fields go through it.
+    /// Adds a statement that uses on-chip memory if fields go through it.
     fn gathered(&mut self, statement: &str) {
         if self.plan.gathers() {
             self.wait();
@@ -174,7 +174,7 @@ impl Body<'_> {
         self.busy = self.plan.is_explicit(*op);
     }
 
-    /// What the first operator needs is there.
+    /// Waits for the operands of the first operator.
     pub(super) fn begin_tile(&mut self) {
         if self.coming.are_in_turn() {
             self.push("COPIES_WAIT(0);".into());
@@ -183,14 +183,14 @@ impl Body<'_> {
         }
     }
 
-    /// The next tile may take on-chip memory.
+    /// Adds a barrier before the next tile uses on-chip memory.
     pub(super) fn end_tile(&mut self) {
         if self.coming.are_in_turn() {
             self.wait();
         }
     }
 
-    /// Begin the loads that come while the next operator works. What other threads ask for is there behind its barriers.
+    /// Starts the loads that run during the next operator. Its barriers make data that other threads load visible.
     fn begin(&mut self) {
         let operator = self.times.operators();
         self.times.operator(self.lines.len());
@@ -202,7 +202,7 @@ impl Body<'_> {
         }
     }
 
-    /// The array of a value, once it is in registers.
+    /// Returns the array of a value, after bringing it into registers.
     fn value(&mut self, value: Value) -> Array {
         let to = Array::Value(value);
         if self.known.contains(&value) {
@@ -242,7 +242,7 @@ impl Body<'_> {
         }
     }
 
-    /// What a formula makes.
+    /// Computes the results of a formula.
     fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
         let operands: Vec<Array> = operands.iter().map(|value| self.value(*value)).collect();
         self.make_room(0);

@@ -1,4 +1,4 @@
-//! Who needs what of a sweep: known before it is written down for a thread.
+//! Uses of each value of a sweep, determined before its kernel text is generated.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -8,7 +8,7 @@ use crate::engine::{Expr, Monomial, Operation, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Array {
     Value(Value),
-    /// What goes to the field that is written at this slot.
+    /// Sum for the field that is written at this slot.
     Sum(usize),
 }
 
@@ -21,14 +21,14 @@ impl Display for Array {
     }
 }
 
-/// Where a sum goes.
+/// Target of a sum.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Target {
     /// A value of the sweep.
     Value(Value),
     /// Added to the field that is written at this slot.
     Added(usize),
-    /// Stored to it.
+    /// Stored to that field.
     Stored(usize),
 }
 
@@ -41,12 +41,12 @@ impl Target {
     }
 }
 
-/// An expression that is formed term by term.
+/// An expression that is computed term by term.
 pub(super) struct Sum {
     pub(super) target: Target,
-    /// The numbers of its terms.
+    /// Indices of its terms.
     pub(super) terms: Vec<usize>,
-    /// What was before in the field that it goes to, where that is asked for.
+    /// The previous content of its target field, if the sweep reads it.
     pub(super) previous: Option<Value>,
 }
 
@@ -56,17 +56,17 @@ pub(super) struct Term<'a> {
     pub(super) product: &'a Monomial,
 }
 
-/// The operations of a sweep, and who needs what they make.
+/// The operations of a sweep, and the uses of their results.
 pub(super) struct Uses<'a> {
     pub(super) operations: &'a [Operation],
-    /// What is added to one field together is one sum.
+    /// All contributions to one field form one sum.
     pub(super) sums: Vec<Sum>,
     pub(super) terms: Vec<Term<'a>>,
-    /// For every value the operation that makes it, ...
+    /// For every value the operation that computes it, ...
     pub(super) made: Vec<usize>,
-    /// ... those that are not sums and are given it, ...
+    /// ... the operations that have it as an operand and are not sums, ...
     pub(super) given: Vec<Vec<usize>>,
-    /// ... and the terms that it is a factor of.
+    /// ... and the terms that contain it as a factor.
     pub(super) within: Vec<Vec<usize>>,
 }
 
@@ -94,18 +94,18 @@ impl<'a> Uses<'a> {
         Self { operations, sums, terms, made, given, within }
     }
 
-    /// The operation that makes a value.
+    /// Returns the operation that computes a value.
     pub(super) fn origin(&self, value: Value) -> &'a Operation {
         &self.operations[self.made[value.0]]
     }
 
-    /// The sum that goes there.
+    /// Returns the sum with this target.
     pub(super) fn sum_to(&self, target: Target) -> Option<usize> {
         self.sums.iter().position(|sum| sum.target == target)
     }
 }
 
-/// The sum that an operation is part of.
+/// Returns the sum that an operation is part of.
 fn part_of(operation: &Operation) -> Option<(Target, &Expr)> {
     match operation {
         Operation::Let { result, expr } => Some((Target::Value(*result), expr)),

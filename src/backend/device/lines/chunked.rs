@@ -1,4 +1,4 @@
-//! `chunked`: a thread eliminates a chunk of a line in registers. Fused sweeps share its elimination.
+//! `chunked`: each thread eliminates a chunk of a line in registers. Fused sweeps use the same elimination.
 
 use super::super::job::LaunchSize;
 use super::super::text::Text;
@@ -8,22 +8,22 @@ use crate::error::Result;
 use crate::lines::{Chunk, Chunks};
 use crate::real::Precision;
 
-/// What all kernels share that have a thread a chunk, and what one of them does.
+/// Code shared by all kernels with one thread per chunk, and the elimination.
 pub(in super::super) const CHUNKS: &str = include_str!("../../../../kernels/lines/chunks.cu");
 pub(in super::super) const ELIMINATE: &str = include_str!("../../../../kernels/lines/eliminate.cu");
-/// Bytes of neighbouring points in memory that a tile of lines along y or z is wide.
+/// Width in bytes of a tile of lines along y or z, over neighbouring points in memory.
 const TILE_BYTES: usize = 64;
-/// Threads of a block that lines along x are gathered to.
+/// Threads per block to which lines along x are gathered.
 const THREADS: usize = 128;
-/// Threads of a block at most, while chunks can be made longer.
+/// Largest number of threads per block, as long as chunks can be made longer.
 const MOST_THREADS: usize = 512;
-/// Points of a chunk, from what fits into few registers on.
+/// Points per chunk, starting with a length that fits in few registers.
 const LENGTHS: [usize; 3] = [8, 16, 32];
 
 pub(super) const CHUNKED: Solver =
     Solver { name: "chunked", pentadiagonal: true, lacks, on_chip, steps, ..TRIDIAGONAL };
 
-/// Points of a chunk and lines of a block of at most `most` threads.
+/// Returns the points per chunk and lines per block, for at most `most` threads per block.
 fn shape(plan: &Plan, most: usize) -> (usize, usize) {
     let (n, inner) = (plan.len(), plan.lines.inner);
     let most = most.min(MOST_THREADS);
@@ -39,18 +39,18 @@ fn shape(plan: &Plan, most: usize) -> (usize, usize) {
     (length, lanes.min(plan.lines.count))
 }
 
-/// Words of `lanes` staged lines along x.
+/// Returns the words of `lanes` staged lines along x.
 fn staged(precision: Precision, n: usize, half_width: usize, lanes: usize) -> usize {
     let line = n + 2 * half_width + 1;
     lanes * (line + line / bank_row(precision) + 1)
 }
 
-/// Words of a row of banks: 128 bytes.
+/// Returns the words of a row of memory banks: 128 bytes.
 pub(in super::super) fn bank_row(precision: Precision) -> usize {
     128 / precision.bytes()
 }
 
-/// Words of on-chip memory that a block of one line takes at least.
+/// Returns the smallest number of on-chip words of a block: that of one line.
 fn on_chip(Problem { operator, .. }: &Problem) -> usize {
     let (n, p) = (operator.len(), operator.matrix.half_band());
     staged(operator.precision, n, operator.stencil.half_width, 1)
@@ -68,7 +68,7 @@ fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
     (needs > has).then(sentence)
 }
 
-/// One launch, a thread a chunk.
+/// One launch, with one thread per chunk.
 fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let n = plan.len();
     let (length, lanes) = shape(plan, plan.device().info().block_threads);
@@ -100,7 +100,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     Ok(vec![plan.step(&text.source("chunked.cu"), "chunked", &shape, arguments)?])
 }
 
-/// What `eliminate.cu` needs to know of the matrix; its tables.
+/// Defines the constants of the matrix for `eliminate.cu`, and returns its tables.
 pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
     let p = chunks.half_band;
     text.define("BACK", chunks.back);
@@ -123,31 +123,31 @@ pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
     (0..rows[0].len()).flat_map(|at| rows.iter().map(move |row| row[at])).collect()
 }
 
-/// Numbers of [`tables`].
+/// Returns the number of words of [`tables`].
 pub(in super::super) fn table_words(chunks: &Chunks) -> usize {
     let blocks = chunks.back + chunks.ahead + 3;
     let of_chunk = blocks * chunks.half_band * chunks.half_band + 1;
     if chunks.is_uniform() { 0 } else { of_chunk * chunks.count() }
 }
 
-/// The p * p entries of a block, row by row.
+/// Returns the p * p entries of a block, row by row.
 fn entries(block: &[[f64; 2]; 2], p: usize) -> impl Iterator<Item = f64> {
     block.iter().take(p).flat_map(move |row| row.iter().take(p).copied())
 }
 
-/// What separators take no notice of, in units of what they do: an eighth of round-off.
+/// Returns the relative size below which separators neglect couplings: an eighth of round-off.
 pub(in super::super) fn negligible(precision: Precision) -> f64 {
     0.125 * precision.epsilon()
 }
 
-/// Words on chip that the chunks of `lanes` lines exchange.
+/// Returns the on-chip words that the chunks of `lanes` lines exchange.
 pub(in super::super) fn exchanged(chunks: &Chunks, lanes: usize) -> usize {
     let given = 2 * (chunks.count() + chunks.back + chunks.ahead + 2);
     let separators = if chunks.is_uniform() { 0 } else { chunks.count() };
     chunks.half_band * (given + separators) * lanes
 }
 
-/// The numbers of one class, in the order of the kernel.
+/// Returns the numbers of one class of chunks, in the order of the kernel.
 fn words(chunk: &Chunk, p: usize) -> Vec<f64> {
     let mut words = Vec::new();
     for j in 0..chunk.lower.len() {

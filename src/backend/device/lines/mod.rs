@@ -1,20 +1,21 @@
 //! Line solvers on a device: A f' = B f along one axis, A tri- or pentadiagonal, for all lines of a grid.
 //!
-//! | solver | what | from |
+//! | solver | method | source |
 //! |---|---|---|
-//! | `thomas` | LU, one thread a line | textbook |
+//! | `thomas` | LU, one thread per line | textbook |
 //! | `cr`, `pcr` | (parallel) cyclic reduction on chip, coefficients reduced with the data | Srinath 2015, §1.4 |
 //! | `cr-sorted-direct`, `-stepwise` | cyclic reduction in device memory, rows reordered so that levels are contiguous | Esfahanian 2014 |
-//! | `neato-global`, `neato-shared` | cyclic reduction of near-Toeplitz matrices, a handful of constants a level | Srinath 2015, ch. 2 |
+//! | `neato-global`, `neato-shared` | cyclic reduction of near-Toeplitz matrices, a few constants per level | Srinath 2015, ch. 2 |
 //! | `pcr-banded` | parallel cyclic reduction, tri- and pentadiagonal | Song 2022, eq. 3 to 6 |
-//! | `chunked` | a thread eliminates a chunk of a line in registers | Song 2022, §3, on chip |
-//! | `cusparse` | NVIDIA's `gtsv2StridedBatch` | the maker |
+//! | `chunked` | each thread eliminates a chunk of a line in registers | Song 2022, §3, on chip |
+//! | `cusparse` | NVIDIA's `gtsv2StridedBatch` | NVIDIA |
 //!
-//! Any number of points and lines. A cyclic matrix is solved through its open core ([`Border`](crate::lines::Border))
-//! by all but `thomas`, which borders its LU, and `chunked`, whose reduction wraps. Tables are worked out on the host
-//! in f64 and rounded.
+//! All solvers accept any number of points and lines. A cyclic matrix is solved through its open core
+//! ([`Border`](crate::lines::Border)) except by `thomas`, which borders its LU, and `chunked`, whose reduction wraps
+//! around. Tables are computed on the host in f64 and rounded.
 //!
-//! A solver is a file that describes it as a [`Solver`], and a line in [`LineSolver::ALL`]. It says too how the host solves lines so.
+//! A solver is a file that describes it as a [`Solver`], and an entry in [`LineSolver::ALL`]. It also states how the host
+//! solves lines in the same way.
 
 mod chunked;
 mod on_chip;
@@ -41,38 +42,38 @@ pub(in crate::backend) use plan::tolerance;
 pub(super) use plan::{LINE, rows_of};
 use plan::{Plan, Slot, Step};
 
-/// What a solver is, for everything that depends on it.
+/// Description of a solver.
 struct Solver {
-    /// What a user types.
+    /// Name in the input.
     name: &'static str,
-    /// The interface that it needs.
+    /// Interface that it needs.
     api: Option<Api>,
-    /// Whether it takes pentadiagonal matrices.
+    /// Whether it supports pentadiagonal matrices.
     pentadiagonal: bool,
-    /// What it lacks for an operator, as the end of a sentence.
+    /// Why it does not support an operator, as the end of a sentence.
     lacks: fn(&Problem) -> Option<String>,
-    /// Words of on-chip memory that a block takes at least.
+    /// Smallest number of on-chip words per block.
     on_chip: fn(&Problem) -> usize,
-    /// Fields of scratch memory that it takes.
+    /// Number of scratch fields.
     scratch: usize,
-    /// Its launches.
+    /// Builds its launches.
     steps: fn(&Plan) -> Result<Vec<Step>>,
-    /// How the host does the same.
+    /// The corresponding method on the host.
     on_host: OnHost,
 }
 
 /// How the host solves lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::backend) enum OnHost {
-    /// By elimination from end to end.
+    /// By elimination along the line.
     Elimination,
     /// By a reduction of many lines side by side.
     Reduction(Reduction),
-    /// Not so: why, as the end of a sentence.
+    /// Not on the host: the reason, as the end of a sentence.
     Never(&'static str),
 }
 
-/// A solver of tridiagonal matrices that needs nothing but device memory, to be completed.
+/// Template of a solver of tridiagonal matrices that needs only device memory.
 const TRIDIAGONAL: Solver = Solver {
     name: "",
     api: None,
@@ -84,12 +85,12 @@ const TRIDIAGONAL: Solver = Solver {
     on_host: OnHost::Never("is for devices"),
 };
 
-/// How the line systems are solved.
+/// A solver of the line systems.
 #[derive(Clone, Copy)]
 pub struct LineSolver(&'static Solver);
 
 impl LineSolver {
-    /// All of them.
+    /// All solvers.
     pub const ALL: [LineSolver; 10] = [
         LineSolver(&thomas::THOMAS),
         LineSolver(&on_chip::CR),
@@ -103,32 +104,33 @@ impl LineSolver {
         LineSolver(&reductions::CUSPARSE),
     ];
 
-    /// LU, one thread a line: the one that takes every operator, and the one of the host.
+    /// LU, one thread per line: supports every operator, and is the default on the host.
     pub const THOMAS: LineSolver = LineSolver(&thomas::THOMAS);
     /// Chunks in registers.
     pub const CHUNKED: LineSolver = LineSolver(&chunked::CHUNKED);
 
-    /// What a user types.
+    /// Returns the name in the input.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// The solver of that name.
+    /// Returns the solver with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|solver| solver.name() == name)
     }
 
-    /// Fields of scratch memory that it takes.
+    /// Returns the number of scratch fields.
     pub fn scratch_fields(self) -> usize {
         self.0.scratch
     }
 
-    /// How the host does the same.
+    /// Returns the corresponding method on the host.
     pub(in crate::backend) fn on_host(self) -> OnHost {
         self.0.on_host
     }
 
-    /// Why the host has no such solver, as a sentence that names those that it has; `None` where it has it.
+    /// Returns why the host does not have this solver, as a sentence that lists the solvers of the host; `None` if it has
+    /// it.
     pub fn missing_on_host(self) -> Option<String> {
         let OnHost::Never(why) = self.on_host() else { return None };
         let has = |solver: &LineSolver| !matches!(solver.on_host(), OnHost::Never(_));
@@ -136,13 +138,13 @@ impl LineSolver {
         Some(format!("it {why}; the CPU has {}", names.collect::<Vec<_>>().join(", ")))
     }
 
-    /// Whether it takes pentadiagonal matrices.
+    /// Whether it supports pentadiagonal matrices.
     pub(in crate::backend) fn is_pentadiagonal(self) -> bool {
         self.0.pentadiagonal
     }
 }
 
-/// What a user types.
+/// Names in the input.
 static NAMES: LazyLock<[&str; LineSolver::ALL.len()]> =
     LazyLock::new(|| LineSolver::ALL.map(LineSolver::name));
 
@@ -190,16 +192,16 @@ impl fmt::Debug for LineSolver {
     }
 }
 
-/// An operator, and the device that is to apply it.
+/// An operator, and the device that applies it.
 struct Problem<'a> {
     operator: &'a LineOperator,
     info: &'a DeviceInfo,
-    /// Whether a line is solved while its points lie side by side.
+    /// Whether the points of a line are contiguous in memory while it is solved.
     contiguous: bool,
 }
 
 impl Problem<'_> {
-    /// What a solver lacks, as the end of a sentence.
+    /// Returns why a solver does not support the operator, as the end of a sentence.
     fn lacking(&self, solver: LineSolver) -> Option<String> {
         let Solver { api, pentadiagonal, lacks, on_chip, .. } = solver.0;
         if let Some(api) = api.filter(|api| *api != self.info.api) {
@@ -221,8 +223,8 @@ impl Problem<'_> {
     }
 }
 
-/// Why `solver` cannot do `operator` along `axis` on this device, its lines lying as `pencils` says, as a sentence that names the
-/// solvers that can; `None` where it can.
+/// Returns why `solver` cannot solve `operator` along `axis` on this device with the layout `pencils`, as a sentence that
+/// lists the solvers that can; `None` if it can.
 pub fn obstacle(
     solver: LineSolver,
     operator: &LineOperator,
@@ -237,7 +239,7 @@ pub fn obstacle(
     Some(format!("the line solver `{}` {lacking}; use {}", solver.name(), names.join(", ")))
 }
 
-/// An operator along one axis of one grid, ready to be applied by one solver.
+/// An operator along one axis of one grid, compiled for one solver.
 pub struct DeviceOperator {
     device: Arc<Device>,
     steps: Vec<Step>,
@@ -245,14 +247,14 @@ pub struct DeviceOperator {
 }
 
 impl DeviceOperator {
-    /// Compile `solver` for `operator` along `axis` of a grid of `points`, its lines lying as `pencils` says, and allocate what it
-    /// needs; `scratch` lends the fields that hold something only while it runs.
+    /// Compiles `solver` for `operator` along `axis` of a grid of `points`, with lines in the layout `pencils`, and
+    /// allocates its memory; `scratch` lends fields that are used only during a call.
     ///
     /// # Errors
-    /// The sentence of [`obstacle`] where there is one, and what the driver says.
+    /// The sentence of [`obstacle`], or an error of the driver.
     ///
     /// # Panics
-    /// Where `operator` is not for lines of as many points as the grid has along `axis`.
+    /// If `operator` is not for lines with the number of points of the grid along `axis`.
     pub fn new(
         scratch: &Scratch,
         operator: &LineOperator,
@@ -277,12 +279,12 @@ impl DeviceOperator {
         Ok(Self { device, steps, len: points.iter().product() })
     }
 
-    /// out = A⁻¹ B `from`, put on the list of the device. The two are not the same; what `out` held before is not read.
-    /// Numbers a point that go through device memory: two; `thomas` two more, `neato-global` six more, `cr-sorted` eight
-    /// more, permuted pencils four more.
+    /// Queues out = A⁻¹ B `from` on the device. The two fields differ; the previous content of `out` is not read. Numbers
+    /// per point moved through device memory: two; `thomas` two more, `neato-global` six more, `cr-sorted` eight more,
+    /// permuted pencils four more.
     ///
     /// # Panics
-    /// Where one is shorter than the grid.
+    /// If a field is shorter than the grid.
     pub fn apply(&self, from: &Buffer, out: &Buffer) {
         assert!(from.len().min(out.len()) >= self.len, "a field is shorter than the grid");
         for step in &self.steps {
@@ -303,7 +305,7 @@ impl DeviceOperator {
     }
 }
 
-/// The launches of `steps` on lines along y or z that are permuted to lie one after another, and back.
+/// Wraps the launches of `steps` for lines along y or z: permutes them to contiguous lines, and back.
 fn permuted(
     mut plan: Plan,
     points: [usize; 3],

@@ -1,4 +1,4 @@
-//! `cr`, `pcr`, `pcr-banded` and `neato-shared`: a team of threads solves a line through on-chip memory.
+//! `cr`, `pcr`, `pcr-banded` and `neato-shared`: a team of threads solves a line in on-chip memory.
 
 use super::super::job::LaunchSize;
 use super::super::text::Text;
@@ -11,16 +11,16 @@ const BORDER: &str = include_str!("../../../../kernels/lines/border.cu");
 const TEAM: &str = include_str!("../../../../kernels/lines/team.cu");
 const SYSTEM: &str = include_str!("../../../../kernels/lines/system.cu");
 
-/// Threads of a block, while a thread has few rows.
+/// Threads per block, as long as a thread has few rows.
 const THREADS: usize = 256;
-/// Rows that a thread should have, and may have.
+/// Desired and largest number of rows per thread.
 const ROWS: usize = 4;
 const MOST_ROWS: usize = 16;
-/// Threads that short lines along x are gathered to.
+/// Threads per block to which short lines along x are gathered.
 const GATHERED: usize = 128;
-/// Bytes of neighbouring points in memory that a tile of lines along y or z is wide.
+/// Width in bytes of a tile of lines along y or z, over neighbouring points in memory.
 const TILE_BYTES: usize = 64;
-/// Bytes of on-chip memory that a tile of several lines may take: what every device has.
+/// Largest number of on-chip bytes of a tile of several lines: every device has this much.
 const TILE_ON_CHIP: usize = 32 << 10;
 
 pub(super) const CR: Solver = Solver {
@@ -59,13 +59,13 @@ pub(super) const NEATO_SHARED: Solver = Solver {
     ..TRIDIAGONAL
 };
 
-/// Words of every second row of n, `border` of which are bordered off.
+/// Returns the words of every second row of n, without the `border` rows.
 fn half(n: usize, border: usize) -> usize {
     (n - border) / 2 + 3
 }
 
-/// How many threads solve a line, and how many lines a block has: for `rows` rows to be shared by a team, and `bytes` of
-/// on-chip memory a line.
+/// Returns the number of threads per line and of lines per block, for `rows` rows shared by a team and `bytes` of on-chip
+/// memory per line.
 fn team_and_lanes(plan: &Plan, rows: usize, bytes: usize) -> (usize, usize) {
     let most = plan.device().info().block_threads;
     let wanted = rows.div_ceil(ROWS);
@@ -82,8 +82,8 @@ fn team_and_lanes(plan: &Plan, rows: usize, bytes: usize) -> (usize, usize) {
     (wanted.min(THREADS / lanes).max(least).min(most / lanes), lanes)
 }
 
-/// One launch, a block for every few lines: `arrays` of `span` words each on chip for a line, and `rows` shared by a team. What
-/// `write` puts into the text and the tables comes before the kernel.
+/// One launch, with a few lines per block: `arrays` of `span` on-chip words each per line, and `rows` shared by a team.
+/// `write` adds to the text and the tables in front of the kernel.
 fn steps(
     plan: &Plan,
     border: &Border,
@@ -108,7 +108,7 @@ fn steps(
     Ok(vec![plan.step(&text.source(&format!("{entry}.cu")), entry, &shape, arguments)?])
 }
 
-/// A solver that reduces all coefficients with the data.
+/// A solver that reduces all coefficients together with the data.
 fn system(plan: &Plan, entry: &str, kernel: &str) -> Result<Vec<Step>> {
     let border = Border::new(&plan.operator.matrix, plan.tolerance());
     let core = border.rows();
@@ -143,7 +143,7 @@ fn neato_shared(plan: &Plan) -> Result<Vec<Step>> {
     })
 }
 
-/// What `border.cu` needs, and `border.cu`; the rows of Z are put behind `tables`.
+/// Adds the constants for `border.cu`, and `border.cu`; the rows of Z are appended to `tables`.
 pub(super) fn border_text(text: &mut Text, border: &Border, tables: &mut Vec<f64>) {
     if border.width > 0 {
         let tail = border.rows() - border.tail;

@@ -1,4 +1,4 @@
-//! What a kernel of a line solver is specialised to, as text, and how it is launched.
+//! Kernel text and launches that line solvers share.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::engine::{EndRow, LineOperator};
 use crate::error::Result;
 use crate::real::Precision;
 
-/// The text that all kernels about lines share, and that of those that take the operand from device memory.
+/// Text shared by all line kernels, and text of those that read the operand from device memory.
 pub(in super::super) const LINE: &str = include_str!("../../../../kernels/lines/line.cu");
 const ROWS: &str = include_str!("../../../../kernels/lines/rows.cu");
 
@@ -21,37 +21,37 @@ pub(super) enum Slot {
     From,
     /// The result.
     Out,
-    /// Memory of the operator's own, or lent.
+    /// Memory of the operator, or scratch memory.
     Buffer(Arc<Buffer>),
-    /// A number.
+    /// An integer.
     Int(i32),
 }
 
 impl Slot {
-    /// A size.
+    /// Converts a size.
     pub(super) fn int(value: usize) -> Self {
         Slot::Int(i32::try_from(value).unwrap_or(i32::MAX))
     }
 }
 
-/// One thing that is done.
+/// A step of an operator.
 pub(super) enum Step {
     /// A launch.
     Launch(Job, Vec<Slot>),
-    /// The maker's solver of tridiagonal systems in place: see [`Device::solve_tridiagonal`].
+    /// NVIDIA's in-place solver of tridiagonal systems: see [`Device::solve_tridiagonal`].
     Library { systems: [usize; 3], matrix: [Arc<Buffer>; 3], x: Slot },
 }
 
-/// An operator on the lines of a grid, for which a solver is to be made.
+/// An operator on the lines of a grid, as input of a solver.
 pub(super) struct Plan<'a> {
     pub(super) operator: &'a LineOperator,
     pub(super) lines: Lines,
-    /// Where the operand is.
+    /// Location of the operand.
     pub(super) input: Slot,
-    /// Where the result goes.
+    /// Location of the result.
     pub(super) output: Slot,
     pub(super) scratch: &'a Scratch,
-    /// Buffers of `scratch` that are in use already.
+    /// Number of buffers of `scratch` that are already in use.
     pub(super) taken: usize,
 }
 
@@ -64,23 +64,23 @@ impl Plan<'_> {
         self.scratch.precision
     }
 
-    /// Couplings below this are not used.
+    /// Returns the threshold below which couplings are neglected.
     pub(super) fn tolerance(&self) -> f64 {
         tolerance(self.precision())
     }
 
-    /// Points of a line.
+    /// Returns the number of points per line.
     pub(super) fn len(&self) -> usize {
         self.lines.points
     }
 
-    /// `count` fields of scratch memory that nothing else of this operator uses.
+    /// Returns `count` scratch fields that are not otherwise used by this operator.
     pub(super) fn lent(&self, count: usize) -> Result<Vec<Slot>> {
         let buffers = self.scratch.take(self.taken + count, self.lines.count * self.len())?;
         Ok(buffers.into_iter().skip(self.taken).map(Slot::Buffer).collect())
     }
 
-    /// A table in device memory.
+    /// Copies a table to device memory.
     pub(super) fn table(&self, mut values: Vec<f64>) -> Result<Arc<Buffer>> {
         if values.is_empty() {
             values.push(0.0);
@@ -88,7 +88,7 @@ impl Plan<'_> {
         Buffer::table(self.device(), self.precision(), &values).map(Arc::new)
     }
 
-    /// A text that begins with what `rows.cu` needs; `rows` is the number of those of the open matrix.
+    /// Returns a text that starts with the constants for `rows.cu`; `rows` is the number of rows of the open matrix.
     pub(super) fn text(&self, rows: usize) -> Text {
         let mut text = Text::new(self.precision());
         self.lines.define(&mut text);
@@ -100,7 +100,7 @@ impl Plan<'_> {
         text
     }
 
-    /// The launch of `entry` of a text.
+    /// Builds the launch of `entry` of a source.
     pub(super) fn step(
         &self,
         source: &Source,
@@ -111,18 +111,18 @@ impl Plan<'_> {
         Ok(Step::Launch(Job::new(self.device(), source, entry, shape)?, arguments))
     }
 
-    /// The operand, the result, and what follows.
+    /// Returns the arguments: the operand, the result, and `more`.
     pub(super) fn arguments(&self, more: impl IntoIterator<Item = Slot>) -> Vec<Slot> {
         [self.input.clone(), self.output.clone()].into_iter().chain(more).collect()
     }
 }
 
-/// Couplings below this are not used.
+/// Returns the threshold below which couplings are neglected.
 pub(in crate::backend) fn tolerance(precision: Precision) -> f64 {
     1e-3 * precision.epsilon()
 }
 
-/// What a kernel needs to know of B and of the bandwidth of A.
+/// Defines the constants of B and the bandwidth of A for a kernel.
 pub(in super::super) fn rows_of(text: &mut Text, operator: &LineOperator) {
     let LineOperator { stencil, left, right, matrix, .. } = operator;
     text.define("P", matrix.half_band());
@@ -139,7 +139,7 @@ pub(in super::super) fn rows_of(text: &mut Text, operator: &LineOperator) {
         row.push(format!("{weight} * (F({}) {sign} F({}))", s + stencil.up, stencil.down - s));
     }
     text.define("INNER_ROW(F)", format!("({})", row.join(" + ")));
-    // How far the rows read from their end.
+    // Distance that the end rows read from their end.
     let n = operator.len();
     let left_width = left.iter().map(|row| row.first + row.weights.len()).max().unwrap_or(0);
     let right_width = right.iter().map(|row| n - row.first).max().unwrap_or(0);
@@ -149,14 +149,14 @@ pub(in super::super) fn rows_of(text: &mut Text, operator: &LineOperator) {
         text.define(&format!("{name}_ROWS"), rows.len());
         text.define(&format!("{name}_WIDTH"), width);
         if left_width + right_width > 0 {
-            // A table needs a value even where there are no rows.
+            // A table needs a value even if there are no rows.
             let weights = rows.iter().flat_map(|row| end_row(row, from, width)).chain([0.0]);
             text.constants(&format!("{name}_END"), weights);
         }
     }
 }
 
-/// The weights of points `from` ... of a row near an end.
+/// Returns the weights of a row near an end, from point `from` on.
 fn end_row(row: &EndRow<f64>, from: usize, width: usize) -> Vec<f64> {
     let mut weights = vec![0.0; width];
     weights[row.first - from..][..row.weights.len()].copy_from_slice(&row.weights);

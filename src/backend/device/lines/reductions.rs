@@ -1,5 +1,5 @@
-//! `neato-global` and `cr-sorted`: cyclic reduction in device memory, a launch a level and way; and `cusparse`, which
-//! shares the stencil before and the border after.
+//! `neato-global` and `cr-sorted`: cyclic reduction in device memory, with one launch per level for the forward pass and
+//! one for the backward pass; and `cusparse`, which shares the stencil before and the border after.
 
 use super::super::job::LaunchSize;
 use super::super::text::Text;
@@ -16,7 +16,7 @@ pub(super) const CLASSES: &str = include_str!("../../../../kernels/lines/classes
 const CR_SORTED: &str = include_str!("../../../../kernels/lines/cr_sorted.cu");
 const CLOSE: &str = include_str!("../../../../kernels/lines/close.cu");
 
-/// Threads of a block.
+/// Threads per block.
 const THREADS: usize = 256;
 
 pub(super) const NEATO_GLOBAL: Solver = Solver {
@@ -47,23 +47,23 @@ pub(super) const CUSPARSE: Solver = Solver {
     name: "cusparse",
     api: Some(Api::Cuda),
     lacks: |problem| {
-        let sentence = "takes lines whose points lie side by side: along y and z with `compute.pencils = \"permuted\"`";
+        let sentence = "needs lines with contiguous points: along y and z with `compute.pencils = \"permuted\"`";
         (!problem.contiguous).then(|| sentence.into())
     },
     steps: cusparse,
     ..TRIDIAGONAL
 };
 
-/// What keeps a matrix from being solved with a few constants a level.
+/// Returns why a matrix cannot be solved with a few constants per level.
 pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
     let LineOperator { matrix, precision, .. } = problem.operator;
     Reduction::NearToeplitz.lacks(matrix, tolerance(*precision))
 }
 
-/// What `classes.cu` needs.
+/// Defines the constants of `classes.cu`.
 ///
 /// # Panics
-/// Where the matrix is not near-Toeplitz: [`super::obstacle`] tells beforehand.
+/// If the matrix is not near-Toeplitz: [`super::obstacle`] checks this first.
 pub(super) fn near_toeplitz(text: &mut Text, border: &Border) {
     let classes = NearToeplitz::new(&CyclicReduction::new(&border.core));
     let classes = classes.unwrap_or_else(|| panic!("the matrix is not near-Toeplitz"));
@@ -74,11 +74,11 @@ pub(super) fn near_toeplitz(text: &mut Text, border: &Border) {
     text.define("LAST", text.literal(classes.last));
 }
 
-/// Launches of one text, one after another.
+/// Launches of one source, in order.
 struct Launches<'a> {
     plan: &'a Plan<'a>,
     border: Border,
-    /// Levels of the reduction, and where their tables begin on the way down and back.
+    /// Number of levels of the reduction, and starts of their tables in the forward and the backward pass.
     levels: usize,
     forward_at: Vec<usize>,
     backward_at: Vec<usize>,
@@ -88,7 +88,7 @@ struct Launches<'a> {
 }
 
 impl<'a> Launches<'a> {
-    /// Those of a solver of this name, with a few constants a level or with tables.
+    /// Starts the launches of the solver `solver`, with a few constants per level or with tables.
     fn new(plan: &'a Plan, solver: &str, constants: bool, kernels: &[&str]) -> Result<Self> {
         let border = Border::new(&plan.operator.matrix, plan.tolerance());
         let reduction = CyclicReduction::new(&border.core);
@@ -129,7 +129,7 @@ impl<'a> Launches<'a> {
         Ok(())
     }
 
-    /// out = B f.
+    /// Adds the launch of out = B f.
     fn stencil(&mut self) -> Result<()> {
         self.push("stencil", self.plan.len(), self.plan.arguments([]))
     }
@@ -138,7 +138,8 @@ impl<'a> Launches<'a> {
         self.plan.output.clone()
     }
 
-    /// Rows of a level that are left out of the next, and those that stay.
+    /// Returns the number of rows of a level that are absent from the next level; `even` returns the number of rows that
+    /// stay.
     fn odd(&self, level: usize) -> usize {
         (self.border.rows() >> level) / 2
     }
@@ -147,7 +148,7 @@ impl<'a> Launches<'a> {
         (self.border.rows() >> level).div_ceil(2)
     }
 
-    /// All, and what closes the border.
+    /// Returns all launches, after those that close the border.
     fn closed(mut self) -> Result<Vec<Step>> {
         if self.border.width > 0 {
             self.push("close_unknowns", 1, vec![self.out()])?;
@@ -198,7 +199,7 @@ fn sorted_stepwise(plan: &Plan) -> Result<Vec<Step>> {
     let mut launches = Launches::new(plan, CR_SORTED_STEPWISE.name, false, &[CR_SORTED])?;
     let lent = plan.lent(2)?;
     let tables = launches.tables.clone();
-    // The rows of even levels lie in the result, those of odd levels in the other array.
+    // Rows of even levels are in the result, rows of odd levels in the other array.
     let rows = |level: usize| if level.is_multiple_of(2) { &plan.output } else { &lent[1] };
     let arguments = |from, to, level, at| {
         let fields = [rows(from), &lent[0], rows(to), &tables].map(Slot::clone);
@@ -221,7 +222,7 @@ fn sorted_stepwise(plan: &Plan) -> Result<Vec<Step>> {
 fn cusparse(plan: &Plan) -> Result<Vec<Step>> {
     let mut launches = Launches::new(plan, CUSPARSE.name, false, &[])?;
     launches.stencil()?;
-    // The library takes a matrix for every line.
+    // The library needs a matrix for every line.
     let (border, count) = (&launches.border, plan.lines.count);
     let diagonal = |d: isize| {
         let entry = |m: usize| if m < border.rows() { border.core.entry(m, d) } else { 0.0 };

@@ -6,7 +6,7 @@ use crate::error::Result;
 
 const THREADS: usize = 256;
 
-/// One launch, a thread a point.
+/// One launch, with one thread per point.
 pub(super) fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let mut text = plan.text(plan.len());
     text.define("THREADS", THREADS);

@@ -1,4 +1,4 @@
-//! `thomas`: LU, one thread a line.
+//! `thomas`: LU, one thread per line.
 
 use super::super::job::LaunchSize;
 use super::plan::{Plan, Slot, Step};
@@ -15,7 +15,7 @@ pub(super) const THOMAS: Solver = Solver {
     ..TRIDIAGONAL
 };
 
-/// One launch, a thread a line.
+/// One launch, with one thread per line.
 fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let factors = &plan.operator.factors;
     let p = factors.half_band;
