@@ -14,10 +14,10 @@ use signal_hook::low_level::exit;
 use crate::signals::say;
 
 /// The system allocator; the program ends if it fails.
-pub(crate) struct OrEnd;
+pub(crate) struct ExitOnExhaustion;
 
 // SAFETY: all requests are forwarded to the system allocator.
-unsafe impl GlobalAlloc for OrEnd {
+unsafe impl GlobalAlloc for ExitOnExhaustion {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises, here and below.
         given(unsafe { System.alloc(layout) }, layout.size())

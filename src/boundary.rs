@@ -43,7 +43,7 @@ impl Boundaries {
     }
 
     /// Whether the flow beyond some face is the initial flow.
-    pub fn know_start(&self) -> bool {
+    pub fn need_initial_state(&self) -> bool {
         self.faces().any(|(.., face)| face.open().and_then(|it| it.known()) == Some(Known::Start))
     }
 
@@ -233,7 +233,7 @@ impl From<Open> for Face {
 pub enum Heat {
     /// T.
     Temperature(f64),
-    /// The heat flux from the wall into the gas, −k μ ∂T/∂n, in units of ρ₀V₀³; 0 for an adiabatic wall.
+    /// The heat flux from the wall into the gas, −λ ∂T/∂n, in units of ρ₀V₀³; 0 for an adiabatic wall.
     HeatFlux(f64),
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The sentence for insufficient memory: "`what` need 2.0 GiB `of`; 1.0 GiB `there`".
-pub(crate) fn no_room(
+pub(crate) fn out_of_memory(
     what: impl Display,
     [needed, free]: [f64; 2],
     of: &str,
@@ -30,14 +30,14 @@ pub enum Error {
     Config(Vec<String>),
     /// The run directory already holds a run.
     #[error(
-        "{directory} already holds a run\n       to continue it:       {onwards}\n       in another directory: {elsewhere}\n       to replace it:        {again}",
+        "{directory} already holds a run\n       to continue it:       {restart_command}\n       in another directory: {elsewhere}\n       to replace it:        {again}",
         directory = .directory.display()
     )]
     RunExists {
         /// The directory to be written.
         directory: PathBuf,
         /// The command that continues the run.
-        onwards: String,
+        restart_command: String,
         /// The command that runs the same input in an unused directory.
         elsewhere: String,
         /// The command that replaces the existing run.

@@ -56,7 +56,7 @@ impl Gas {
         self.gamma * self.mach * self.mach * pressure / density
     }
 
-    /// k of the heat flux −k μ ∂T/∂x: 1 / ((γ − 1) Ma² Pr Re).
+    /// 1 / ((γ − 1) Ma² Pr Re): the heat flux is −λ ∂T/∂x, with λ this number times μ.
     pub fn conductivity(&self) -> f64 {
         let Gas { gamma, mach, prandtl, reynolds, .. } = *self;
         1.0 / ((gamma - 1.0) * mach * mach * prandtl * reynolds)

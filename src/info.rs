@@ -49,7 +49,7 @@ fn ranks(comm: &dyn Communicator) -> String {
     };
     let hosts = comm.gather(comm::host().as_bytes()).unwrap_or_default();
     let hosts = hosts.iter().collect::<BTreeSet<_>>().len();
-    let aware = match comm.says_device_aware() {
+    let aware = match comm.reports_device_aware() {
         _ if comm.size() == 1 => "",
         Some(true) => "         reports that it accepts CUDA device addresses\n",
         Some(false) => "         reports that it does not accept device addresses\n",

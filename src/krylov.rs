@@ -28,7 +28,7 @@ pub trait Space {
     /// `to` = `from`.
     fn copy(&self, from: &Self::Vector, to: &mut Self::Vector);
 
-    /// x = 0, whatever its previous content.
+    /// x = 0, independent of its previous content.
     fn clear(&self, x: &mut Self::Vector);
 
     /// ‖x‖. Collective.

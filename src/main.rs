@@ -33,11 +33,11 @@ use kolmo::{Error, Result};
 use arguments::{Arguments, Command};
 use info::info;
 use manual::{completions, manual};
-use runs::{configuration, go_on, start};
+use runs::{configuration, restart_run, start};
 use terminal::say;
 
 #[global_allocator]
-static ALLOCATOR: allocator::OrEnd = allocator::OrEnd;
+static ALLOCATOR: allocator::ExitOnExhaustion = allocator::ExitOnExhaustion;
 
 fn main() -> ExitCode {
     if let Err(error) = signals::watch() {
@@ -113,7 +113,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     }
     match command {
         Command::Run(run) => return start(&run, comm),
-        Command::Restart(restart) => return go_on(&restart, comm),
+        Command::Restart(restart) => return restart_run(&restart, comm),
         Command::Info { plan: None, .. } => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
         Command::Verify(options) if !options.list => return verified(&options, comm),

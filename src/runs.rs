@@ -58,7 +58,10 @@ pub(crate) fn start(typed: &RunArguments, comm: &Arc<dyn Communicator>) -> Resul
 }
 
 /// Continue a run.
-pub(crate) fn go_on(typed: &RestartArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+pub(crate) fn restart_run(
+    typed: &RestartArguments,
+    comm: &Arc<dyn Communicator>,
+) -> Result<ExitCode> {
     let RestartArguments { run_dir: directory, from, allow_physics_change, .. } = typed;
     let wish = RestartOptions {
         set: typed.machine.with(&typed.set),
@@ -110,14 +113,14 @@ fn execute_run(
     if comm.rank() == 0 {
         let launcher =
             if comm.size() > 1 { format!("mpirun -n {} ", comm.size()) } else { String::new() };
-        tell(&format!("{why}; to continue: {launcher}{}", onwards(&path)));
+        tell(&format!("{why}; to continue: {launcher}{}", restart_command(&path)));
     }
     comm.barrier();
     Ok(ExitCode::from(3))
 }
 
 /// The command that continues the run in a directory.
-fn onwards(directory: &Path) -> String {
+fn restart_command(directory: &Path) -> String {
     [&program(), "restart", &directory.to_string_lossy()].map(quoted).join(" ")
 }
 
@@ -153,7 +156,7 @@ fn check_directory(path: &Path, typed: &RunArguments) -> Result<DirectoryLock> {
     if RunDirectory::holds_run(path) && !typed.overwrite {
         return Err(Error::RunExists {
             directory: path.to_path_buf(),
-            onwards: onwards(path),
+            restart_command: restart_command(path),
             elsewhere: typed.command(Some(&RunDirectory::beside(path))),
             again: format!("{} --overwrite", typed.command(typed.out.as_deref())),
         });

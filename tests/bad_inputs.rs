@@ -216,7 +216,7 @@ fn a_bad_aerofoil_is_refused_by_its_key() {
         ("digits = '0000', radius = 0.003, outer = 30", "digits", "the section is 0 % thick"),
         ("digits = '0012', radius = 0.1, outer = 30", "radius", "touches both sides before"),
         ("digits = '0012', radius = 0.003, outer = 0.5", "outer", "no more than the chord"),
-        ("digits = '0012', radius = 0.003, outer = 30, first = 2", "first", "of equal distances"),
+        ("digits = '0012', radius = 0.003, outer = 30, first = 2", "first", "for equal distances"),
         ("digits = '0012', outer = 30", "radius", "the radius of the trailing edge"),
     ];
     for (keys, key, expected) in rows {

@@ -363,7 +363,7 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("derivative --points 4", "compact6 needs 5"),
         ("derivative --points 16x1x1 --axis y", "16x1x1 points have 1 along y"),
         ("derivative --method crout", "the methods are auto, all, thomas"),
-        ("derivative --method chunked --backend cpu --points 16", "not there on the CPU"),
+        ("derivative --method chunked --backend cpu --points 16", "not available on the CPU"),
         (
             "derivative --method pcr --scheme compact8-penta --backend cpu --points 16",
             "is for tridiagonal operators, and this one is pentadiagonal; use `thomas`, `pcr-banded`",

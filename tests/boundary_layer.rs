@@ -224,7 +224,7 @@ fn bad_layers_and_starts_are_told_with_their_line_and_what_is_allowed() {
     #[rustfmt::skip]
     let rows = [
         ("state = 'initial'", "state = 'first'", "7: state = \"first\": unknown"),
-        ("state = 'initial'", "state = 'initial', temperature = 1", "7: temperature = 1: stands beside `state`"),
+        ("state = 'initial'", "state = 'initial', temperature = 1", "7: temperature = 1: cannot be combined with `state`"),
         ("reynolds = 300", "wall_temperature = 0", "3: wall_temperature = 0: must be a positive finite number"),
         ("reynolds = 300", "wall_temperature = 0.001", "3: no boundary layer with a displacement thickness"),
         ("reynolds = 300", "reynolds = inf", "3: reynolds = inf: without viscosity there is no boundary layer"),

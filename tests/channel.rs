@@ -359,11 +359,11 @@ fn bad_gradients_and_profiles_are_told_with_their_line_and_what_is_allowed() {
         ("value = 0.1", "value = 0.1\nmass_flux = 1", "8: mass_flux = 1: cannot be combined with `value`; only one of them sets the force"),
         ("value = 0.1", "", "5: [forcing] needs `value` or `mass_flux`"),
         ("value = 0.1", "mass_flux = 'steady'", "7: mass_flux = \"steady\": unknown"),
-        ("value = 0.1", "value = 0.1\naxis = 'y'", "8: forcing.axis = \"y\": no flow goes through what bounds y"),
+        ("value = 0.1", "value = 0.1\naxis = 'y'", "8: forcing.axis = \"y\": no flow passes through the boundaries of y"),
         ("value = 0.1", "value = 0.1\naxis = 'r'", "8: axis = \"r\": unknown; did you mean `x`?"),
         ("value = 0.1", "value = inf", "7: value = inf: must be a finite number"),
-        ("['profiles']", "['profiles', 'spectra']", "9: statistics = { every_time = 1, quantities = [\"profiles\", \"spectra\"] }: are averages over a periodic box"),
-        ("[time]", "[boundary]\ny = 'periodic'\n[time]", "9: statistics = { every_time = 1, quantities = [\"profiles\"] }: profiles are of flows between walls across one axis"),
+        ("['profiles']", "['profiles', 'spectra']", "9: statistics = { every_time = 1, quantities = [\"profiles\", \"spectra\"] }: quantities other than `profiles` need a fully periodic box"),
+        ("[time]", "[boundary]\ny = 'periodic'\n[time]", "9: statistics = { every_time = 1, quantities = [\"profiles\"] }: profiles need walls at both ends of exactly one axis"),
     ];
     parse(good, "in.toml", &[]).expect("a good input");
     for (from, to, expected) in rows {

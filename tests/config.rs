@@ -388,13 +388,13 @@ fn what_a_case_brings_is_refused_as_if_it_were_written() {
             "lid-driven-cavity",
             [33, 33, 1],
             &["case.reynolds=inf"][..],
-            "boundary.x: the gas sticks to a wall by viscosity",
+            "boundary.x: a no-slip wall needs viscosity",
         ),
         (
             "couette-flow",
             [33, 33, 1],
             &[symmetry],
-            "boundary.y: a wall that moves along x goes through the plane of symmetry across x",
+            "boundary.y: a wall that moves along x goes through the symmetry plane across x",
         ),
         ("channel", [16, 33, 16], &[wavy], "[forcing] is only available on straight grid lines"),
         (

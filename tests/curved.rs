@@ -1,4 +1,4 @@
-//! Curvilinear grids: what the checks of `kolmo verify curved` do not ask for.
+//! Curvilinear grids: tests beyond the checks of `kolmo verify curved`.
 
 use std::f64::consts::TAU;
 use std::process::Command;
@@ -22,7 +22,7 @@ use crate::verify::assert_verified;
 
 const WAVY: &str = "grid.mapping={ kind = 'wavy', amplitude = 0.05 }";
 
-/// A viscous flow round a cylinder, which needs every metric and both ends.
+/// A viscous flow around a cylinder, which uses all metrics and both ends.
 fn round_a_cylinder(points: [usize; 3], more: &[&str]) -> Config {
     let set = [
         "grid.mapping={ kind = 'ring', inner = 0.5, outer = 6.0 }",
@@ -42,7 +42,7 @@ fn column(flow: &mut Simulation, config: &Config, name: &str) -> f64 {
     flow.row().unwrap()[names.iter().position(|other| other == name).unwrap()]
 }
 
-/// Catches drag and lift of a wall that lines pass, and do not go round.
+/// Catches drag and lift columns for a wall that is not surrounded by grid lines.
 #[test]
 fn a_body_is_what_lines_go_round() {
     let wall = "{ kind = 'wall', temperature = 1.0 }";
@@ -60,7 +60,7 @@ fn curved_lines_keep_what_they_should() {
     assert_verified(&["curved"]);
 }
 
-/// Metrics of a wrong block, gradients of the temperature that are not exchanged, or averages of faces over the wrong rank.
+/// Catches metrics of a wrong block, temperature gradients that are not exchanged, and face averages over the wrong rank.
 #[test]
 fn ranks_and_a_device_agree_with_one_host() {
     let config = round_a_cylinder([20, 36, 8], &[]);
@@ -82,7 +82,7 @@ fn ranks_and_a_device_agree_with_one_host() {
     }
 }
 
-/// Metrics whose differences are taken in f32, or a base state that curves forget: fields hold deviations from it.
+/// Catches metrics differenced in f32, and curved terms without the base state: fields hold deviations from it.
 #[test]
 fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
     let run = |precision: &str| {
@@ -106,8 +106,8 @@ fn a_run_repeats_itself_from_a_checkpoint() {
     }
 }
 
-/// A box turned by a map: the flow in it is that of the straight box, so that a chain rule with a wrong sign, which a uniform stream
-/// does not see, would show.
+/// A box rotated by a map has the flow of the straight box. Catches a chain rule with a wrong sign, which a uniform stream does not
+/// reveal.
 #[test]
 fn a_turned_box_has_the_rates_of_the_straight_one() {
     let points = [16, 18, 10];
@@ -138,7 +138,7 @@ fn a_turned_box_has_the_rates_of_the_straight_one() {
     }
 }
 
-/// The force on a body in a field of pressure p = x is minus its volume, and shear at rest is none.
+/// The pressure p = x exerts a force of minus the volume on a body; gas at rest exerts no shear.
 #[test]
 fn drag_is_the_pressure_round_the_body() {
     let config = round_a_cylinder([64, 33, 1], &["gas.viscosity=constant"]);
@@ -148,7 +148,7 @@ fn drag_is_the_pressure_round_the_body() {
     let [drag, pressure, friction, lift, ..] =
         kolmo::physics::BODY_COLUMNS.map(|name| column(&mut flow, &config, name));
     let area = std::f64::consts::PI * 0.25;
-    // The sum over points of a circle is exact.
+    // The trapezoidal sum over the points of a circle is exact.
     for (found, expected) in
         [(drag, -0.2 * area), (pressure, -0.2 * area), (friction, 0.0), (lift, -0.4 * area)]
     {
@@ -160,7 +160,7 @@ fn drag_is_the_pressure_round_the_body() {
     }
 }
 
-/// Catches a mean over the span in which the planes at its ends count as much as the others: walls across z would miss 1/n of the drag.
+/// Catches a mean over the span with equal weights for its end planes: with walls across z, 1/n of the drag would be missing.
 #[test]
 fn drag_is_for_each_unit_of_span() {
     let drag = |points: [usize; 3], z: &str, u: &str| {
@@ -178,8 +178,7 @@ fn drag_is_for_each_unit_of_span() {
     assert!((between / uniform - 2.0 / 3.0).abs() < 1e-12, "{between} {uniform}");
 }
 
-/// Catches gas that goes through curved walls on the edge that a moving wall across z has with them: a box, and the same box turned, have
-/// the same flow.
+/// Catches flow through curved walls at their edges with a moving wall across z: a box and the rotated box must have the same flow.
 #[test]
 fn a_lid_across_z_moves_nothing_through_curved_walls() {
     let energy = |turn: f64| {
@@ -210,7 +209,7 @@ fn a_lid_across_z_moves_nothing_through_curved_walls() {
     assert!((straight - turned).abs() < 1e-12 * straight, "{straight} {turned}");
 }
 
-/// Forces are told against the flow far away, also where it is that of the start.
+/// Force coefficients refer to the far-field flow, also if it is the initial flow.
 #[test]
 fn a_far_field_with_the_flow_of_the_start_gives_the_coefficients_of_the_same_stream() {
     let far = |state: &str| {
@@ -236,13 +235,14 @@ fn a_far_field_with_the_flow_of_the_start_gives_the_coefficients_of_the_same_str
     }
 }
 
-/// The weights of averages are areas of the plane.
+/// Averages are weighted by the area of the cells in the plane.
 #[test]
 fn averages_are_over_the_area() {
     let ring = round_a_cylinder([64, 65, 1], &[]).grid();
     let sum: f64 = (0..ring.len()).map(|at| ring.weight(ring.index(at))).sum();
     let area = sum * ring.spacing[0] * ring.spacing[1];
-    // The trapezoidal rule at the open face, of r dr/dt with r = exp(β t)/2: h² f'/12 at r = 6, with β = ln 12. The wall has a better one.
+    // Error of the trapezoidal rule at the open face, for r dr/dt with r = exp(β t)/2: h² f'/12 at r = 6, β = ln 12. The rule at the wall
+    // is more accurate.
     let (h, beta) = (1.0 / 64.0, 12.0_f64.ln());
     let exact = std::f64::consts::PI * (36.0 - 0.25);
     let rule = TAU * h * h / 12.0 * 2.0 * (beta * 6.0_f64).powi(2);
@@ -253,7 +253,7 @@ fn averages_are_over_the_area() {
     assert!((sum - 24.0 * 25.0).abs() < 1e-9, "Σ J over a periodic box: {sum}");
 }
 
-/// What is said of an input that cannot be.
+/// The error message for an invalid input.
 fn refused(case: &str, points: [usize; 3], set: &[&str]) -> String {
     let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1\n");
     let set: Vec<String> = set.iter().map(ToString::to_string).collect();
@@ -272,7 +272,7 @@ fn what_no_curved_grid_can_be_is_a_sentence() {
     let (folds, turned) = (map("s + sin(2*pi*s)", "t"), map("t", "s"));
     let (skewed, unknown) = (map("s + t", "t"), map("s", "tt"));
     let (open, leans) = (map("6*(s + 0.1*s^2)", "6*t"), map("6*s", "6*t*(1 + 0.1*s)"));
-    // The outer line begins at the origin, where a tolerance of its own size would be nothing.
+    // The outer line begins at the origin, where a tolerance relative to the coordinates would be zero.
     let round =
         |by: &str| map(&format!("-2 + (1 + t)*cos({by}*s)"), &format!("(1 + t)*sin({by}*s)"));
     let (half, twice) = (round("-pi"), round("-4*pi"));
@@ -346,7 +346,7 @@ fn what_no_curved_grid_can_be_is_a_sentence() {
     assert!(told.contains("has no meaning for scalar-advection"), "{told}");
 }
 
-/// The points as VTK has them, with those that close the period.
+/// Files contain the points in VTK order, including those that close the period.
 #[test]
 fn files_have_the_points_of_the_grid() {
     let grid = config("taylor-green", [12, 14, 5], &[WAVY]).grid();
@@ -391,7 +391,7 @@ fn files_have_the_points_of_the_grid() {
     }
 }
 
-/// The metrics that a flow sees. Catches too few points for the trailing edge, and a grid that turns the wrong way.
+/// Catches too few points for the trailing edge, and a grid with the wrong orientation.
 #[test]
 fn grids_about_aerofoils_do_not_fold() {
     for digits in ["0012", "2412", "4415", "0006"] {
@@ -415,7 +415,7 @@ fn grids_about_aerofoils_do_not_fold() {
             assert!(most < 15.0 * least, "{digits}: {}", most / least);
             let first = (0..nx).map(|i| distance(z(i, 1), z(i, 0))).fold(0.0, f64::max);
             assert!((first / 0.002 - 1.0).abs() < 0.02, "{digits}: {first}");
-            // Of the image of a circle the middle lies near mid-chord.
+            // The centre of the image of a circle lies near mid-chord.
             let far = (0..nx).map(|i| distance(z(i, ny - 1), [0.5, 0.0]));
             assert!(far.map(|r| (r / 30.0 - 1.0).abs()).fold(0.0, f64::max) < 0.02);
         }

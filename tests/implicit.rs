@@ -1,4 +1,4 @@
-//! Implicit steps: orders in time, steady flows, ranks, restarts, and what is refused.
+//! Implicit steps: orders in time, steady flows, ranks, restarts, and refused inputs.
 
 use kolmo::Error;
 use kolmo::backend::ranks::Ranks;
@@ -15,7 +15,7 @@ use crate::common::{
 use crate::spread::blocks::whole;
 use crate::spread::threads::on_ranks;
 
-/// The steady flow round a cylinder at Re = 40, on few points.
+/// The steady flow around a cylinder at Re = 40, on a coarse grid.
 fn cylinder(more: &[&str]) -> Config {
     let set = [
         "grid.mapping={ kind = 'ring', inner = 0.5, outer = 12.0 }",
@@ -29,7 +29,7 @@ fn cylinder(more: &[&str]) -> Config {
     config("cylinder", [32, 33, 1], &[&set, more].concat())
 }
 
-/// Steps until the flow is steady.
+/// Advance until the flow is steady; returns the number of steps.
 fn steady(flow: &mut Simulation) -> usize {
     (1..60)
         .find(|_| {
@@ -43,7 +43,7 @@ fn column(flow: &mut Simulation, name: &str) -> f64 {
     flow.quantity(name).unwrap()
 }
 
-/// The flow of `config`, with what else is `set`, from what `flow` has.
+/// The simulation of `config`, continued from the state of `flow`.
 fn from(flow: &Simulation, config: &Config) -> Simulation {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(format!("step_{:08}.zarr", flow.steps()));
@@ -52,7 +52,7 @@ fn from(flow: &Simulation, config: &Config) -> Simulation {
     Simulation::resume(host(&config.compute), config, &saved).unwrap()
 }
 
-/// Catches gas that pseudo-time makes or loses between walls, of which a steady flow may have any mass: 12 % of it.
+/// Catches mass that pseudo-time creates or loses between walls, where the steady equations allow any mass: 12 % was lost.
 #[test]
 fn a_steady_run_in_a_closed_box_keeps_its_mass() {
     let set = [
@@ -65,19 +65,19 @@ fn a_steady_run_in_a_closed_box_keeps_its_mass() {
         "time.cfl=20",
         "time.implicit={ method = 'steady' }",
     ];
-    // Through faces of an axis of one point goes nothing.
+    // No gas passes through the faces of an axis with one point.
     let open =
         "boundary.x={ low = { kind = 'far-field', velocity = [1.0, 0.0, 0.0] }, high = 'outflow' }";
     for more in [&[][..], &[open]] {
         let mut flow = on_host(&config("custom", [1, 33, 1], &[&set[..], more].concat()));
         steady(&mut flow);
         assert!((column(&mut flow, "mass") - 1.0).abs() < 1e-12);
-        // Explicit steps come to this kinetic energy.
+        // The kinetic energy that explicit steps reach.
         assert!((column(&mut flow, "kinetic_energy") - 0.16344).abs() < 1e-4);
     }
 }
 
-/// Catches a residual that is not that of explicit steps, a wrong row of a wall or the far field, and steps that do not grow.
+/// Catches a residual that differs from that of explicit steps, a wrong row of a wall or the far field, and steps that do not grow.
 #[test]
 fn a_steady_flow_round_a_body_falls_by_ten_orders_and_is_that_of_explicit_steps() {
     let own = cylinder(&[]);
@@ -95,7 +95,7 @@ fn a_steady_flow_round_a_body_falls_by_ten_orders_and_is_that_of_explicit_steps(
     assert!(apart.fold(0.0, f64::max) < 1e-7);
 }
 
-/// Catches pseudo-time that is not preconditioned, and a preconditioner that is upwind with the speed of sound: 6929 products, not 4193.
+/// Catches pseudo-time without preconditioning, and a preconditioner with the speed of sound as upwind speed: 6929 products, not 4193.
 #[test]
 fn a_steady_flow_at_a_low_mach_number_takes_no_more_products_than_others() {
     let implicit = "time.implicit={ method = 'steady', products = 300, krylov = 300 }";
@@ -110,7 +110,7 @@ fn a_steady_flow_at_a_low_mach_number_takes_no_more_products_than_others() {
     assert!(fall <= 1e-10, "{fall} after {products} products");
 }
 
-/// Catches a wrong row of an inflow or an outflow, and a residual that does not fall to round-off: all that is left is the stream.
+/// Catches a wrong row of an inflow or an outflow, and a residual that does not fall to round-off: only the stream must remain.
 #[test]
 fn a_vortex_leaves_nothing_behind() {
     let config = config(
@@ -128,12 +128,12 @@ fn a_vortex_leaves_nothing_behind() {
     assert!(momentum.iter().all(|it| (it - 1.0).abs() < 1e-8));
 }
 
-/// Catches a wrong coefficient, stage or time level: the order falls.
+/// Catches a wrong coefficient, stage or time level, which lowers the order.
 #[test]
 fn methods_have_their_orders_in_time() {
     for (case, points, end, more) in [
         ("acoustic-wave", [24, 1, 1], 0.4, &["case.amplitude=0.05", "case.reynolds=200"][..]),
-        // A wall of given heat flux, and one that swings.
+        // A wall with prescribed heat flux, and one that oscillates.
         (
             "lid-driven-cavity",
             [18, 17, 1],
@@ -177,7 +177,7 @@ fn simulation_of(case: &str, points: [usize; 3], set: &[&str]) -> Simulation {
     on_host(&config(case, points, set))
 }
 
-/// Catches sums that go over one rank alone, and neighbours across the cut that are taken for those of another line.
+/// Catches sums over one rank only, and neighbours on other ranks that belong to another line.
 #[test]
 fn ranks_agree_to_the_tolerance() {
     let method =
@@ -205,7 +205,7 @@ fn ranks_agree_to_the_tolerance() {
     }
 }
 
-/// Catches a state before, a filter or a first residual that a checkpoint forgets.
+/// Catches a checkpoint without the previous state, the filter or the first residual.
 #[test]
 fn runs_repeat_themselves_to_the_bit_also_from_a_checkpoint() {
     for method in ["steady", "bdf2", "esdirk64"] {
@@ -215,7 +215,7 @@ fn runs_repeat_themselves_to_the_bit_also_from_a_checkpoint() {
     }
 }
 
-/// Catches an equation of an edge that is imposed anew where somebody only looks.
+/// Catches edge conditions that are imposed again when a quantity is only read.
 #[test]
 fn looking_changes_nothing_where_walls_meet() {
     let cavity = config(
@@ -230,7 +230,7 @@ fn looking_changes_nothing_where_walls_meet() {
     assert_repeats(&cavity, "a cavity");
 }
 
-/// Catches stages whose residual has to fall below its round-off: this flow is steady from its start on.
+/// Catches a tolerance below the round-off of the residual: this flow is steady from the start.
 #[test]
 fn a_flow_that_does_not_change_is_solved() {
     for method in ["bdf2", "esdirk64"] {
@@ -241,7 +241,7 @@ fn a_flow_that_does_not_change_is_solved() {
     }
 }
 
-/// Catches a last sweep that leaves the next stage what it needs of a state that the filter then changes.
+/// Catches a last sweep that precomputes values for the next stage from a state that the filter changes afterwards.
 #[test]
 fn a_filter_that_acts_as_a_rate_is_the_same_in_fused_and_composed_sweeps() {
     let set = [
@@ -262,7 +262,7 @@ fn a_filter_that_acts_as_a_rate_is_the_same_in_fused_and_composed_sweeps() {
     }
 }
 
-/// Catches a step that is taken for solved and is not.
+/// Catches an unconverged step that is accepted.
 #[test]
 fn a_step_that_cannot_be_solved_is_an_error() {
     let method = "time.implicit={ method = 'sdirk22', krylov = 1, products = 1, sweeps = 1 }";
@@ -279,7 +279,7 @@ fn a_step_that_cannot_be_solved_is_an_error() {
     );
 }
 
-/// Catches a flow that implicit steps would silently compute without a part of it.
+/// Catches implicit steps that silently ignore a part of the problem.
 #[test]
 fn what_implicit_steps_cannot_do_is_refused() {
     let input = |case: &str, more: &str| {
@@ -307,7 +307,7 @@ fn what_implicit_steps_cannot_do_is_refused() {
     }
 }
 
-/// Catches a steady run that asks for an end, or does not stop where nothing changes any more.
+/// Catches a steady run that requires an end.
 #[test]
 fn a_steady_run_needs_no_end() {
     let text = "[case]\nname = 'cylinder'\n[grid]\npoints = [32, 33, 1]\n[time]\nimplicit = { method = 'steady' }\n";

@@ -83,7 +83,7 @@ fn spectra(flow: &[FlowPoint], grid: &Grid) -> impl Fn(&str) -> Vec<f64> + use<>
         scalars: Vec::new(),
         gradient: None,
         viscosity: 0.0,
-        sound_speed: 1.0 / MACH,
+        gas: gas(),
         walls: None,
     };
     let found = spectrum::flow(&Solo, &transforms(grid.points), grid, &sample);

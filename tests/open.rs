@@ -1,4 +1,4 @@
-//! Flows through open faces: what the checks of `kolmo verify` do not ask for.
+//! Flows through open faces: tests beyond the checks of `kolmo verify`.
 
 use kolmo::Error;
 use kolmo::Values;
@@ -19,7 +19,7 @@ fn every_check_of_open_faces_passes() {
     assert_verified(&["open"]);
 }
 
-/// A box with every kind of face, a sponge, and a state that the faces change.
+/// A box with all kinds of faces, a sponge, and a state that the faces change.
 pub(crate) fn open_box(points: [usize; 3], more: &[&str]) -> Config {
     let set = [
         "case.reynolds=60",
@@ -59,14 +59,14 @@ fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
     };
     let ((double, work), (single, rounded)) =
         (run("compute.precision=f64"), run("compute.precision=f32"));
-    // Of the pressure above that at rest, whatever fields are stored relative to.
+    // The work of the pressure relative to the gas at rest, independent of the base state of the fields.
     assert!(work.abs() > 1e-5 && (work - rounded).abs() < 1e-3 * work.abs(), "{work} {rounded}");
     for (a, b) in double.iter().zip(&single) {
         assert!(max_difference(a, b) < 2e-5, "{:e}", max_difference(a, b));
     }
 }
 
-/// Catches a state that only integrators in 2N storage impose, and an equation of implicit steps that does not know it.
+/// Catches a state that only integrators in 2N storage impose, and equations of implicit steps that ignore it.
 #[test]
 fn a_supersonic_inflow_has_the_state_that_is_given() {
     let inflow = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
@@ -90,8 +90,8 @@ fn a_supersonic_inflow_has_the_state_that_is_given() {
     }
 }
 
-/// Catches a start that comes in faster than sound and is only relaxed to, which grows from the face on, and one that is imposed where it
-/// comes in slower.
+/// Catches an initial flow at supersonic inflow that is only relaxed to, where deviations grow from the face on, and one that is imposed at
+/// subsonic inflow too.
 #[test]
 fn a_start_that_comes_in_faster_than_sound_is_imposed_where_it_does() {
     const WAKE: &str = "case.u='1 - 0.9*exp(-((y - 5)/2)^2) + 0.1*sin(pi*x/5)*sin(pi*y/5)^2'";
@@ -100,7 +100,7 @@ fn a_start_that_comes_in_faster_than_sound_is_imposed_where_it_does() {
     for (integrator, bound) in [
         ("time.integrator=hale64", 1e-14),
         ("time.integrator=rk4", 1e-14),
-        // Of 20 steps, each of which is solved to 1e-6 of its first residual.
+        // 20 steps, each solved to 1e-6 of its first residual.
         ("time.implicit={ method = 'sdirk22' }", 1e-8),
     ] {
         let set = [
@@ -129,7 +129,8 @@ fn a_start_that_comes_in_faster_than_sound_is_imposed_where_it_does() {
     }
 }
 
-/// Catches a scalar that a filter moves where the flow is put back, and a state that is kept and not given: another start after a restart.
+/// Catches a scalar that the filter changes where the flow is reset, and an inflow state that is kept instead of prescribed: the restart has
+/// another initial flow.
 #[test]
 fn what_comes_in_with_a_start_faster_than_sound_is_given_at_every_step() {
     let faces = "boundary.x={ low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }";
@@ -168,7 +169,7 @@ fn what_comes_in_with_a_start_faster_than_sound_is_given_at_every_step() {
     }
 }
 
-/// Catches a scalar, or a wall, that waits for the first stage.
+/// Catches a scalar or wall condition that is not imposed before the first stage.
 #[test]
 fn a_start_is_given_before_the_first_step_and_a_wall_holds_its_corner() {
     let from_start =
@@ -187,7 +188,7 @@ fn a_start_is_given_before_the_first_step_and_a_wall_holds_its_corner() {
 
 const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.49, every = 1 }";
 
-/// The largest deviation of a field from its mean that is left at `end` of noise of 1e-4 at the start.
+/// The largest deviation of a field from its mean at time `end`, from initial noise of 1e-4.
 fn left_of_noise(flow: &mut Simulation, end: f64) -> f64 {
     let mut noise = 0.5_f64;
     for field in 0..5 {
@@ -207,7 +208,7 @@ fn left_of_noise(flow: &mut Simulation, end: f64) -> f64 {
     state(flow).into_iter().map(spread).fold(0.0, f64::max)
 }
 
-/// Sawtooth waves, which no formula moves, are the filter's; what is left of the noise leaves.
+/// The filter removes sawtooth waves, which the derivative does not see; the rest of the noise leaves the box.
 #[test]
 fn noise_dies_out_between_open_faces() {
     let stream = "{ kind = 'far-field', velocity = [1.0, 1.0, 1.0] }";
@@ -217,7 +218,7 @@ fn noise_dies_out_between_open_faces() {
     assert!(left < 1e-5, "{left:e}");
 }
 
-/// Catches waves that a stream carries along a face from an end where nothing is known of them: there they would grow without bound.
+/// Catches transport along a face from an end where the arriving flow is unknown: waves would grow there without bound.
 #[test]
 fn noise_dies_out_where_a_stream_goes_along_open_faces() {
     let face =
@@ -243,7 +244,7 @@ fn noise_dies_out_where_a_stream_goes_along_open_faces() {
     }
 }
 
-/// Catches what U carries along lines that meet the face aslant: 15 % of the pressure was left.
+/// Catches missing transport by U along lines that meet the face at an angle: 15 % of the pressure was left.
 #[test]
 fn a_vortex_leaves_through_a_face_that_lines_meet_at_60_degrees() {
     const SWIRL: f64 = 0.25;
@@ -281,12 +282,12 @@ fn bad_open_faces_are_told_with_their_line_and_what_is_allowed() {
     let low = "{ kind = 'inflow', velocity = [1, 0, 0] }";
     #[rustfmt::skip]
     let rows = [
-        (low, "'inflow'", "7: low = \"inflow\": needs the state of what comes in"),
-        (low, "'far-field'", "7: low = \"far-field\": needs the state of what comes in"),
+        (low, "'inflow'", "7: low = \"inflow\": needs the state of the incoming flow"),
+        (low, "'far-field'", "7: low = \"far-field\": needs the state of the incoming flow"),
         (low, "{ kind = 'inflow' }", "7: [boundary.x.low] needs `velocity`"),
         (low, "{ kind = 'inflow', velocity = [-1, 0, 0] }", "7: velocity = [-1, 0, 0]: does not lead into the box along x"),
         (low, "{ kind = 'inflow', velocity = [3, 0, 0] }", "7: [boundary.x.low] needs `pressure`"),
-        (low, "{ kind = 'inflow', velocity = [1, 0, 0], pressure = 1 }", "7: pressure = 1: at an inflow slower than sound the pressure comes from within"),
+        (low, "{ kind = 'inflow', velocity = [1, 0, 0], pressure = 1 }", "7: pressure = 1: at a subsonic inflow the pressure is that of the flow inside"),
         (low, "{ kind = 'far-field', velocity = [1, 0, 0], sponge = { width = 7 } }", "7: x = { high = \"outflow\", low = {"),
         (low, "{ kind = 'far-field', velocity = [1, 0, 0], sponge = { strength = 7 } }", "7: [boundary.x.low.sponge] needs `width`"),
         ("'outflow'", "{ kind = 'outflow', pressure = 0 }", "7: pressure = 0: must be a positive finite number"),

@@ -296,8 +296,8 @@ fn bad_values_beyond_faces_are_told_with_their_line_and_what_is_allowed() {
     #[rustfmt::skip]
     let rows = [
         ("beyond = { y = { low = 1 } }", "low = 1: there is no open face at the low end of y", "`walls`, with `value` or `flux`"),
-        ("beyond = { y = { high = 1 } }", "high = 1: there is no open face at the high end of y", "open faces are in [boundary]"),
-        ("beyond = { z = { high = 1 } }", "high = 1: there is no open face at the high end of z", "open faces are in [boundary]"),
+        ("beyond = { y = { high = 1 } }", "high = 1: there is no open face at the high end of y", "open faces are set in [boundary]"),
+        ("beyond = { z = { high = 1 } }", "high = 1: there is no open face at the high end of z", "open faces are set in [boundary]"),
         ("beyond = { x = { low = 'a' } }", "low = \"a\": found a string", "a finite number"),
         ("beyond = { x = { low = inf } }", "low = inf: must be a finite number", ""),
         ("beyond = { x = 1 }", "x = 1: found", "must be a table such as { low = 1.0, high = 0.0 }"),

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use kolmo::cases::Domain;
 use kolmo::comm::Communicator;
 use kolmo::config::{Schedule, Statistic, StatisticsConfig};
+use kolmo::gas::{Gas, Viscosity};
 use kolmo::grid::{Block, Decomposition, Grid};
 use kolmo::statistics::turbulence::turbulence as scales;
 use kolmo::statistics::{
@@ -79,6 +80,12 @@ fn random(points: [usize; 3], seed: u64) -> Vec<f64> {
     field(points, |_| 0.0).iter().map(|_| noise()).collect()
 }
 
+/// A gas of constant viscosity with this speed of sound.
+fn gas(sound_speed: f64) -> Gas {
+    let (mach, viscosity) = (1.0 / sound_speed, Viscosity::Constant);
+    Gas { gamma: 1.4, prandtl: 0.71, mach, reynolds: 100.0, viscosity }
+}
+
 /// A flow of noise about a state at rest.
 fn random_flow(points: [usize; 3]) -> Flow {
     let about = |mean: f64, seed| random(points, seed).iter().map(|x| mean + 0.5 * x).collect();
@@ -90,7 +97,7 @@ fn random_flow(points: [usize; 3]) -> Flow {
         scalars: Vec::new(),
         gradient: Some(Box::new(std::array::from_fn(|at| random(points, 10 + at as u64)))),
         viscosity: 0.01,
-        sound_speed: 8.0,
+        gas: gas(8.0),
         walls: None,
     }
 }
@@ -106,7 +113,7 @@ fn part_of_flow(flow: &Flow, points: [usize; 3], block: &Block) -> Flow {
         scalars: Vec::new(),
         gradient: flow.gradient.as_ref().map(|all| Box::new(all.each_ref().map(of))),
         viscosity: flow.viscosity,
-        sound_speed: flow.sound_speed,
+        gas: flow.gas,
         walls: None,
     }
 }

@@ -1,4 +1,4 @@
-//! Planes of symmetry: the part of a symmetric flow before them is the part of the whole flow.
+//! Symmetry planes: part of a symmetric flow, computed with symmetry planes, equals the same part of the whole flow.
 
 use std::f64::consts::PI;
 
@@ -50,7 +50,7 @@ fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
     }
 }
 
-/// The Taylor-Green vortex with so many intervals of its box, or its octant with the same spacing.
+/// The Taylor-Green vortex in a box with this number of intervals, or its octant with the same spacing.
 fn vortex(intervals: [usize; 3], octant: bool, more: &[&str]) -> Config {
     let points = intervals.map(|n| if octant { n / 2 + 1 } else { n });
     let octant = format!("case.octant={octant}");
@@ -58,7 +58,7 @@ fn vortex(intervals: [usize; 3], octant: bool, more: &[&str]) -> Config {
     config("taylor-green", points, &[&own, more].concat())
 }
 
-/// The fields of a run of the octant and those of one of the box, at the points of the octant.
+/// Compare the fields of the octant with those of the box at the points of the octant.
 fn assert_is_octant(octant: &[Vec<f64>], all: &[Vec<f64>], intervals: [usize; 3], what: &str) {
     let [nx, ny, nz] = intervals.map(|n| n / 2 + 1);
     for (name, (octant, all)) in ["ρ", "ρu", "ρv", "ρw", "ρE"].iter().zip(octant.iter().zip(all))
@@ -99,7 +99,7 @@ fn the_octant_of_a_vortex_is_the_whole_vortex_to_round_off() {
                 intervals,
                 &format!("{more:?} {how:?}"),
             );
-            // Averages, but for momentum, which the other octants make up for.
+            // Averages are equal, except momentum, which cancels between the octants.
             let (found, expected) = (octant.row().unwrap(), whole.row().unwrap());
             let names = kolmo::physics::columns(&config.problem());
             for ((name, a), b) in names.iter().zip(&found).zip(&expected) {
@@ -120,7 +120,7 @@ fn ranks_agree_with_one_rank_between_planes_of_symmetry() {
     assert_cuts_agree(&vortex([26, 30, 34], true, &[]), 5, &cuts);
 }
 
-/// Gas between two plates across y that swing in phase and are warm, or between one of them and the plane half way, with a wave
+/// Gas between two warm plates across y that oscillate in phase, or between one of them and the symmetry plane in the middle, with a wave
 /// along x.
 fn plates(half: bool) -> Config {
     let plate = "{ kind = 'wall', temperature = 1.2, velocity = [0.3, 0.0, 0.0], frequency = 5.0 }";
@@ -169,7 +169,7 @@ fn bad_planes_are_told_and_good_ones_are_read_back() {
     let config = parse(&text(planes, "inf"), "in.toml", &[]).unwrap();
     assert_eq!(config.grid().ends, [None, Some([End::Symmetry; 2]), None]);
     assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config);
-    // A stagnation flow: what comes in leaves along the plane.
+    // A stagnation flow: the incoming gas leaves along the plane.
     let inflow = "x = { low = 'symmetry', high = { kind = 'inflow', velocity = [-1, 0, 0] } }";
     let stagnation = format!("{inflow}\ny = {{ low = 'outflow', high = 'outflow' }}");
     parse(&text(&stagnation, "100"), "in.toml", &[]).unwrap();
@@ -177,8 +177,8 @@ fn bad_planes_are_told_and_good_ones_are_read_back() {
     #[rustfmt::skip]
     let rows = [
         ("y = { low = { kind = 'symmetry', temperature = 1 }, high = 'symmetry' }", "7: unknown key `temperature` in [boundary.y.low]"),
-        (&*format!("{planes}\n{moving}"), "8: x = { high = \"wall\", low = { kind = \"wall\", velocity = [0, 1,...: a wall that moves along y goes through the plane of symmetry across y"),
-        (&*format!("{planes}\n[scheme]\nconvection = 'staggered'"), "9: convection = \"staggered\": goes by way of midpoints, which have no closures at walls"),
+        (&*format!("{planes}\n{moving}"), "8: x = { high = \"wall\", low = { kind = \"wall\", velocity = [0, 1,...: a wall that moves along y goes through the symmetry plane across y"),
+        (&*format!("{planes}\n[scheme]\nconvection = 'staggered'"), "9: convection = \"staggered\": uses midpoints, which have no closures at walls"),
     ];
     for (boundary, expected) in rows {
         let Err(kolmo::Error::Config(told)) = parse(&text(boundary, "100"), "in.toml", &[]) else {

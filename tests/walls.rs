@@ -1,4 +1,4 @@
-//! Flows between walls: what the checks of `kolmo verify` do not ask for.
+//! Flows between walls: tests beyond the checks of `kolmo verify`.
 
 use kolmo::Error;
 use kolmo::backend::{Backend, OnPart};
@@ -20,7 +20,7 @@ fn every_check_of_walls_passes() {
     assert_verified(&["walls"]);
 }
 
-/// A box with a lid that swings, a warm wall and one with a flux of heat, periodic along z.
+/// A box with an oscillating lid, a warm wall and one with a heat flux, periodic along z.
 fn box_with_walls(points: [usize; 3], more: &[&str]) -> Config {
     let set = [
         "case.mach=0.3",
@@ -54,7 +54,7 @@ fn a_run_between_walls_repeats_itself_to_the_bit_also_from_a_checkpoint() {
     for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
         let config = box_with_walls([19, 18, 1], more);
         let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
-        // A finer grid would be made of waves.
+        // Refinement interpolates with Fourier modes, which needs periodic axes.
         let finer = box_with_walls([19, 36, 1], more);
         let other = Simulation::resume(host(&finer.compute), &finer, &saved);
         let Err(Error::Config(told)) = other else {
@@ -97,7 +97,7 @@ fn tube(points: usize, u: &str, reynolds: f64, more: &[&str]) -> Simulation {
     on_host(&config("custom", [points, 1, 1], &set))
 }
 
-/// Catches a temperature that is extrapolated to the wall, with which sound grew at about c/L.
+/// Catches a wall temperature that is extrapolated from inside: sound grew at about c/L.
 #[test]
 fn sound_between_adiabatic_walls_does_not_grow() {
     let adiabatic = "boundary.x={ low = 'wall', high = 'wall' }";
@@ -125,28 +125,24 @@ fn sound_between_adiabatic_walls_does_not_grow() {
     }
 }
 
-/// Catches a heat flux that is not what is given, and internal energy that a moving wall loses or makes.
+/// Catches a heat flux with another strength, sign or viscosity than those given, and one that does not converge.
 #[test]
 fn the_heat_that_enters_is_what_is_given() {
     let walls = "boundary.x={ low = 'wall', high = { kind = 'wall', heat_flux = 0.05 } }";
-    for (viscous, tolerance) in [("conservative", 1e-4), ("laplacian", 1e-4)] {
-        for points in [17, 33] {
-            let mut flow = tube(
-                points,
-                "0",
-                50.0,
-                &[walls, &format!("scheme.viscous={viscous}"), "gas.viscosity=sutherland"],
-            );
+    for viscous in ["scheme.viscous=conservative", "scheme.viscous=laplacian"] {
+        let [coarse, fine] = [33, 65].map(|points| {
+            let set = [walls, viscous, "gas.viscosity=sutherland"];
+            let mut flow = tube(points, "0", 50.0, &set);
             let first = flow.quantity("total_energy").unwrap();
             advance(&mut flow, 1.0);
             let heat = flow.quantity("total_energy").unwrap() - first;
-            println!("{viscous} {points} {heat}");
-            assert!((heat / 0.05 - 1.0).abs() < tolerance, "{viscous}: {heat}");
-        }
+            (heat / 0.05 - 1.0).abs()
+        });
+        assert!(coarse < 2.5e-3 && fine < coarse / 5.0, "{viscous}: {coarse} {fine}");
     }
 }
 
-/// What is read and what stands there, with a parameter.
+/// Combines values read, previous values and a parameter.
 struct Marked;
 
 impl Formula<2, 2, 1> for Marked {
@@ -167,7 +163,7 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
         let field = |first| backend.field(&values(first).into()).unwrap();
         let mut fields = [field(0.0), field(0.5)];
         let part = Block { start: [1, 2, 0], points: [3, 41, 2] };
-        // One further along z, and one back along x in the other field.
+        // The next point along z in field 1, and the previous one along x in field 0.
         let map = backend.prepare_part(OnPart {
             formula: PointFormula::map(Marked),
             points,
@@ -195,7 +191,7 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
 const GOOD: &str = "[case]\nname = 'couette-flow'\nreynolds = 50\n[grid]\npoints = [9, 18, 8]\n[boundary]\n\
                     y = { low = 'wall', high = 'wall' }\n[time]\nend = 1\n";
 
-/// Catches a viscosity that is not that of the wall's own temperature: steps were of first order.
+/// Catches a viscosity of another temperature than that of the wall: steps were first-order.
 #[test]
 fn heat_through_a_wall_of_variable_viscosity_is_of_the_order_of_the_steps() {
     let at = |dt: f64| {
@@ -228,17 +224,17 @@ fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
         (y, "y = { low = { temperature = 1.0 }, high = 'wall' }", "7: [boundary.y.low] needs `kind`"),
         (y, "y = { low = { kind = 'wall', temperature = -1.0 }, high = 'wall' }", "7: temperature = -1.0: must be a positive finite number"),
         (y, "y = { low = { kind = 'wall', temperature = 1.0, heat_flux = 0.1 }, high = 'wall' }",
-            "7: heat_flux = 0.1: cannot be combined with `temperature`; only one of them is known at a wall"),
+            "7: heat_flux = 0.1: cannot be combined with `temperature`; only one of them is prescribed at a wall"),
         (y, "y = { low = { kind = 'wall', velocity = [0, 1, 0] }, high = 'wall' }",
             "7: velocity = [0, 1, 0]: a wall across y cannot move along y"),
         (y, "y = { low = { kind = 'wall', frequency = 3.0 }, high = 'wall' }", "7: frequency = 3.0: a wall at rest has none"),
         (y, "w = { low = 'wall', high = 'wall' }", "7: unknown key `w` in [boundary]; did you mean `x`?"),
-        ("reynolds = 50", "reynolds = inf", "7: y = { high = \"wall\", low = \"wall\" }: the gas sticks to a wall by viscosity, and reynolds = inf has none"),
+        ("reynolds = 50", "reynolds = inf", "7: y = { high = \"wall\", low = \"wall\" }: a no-slip wall needs viscosity, and reynolds = inf has none"),
         ("[9, 18, 8]", "[9, 4, 8]", "5: points = [9, 4, 8]: 4 points along y; compact6 between walls needs 17"),
-        ("[time]", "[scheme]\nconvection = 'staggered'\n[time]", "9: convection = \"staggered\": goes by way of midpoints, which have no closures at walls"),
-        ("[time]", "[scheme]\nviscous = 'midpoint'\n[time]", "9: viscous = \"midpoint\": goes by way of midpoints, which have no closures at walls"),
-        ("[time]", "[forcing]\nkind = 'linear'\ncoefficient = 1\n[time]", "8: [forcing] is of a flow in a periodic box"),
-        ("[time]", "[output]\nstatistics = { every_time = 1 }\n[time]", "9: statistics = { every_time = 1 }: are averages over a periodic box"),
+        ("[time]", "[scheme]\nconvection = 'staggered'\n[time]", "9: convection = \"staggered\": uses midpoints, which have no closures at walls"),
+        ("[time]", "[scheme]\nviscous = 'midpoint'\n[time]", "9: viscous = \"midpoint\": uses midpoints, which have no closures at walls"),
+        ("[time]", "[forcing]\nkind = 'linear'\ncoefficient = 1\n[time]", "8: [forcing] is only available in a periodic box"),
+        ("[time]", "[output]\nstatistics = { every_time = 1 }\n[time]", "9: statistics = { every_time = 1 }: quantities other than `profiles` need a fully periodic box"),
     ];
     parse(GOOD, "in.toml", &[]).expect("a good input");
     for (from, to, expected) in rows {

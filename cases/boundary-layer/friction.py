@@ -1,8 +1,8 @@
-"""The friction along the plate of a boundary layer, from the last fields of a run, beside that of Blasius.
+"""Friction along the plate of a boundary layer, from the last fields of a run, and the Blasius solution.
 
     usage: friction.py RUN_DIR
 
-The fields need velocity and temperature. Columns: x from where the layer comes in, C_f = 2 mu du/dy / Re at the plate,
+The fields need velocity and temperature. Columns: x from the inflow, C_f = 2 mu du/dy / Re at the plate,
 0.664 / sqrt(Re_x), and the displacement thickness.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
@@ -33,7 +33,7 @@ def main(directory):
     x, y = fields.x.values, fields.y.values
     u, t = fields["velocity"].isel(component=0).values.T, fields["temperature"].values.T
 
-    # du/dy at the plate of the polynomial through five points.
+    # du/dy at the plate from the polynomial through five points.
     near = (y[:5] - y[0]) / (y[4] - y[0])
     weights = np.linalg.solve(np.vander(near, increasing=True).T, np.eye(5)[1]) / (y[4] - y[0])
     friction = 2 * viscosity(t[:, 0], run.config["gas"]["viscosity"]) * (u[:, :5] @ weights) / reynolds

@@ -1,9 +1,9 @@
-"""The pressure of Kida's vortex: the coefficients of src/cases/kida_vortex.rs, in exact arithmetic.
+"""Coefficients of the pressure of Kida's vortex in src/cases/kida_vortex.rs, in exact arithmetic.
 
     python3 cases/kida-vortex/pressure.py
 
-A field is a sum of waves c exp(i k.x), kept as {k: c} with c a pair of fractions. u is multiplied out to the source of
-Poisson's equation, d_i u_j d_j u_i, and each of its waves is divided by k.k.
+A field is a sum of waves c exp(i k.x), stored as {k: c} with c a pair of fractions. The products of u give the source of
+the Poisson equation, d_i u_j d_j u_i, and each of its waves is divided by k.k.
 """
 import argparse
 from collections import defaultdict

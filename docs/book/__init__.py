@@ -1,4 +1,4 @@
-"""Makes the book: see `docs/build`."""
+"""Build the book: see `docs/build`."""
 
 from pathlib import Path
 
@@ -7,4 +7,4 @@ DOCS = ROOT / "docs"
 
 
 class BookError(Exception):
-    """What is wrong with the book, in sentences that name file and line."""
+    """Errors in the book, with file and line."""

@@ -1,4 +1,4 @@
-"""`docs/build`: the book from docs/ into target/book."""
+"""`docs/build`: build the book from docs/ in target/book."""
 
 import argparse
 import os
@@ -16,7 +16,7 @@ from book import DOCS, ROOT, BookError, cells, lesson, links, page, reference, s
 
 
 def main() -> None:
-    """Build, check, and end with 1 and sentences where something is wrong."""
+    """Build and check the book; on an error print messages and exit with 1."""
     options = argparse.ArgumentParser(prog="docs/build", description="Make the book.")
     options.add_argument("--out", type=Path, default=ROOT / "target/book", help="where it goes (target/book)")
     options.add_argument(
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def build(out: Path) -> None:
-    """Write the Markdown that mdBook takes beside `out`, have pages made of it, and follow their links."""
+    """Write the Markdown for mdBook next to `out`, run mdBook, and check the links of the pages."""
     stage = out.with_name(out.name + "-source")
     shutil.rmtree(stage, ignore_errors=True)
     sources.lay_out(stage)
@@ -53,7 +53,7 @@ def build(out: Path) -> None:
 
 
 def _lesson(name: str, folder: Path) -> BookError | None:
-    """Page, figures and notebook of a lesson; what is wrong with it is told with that of the others."""
+    """Write page, figures and notebook of a lesson; return its error, to be reported with those of the other lessons."""
     file = Path(f"docs/lessons/{name}.md")
     try:
         parts = lesson.parts(str(file), (ROOT / file).read_text(encoding="utf-8"))
@@ -71,7 +71,7 @@ def _lesson(name: str, folder: Path) -> BookError | None:
 
 
 def _reference(stage: Path) -> BookError | None:
-    """The pages that the program writes."""
+    """Write the pages generated from the program; return the error."""
     try:
         for name, text in reference.pages().items():
             (stage / name).write_text(text, encoding="utf-8")

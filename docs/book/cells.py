@@ -1,4 +1,4 @@
-"""Carries a lesson out in a Jupyter kernel of its own."""
+"""Execute a lesson in its own Jupyter kernel."""
 
 import hashlib
 import os
@@ -16,25 +16,25 @@ from book import ROOT, BookError
 from book.lesson import Cell, Prose
 
 SECONDS = 300
-# Figures as SVG, the same bits every time.
+# Figures as SVG, identical in every build.
 FIRST = """\
 import matplotlib_inline.backend_inline as _inline
 _inline.set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None})
 import matplotlib as _matplotlib
 _matplotlib.rcParams["svg.hashsalt"] = "kolmo"
 """
-# A file of the repository that a cell reads: it is there at the same path.
+# A file of the repository that a cell reads: it is copied to the same path.
 READ = re.compile(r'"((?:docs|kernels|src)/[^"]+)"')
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def run(name: str, parts: list[Prose | Cell], cache: Path) -> list[list]:
-    """What every part leaves: a list of outputs of a cell, the texts of the expressions of prose.
+    """Return the results of every part: the outputs of a cell, or the texts of the expressions in prose.
 
-    A lesson whose code, program, package and files that it reads are those of a build before is not carried out again.
+    A lesson is not executed again if its code, the program, the package and the files it reads have not changed since a previous build.
 
     Raises:
-        BookError: A cell or an expression fails, or takes longer than `SECONDS`: with its line.
+        BookError: A cell or an expression fails, or takes longer than `SECONDS`; with its line.
     """
     cells = [(0, FIRST, frozenset())]
     spans = []
@@ -67,7 +67,7 @@ def _executed(name: str, cells: list[tuple[int, str, frozenset]]) -> nbformat.No
         cell.metadata["tags"] = ["raises-exception"] if "fails" in words else []
         notebook.cells.append(cell)
     with tempfile.TemporaryDirectory() as scratch:
-        # `kolmo` of a shell cell is the program of the build, and no GPU makes it another run.
+        # `kolmo` in a shell cell is the program of the build. GPUs are hidden, so that results do not depend on them.
         tools = Path(scratch) / "bin"
         tools.mkdir()
         (tools / "kolmo").symlink_to(os.environ["KOLMO_PROGRAM"])
@@ -94,7 +94,7 @@ def _executed(name: str, cells: list[tuple[int, str, frozenset]]) -> nbformat.No
 
 
 def _failure(name: str, cells: list[tuple[int, str, frozenset]], notebook: nbformat.NotebookNode) -> str:
-    """The line of the lesson and the message, and what the cell had printed."""
+    """Return the line of the lesson, the error message and the output of the failed cell."""
     for (line, code, words), cell in zip(cells, notebook.cells, strict=True):
         error = next((output for output in cell.outputs if output.output_type == "error"), None)
         if error is None or "fails" in words:
@@ -112,7 +112,7 @@ def _text(cell: nbformat.NotebookNode) -> str:
 
 
 def _read(codes: Iterable[str]) -> list[str]:
-    """The files of the repository that cells name."""
+    """Return the files of the repository that cells name."""
     named = {path for code in codes for path in READ.findall(code)}
     return sorted(path for path in named if (ROOT / path).is_file())
 

@@ -1,4 +1,4 @@
-"""LaTeX in Markdown to MathML, which browsers show without a script."""
+"""Conversion of LaTeX in Markdown to MathML, which browsers show without a script."""
 
 import re
 from xml.etree import ElementTree
@@ -7,7 +7,7 @@ from latex2mathml.converter import convert
 
 from book import BookError
 
-# What is no text: fenced blocks, code in a line, then $$...$$ and $...$.
+# Parts other than text: fenced blocks, inline code, $$...$$ and $...$.
 PIECES = re.compile(
     r"(?P<code>^ *(?P<fence>`{3,})[^\n]*\n.*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?P<indent>(?:^ *)?)\$\$(?P<block>.+?)\$\$"
@@ -15,10 +15,10 @@ PIECES = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 TEXT = re.compile(r">([^<]+)<")
-# How many parts these have.
+# Number of children of these elements.
 PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
-# What is set better than the converter does it: names of functions and signs of relations stand off, capital Greek letters are
-# upright, and the sign of minutes is small and stands high already.
+# Corrections to the output of the converter: space around function names and relation signs, upright capital Greek letters, and
+# primes, whose glyph is already small and raised.
 AMENDMENTS = [
     (re.compile(r"<mi>((?:arc)?(?:sin|cos|tan)h?|exp|log|ln)</mi>"), r'<mo lspace="0.167em" rspace="0.167em">\1</mo>'),
     (re.compile(r"<mi>(&#x000B1;|&#x02213;)</mi>"), r"<mo>\1</mo>"),
@@ -33,10 +33,10 @@ MARKDOWN = re.compile(r"[*_`\[\]~|\\!]")
 
 
 def typeset(name: str, line: int, text: str) -> str:
-    """`text` with its equations as MathML; `line` is that of its beginning, for messages.
+    """Return `text` with its equations as MathML; `line` is its first line, for messages.
 
     Raises:
-        BookError: An equation that is no LaTeX, or with a command that is not known.
+        BookError: An equation is not valid LaTeX, or contains an unknown command.
     """
 
     def one(match: re.Match[str]) -> str:
@@ -65,5 +65,5 @@ def _mathml(latex: str, block: bool) -> str:
         raise BookError(f"a part of `{short.rpartition('}')[2]}` is missing")
     for wrong, right in AMENDMENTS:
         mathml = wrong.sub(right, mathml)
-    # Its text stands in Markdown, whose signs it must not have.
+    # The MathML is embedded in Markdown, so its text must not contain characters with a meaning in Markdown.
     return TEXT.sub(lambda at: ">" + MARKDOWN.sub(lambda sign: f"&#{ord(sign[0])};", at[1]) + "<", mathml)

@@ -1,4 +1,4 @@
-"""A lesson, taken apart: prose, and the blocks that are carried out."""
+"""Parser of lessons: prose and executed blocks."""
 
 import re
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from book import BookError
 
 FENCE = re.compile(r"^( *)(`{3,})\s*(\w*)\s*(.*?)\s*$")
-# A fenced block, or `{{ x:.3f }}` in prose: what the kernel makes of f"{x:.3f}".
+# A fenced block, or `{{ x:.3f }}` in prose, which is replaced by the value of f"{x:.3f}" in the kernel.
 EXPRESSION = re.compile(r"^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|\{\{ (?P<expression>.+?) \}\}", re.DOTALL | re.MULTILINE)
 LANGUAGES = {"python": "", "sh": "%%bash -e\n"}
-# `hide`: carried out, but not shown. `fails`: must end with an error, which is shown.
+# `hide`: executed, but not shown. `fails`: must end with an error, which is shown.
 WORDS = {"hide", "fails"}
 
 
 @dataclass(frozen=True)
 class Prose:
-    """Markdown, in which `{{ }}` are replaced by what they come to; the line at which it begins, from 1."""
+    """Markdown, in which `{{ }}` are replaced by their values; `line` is its first line, counted from 1."""
 
     line: int
     text: str
@@ -29,7 +29,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Cell:
-    """A block that is carried out; `line` is that of its fence."""
+    """An executed block; `line` is the line of its fence."""
 
     line: int
     language: str
@@ -43,10 +43,10 @@ class Cell:
 
 
 def parts(name: str, text: str) -> list[Prose | Cell]:
-    """The parts of a lesson in their order.
+    """Return the parts of a lesson in order.
 
     Raises:
-        BookError: A block without an end, or with a word behind its language that means nothing.
+        BookError: A block has no end, or an unknown word after its language.
     """
     found: list[Prose | Cell] = []
     lines = text.splitlines()

@@ -1,4 +1,4 @@
-"""Follows every link of the finished book."""
+"""Check every link of the finished book."""
 
 import urllib.parse
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from pathlib import Path
 from book import BookError
 
 LOADED = {"script", "img", "link", "iframe", "source"}
-# What mdBook's script asks for where a block of Rust can be run.
+# Address that the script of mdBook loads if a block of Rust can be run.
 PLAYGROUND = "https://play.rust-lang.org"
 
 
 class _Page(HTMLParser):
-    """The anchors of a page, and where it leads or loads from."""
+    """The anchors of a page, and the targets of its links and resources."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -32,10 +32,10 @@ class _Page(HTMLParser):
 
 
 def check(book: Path) -> None:
-    """Every page of the folder `book`.
+    """Check every page of the folder `book`.
 
     Raises:
-        BookError: Links to files and anchors that are not there, and what would be loaded from the network.
+        BookError: A page links to a missing file or anchor, or loads something from the network.
     """
     pages = {path: _Page(path.read_text(encoding="utf-8")) for path in book.rglob("*.html")}
     wrong = [f"{path.relative_to(book)}: {fault}" for path, page in sorted(pages.items()) for fault in _faults(path, page, pages)]

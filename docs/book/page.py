@@ -1,4 +1,4 @@
-"""The page and the notebook of a lesson."""
+"""Page and notebook of a lesson."""
 
 import html
 import re
@@ -15,7 +15,7 @@ SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>")
 
 
 def page(name: str, parts: list[Prose | Cell], results: list[list], folder: Path) -> str:
-    """The lesson `name` as Markdown for mdBook; its figures are written into `folder`/figures."""
+    """Return the lesson `name` as Markdown for mdBook; its figures are written to `folder`/figures."""
     figures = Figures(name, folder)
     text = []
     for part, result in zip(parts, results, strict=True):
@@ -24,10 +24,10 @@ def page(name: str, parts: list[Prose | Cell], results: list[list], folder: Path
             continue
         if "hide" not in part.words:
             text.append(f"```{part.language}\n{part.source}\n```")
-        # Two streams whose pieces come in any order: progress is the first.
+        # The pieces of the two streams arrive in any order; progress, on stderr, is shown first.
         for stream in ("stderr", "stdout"):
             text.append(_preformatted("".join(output.text for output in result if output.get("name") == stream)))
-        # Of a shell the error says that there was one, which it has told already.
+        # The error of a shell cell only repeats that the command failed, which its output already shows.
         text += [_shown(output, figures) for output in result if output.output_type in ("display_data", "execute_result")]
         if part.language == "python":
             text += [_preformatted(f"{output.ename}: {output.evalue}") for output in result if output.output_type == "error"]
@@ -36,7 +36,7 @@ def page(name: str, parts: list[Prose | Cell], results: list[list], folder: Path
 
 
 def notebook(parts: list[Prose | Cell], results: list[list]) -> nbformat.NotebookNode:
-    """The lesson to carry out oneself: without outputs."""
+    """Return the lesson as a notebook without outputs."""
     book = nbformat.v4.new_notebook()
     book.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for at, (part, result) in enumerate(zip(parts, results, strict=True)):
@@ -45,7 +45,7 @@ def notebook(parts: list[Prose | Cell], results: list[list]) -> nbformat.Noteboo
             cell.metadata |= {"jupyter": {"source_hidden": True}} if "hide" in part.words else {}
             cell.metadata |= {"tags": ["raises-exception"]} if "fails" in part.words else {}
         else:
-            # A cell cannot fold another one away.
+            # A cell cannot hide other cells in a collapsible block.
             text = SOLUTION.sub(r"**\1**", filled(part, result)).replace("</details>", "").strip()
             if not text:
                 continue
@@ -57,19 +57,19 @@ def notebook(parts: list[Prose | Cell], results: list[list]) -> nbformat.Noteboo
 
 
 def filled(prose: Prose, values: list[str]) -> str:
-    """The text with what its expressions come to."""
+    """Return the text with the values of its expressions."""
     rest = iter(values)
     return EXPRESSION.sub(lambda at: next(rest) if at["expression"] else at[0], prose.text)
 
 
 class Figures:
-    """Files for the figures of a lesson."""
+    """Writer for the figures of a lesson."""
 
     def __init__(self, name: str, folder: Path):
         self.name, self.folder, self.count = name, folder / "figures", 0
 
     def add(self, svg: str) -> str:
-        """What shows a new one."""
+        """Write a figure and return the HTML that shows it."""
         self.count += 1
         self.folder.mkdir(parents=True, exist_ok=True)
         file = f"{self.name}-{self.count}.svg"
@@ -79,7 +79,7 @@ class Figures:
 
 
 def _described(svg: str) -> str:
-    """What the axes of a figure of Matplotlib say, which sets its texts as paths and leaves them in comments."""
+    """Return the labels of a Matplotlib figure, which draws its texts as paths and keeps them in comments."""
     builder = ElementTree.TreeBuilder(insert_comments=True)
     figure = ElementTree.fromstring(svg, ElementTree.XMLParser(target=builder))
     said = (_of_axes(group) for group in figure.iter() if _is(group, "axes_"))
@@ -87,14 +87,14 @@ def _described(svg: str) -> str:
 
 
 def _of_axes(axes: ElementTree.Element) -> str:
-    """`title: y against x`, as far as they are there."""
+    """Return `title: y against x`, omitting missing parts."""
     labels = [next(iter(_texts(group)), "") for group in axes if _is(group, "matplotlib.axis_")]
     title = next(reversed(_texts(axes)), "")
     return ": ".join(filter(None, [title, " against ".join(filter(None, reversed(labels)))]))
 
 
 def _texts(group: ElementTree.Element) -> list[str]:
-    """The texts of a group itself, not those of its parts."""
+    """Return the texts of a group itself, not those of its children."""
     comments = (part for text in group if _is(text, "text_") for part in text if part.tag is ElementTree.Comment)
     return [" ".join((comment.text or "").split()) for comment in comments]
 
@@ -104,7 +104,7 @@ def _is(part: ElementTree.Element, name: str) -> bool:
 
 
 def _shown(output: nbformat.NotebookNode, figures: Figures) -> str:
-    """What a cell displays, as Markdown or as HTML without an empty line, which would end it."""
+    """Return the display of a cell, as Markdown or as HTML without empty lines, which would end an HTML block."""
     data = output.data
     if "image/svg+xml" in data:
         return figures.add(data["image/svg+xml"])
@@ -119,6 +119,6 @@ def _shown(output: nbformat.NotebookNode, figures: Figures) -> str:
 
 def _preformatted(text: str) -> str:
     text = ANSI.sub("", text).rstrip()
-    # What a terminal would have drawn over.
+    # Omit text that a terminal would have overwritten.
     text = "\n".join(line.rsplit("\r", 1)[-1] for line in text.split("\n"))
     return f'<pre class="output">{html.escape(text)}</pre>' if text else ""

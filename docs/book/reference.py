@@ -1,7 +1,7 @@
-"""Pages of reference that nobody writes: what the program takes, prints and leaves, asked of the program itself.
+"""Reference pages generated from the program: its keys, commands and output.
 
-What a section takes and what is allowed at a key are its answers to keys and values that are wrong; defaults are those of the
-resolved input of a run; what a key means is the documentation of the field that it is read into, or the user guide's row.
+The keys of a section and the values allowed for a key are taken from the error messages for wrong keys and values; defaults are those
+of the resolved input of a run; the meaning of a key is the documentation of its field in the code, or its row in the user guide.
 """
 
 import os
@@ -20,7 +20,7 @@ from kolmo import columns, toml
 from book import DOCS, ROOT, BookError, sources
 
 WRONG = "@"
-# The structs that sections are read into, where they are read key by key.
+# The structs of sections that are read key by key.
 STRUCTS = {
     "grid": ["GridConfig"],
     "gas": ["Gas"],
@@ -50,7 +50,7 @@ CHAPTERS = {
     "output.statistics": "statistics",
     "output.checkpoint": "checkpoints-and-restarts",
 }
-# Everything that one run can write, for defaults and files.
+# An input whose run writes all kinds of output, for defaults and files.
 ALL = [
     *("grid.points=[16, 16, 16]", "time.max_steps=1", "scheme.filter={ order = 8, alpha = 0.495 }"),
     "output.fields={ every_steps = 1 }",
@@ -62,7 +62,7 @@ ALL = [
 
 @dataclass(frozen=True)
 class Section:
-    """A table of the input; `given` has to stand beside for the program to know which it is."""
+    """A table of the input; `given` are the keys that select its variant."""
 
     path: str
     title: str
@@ -71,10 +71,10 @@ class Section:
 
 
 def pages() -> dict[str, str]:
-    """The pages by their names.
+    """Return the pages by their names.
 
     Raises:
-        BookError: The program says something else than is expected of it, or a key has no meaning anywhere.
+        BookError: A message of the program has an unexpected form, or a key or column has no documented meaning.
     """
     return {"input.md": _input(), "output.md": _output(), "commands.md": _commands()}
 
@@ -89,14 +89,14 @@ def _input() -> str:
         keys_of_cases = list(pool.map(lambda case: _keys(Section("case", case, case=case)), cases))
     text = [
         "# Keys of an input\n",
-        "This page is made by asking the program: which keys a section takes, what is allowed, what holds where nothing is said.",
+        "This page is generated from the program: the keys of each section, the allowed values, the defaults.",
         "The [user guide](user-guide.md#input) explains them.\n",
     ]
     for section, keys in zip(sections, tables, strict=True):
         chapter = CHAPTERS.get(section.path)
         told = f"[In the user guide](user-guide.md#{chapter})\n\n" if chapter else ""
         text += [f"## {section.title}\n", told + _table(section, keys, defaults.result())]
-    text += ["## Keys of the cases\n", "Beside `name`, `mach` and `reynolds`, which all flows have.\n"]
+    text += ["## Keys of the cases\n", "In addition to `name`, `mach` and `reynolds`, which all flows have.\n"]
     for case, keys, resolved in zip(cases, keys_of_cases, of_cases, strict=True):
         text.append(f"### {case}\n\n{kolmo.cases()[case]}. [Its page](cases/{case}.md)\n")
         own = {key: allowed for key, allowed in keys.items() if key != "name"}
@@ -105,7 +105,7 @@ def _input() -> str:
 
 
 def _sections() -> list[Section]:
-    """The tables of an input, with one for each word where the word decides which keys there are."""
+    """Return the tables of an input; a table whose keys depend on a word, such as `kind`, is listed once per word."""
 
     def by_word(key: str, but: tuple[str, ...] = ()) -> list[tuple[str, str]]:
         words = re.findall(r"`([^`]+)`", _allowed("taylor-green", (), key))
@@ -120,7 +120,7 @@ def _sections() -> list[Section]:
     for word, given in by_word("gas.viscosity.law", but=("constant",)):
         found.append(Section("gas.viscosity", f'`gas.viscosity`, law = "{word}"', (given,)))
     for word, given in by_word("boundary.x.low.kind"):
-        # Without it nothing else is asked of the gas beyond a face.
+        # Without the velocity the program does not report the other keys of the state beyond a face.
         stream = ("boundary.x.low.velocity=[1.0, 0.0, 0.0]",) if word in {"inflow", "far-field"} else ()
         found.append(Section("boundary.x.low", f'`[boundary]`, an end with kind = "{word}"', (given, *stream)))
     for word, given in by_word("forcing.kind", but=("none",)):
@@ -135,7 +135,7 @@ def _sections() -> list[Section]:
 
 
 def _keys(section: Section) -> dict[str, str]:
-    """The keys of a section, and what is allowed at each."""
+    """Return the keys of a section with the allowed values of each."""
     unknown = "no_such_key"
     told = _refusals(section.case, [*section.given, f"{section.path}.{unknown}={WRONG}"])
     takes = next(
@@ -148,9 +148,9 @@ def _keys(section: Section) -> dict[str, str]:
 
 
 def _allowed(case: str, given: tuple[str, ...], path: str) -> str:
-    """What the program says is allowed at a key, when something else stands there."""
+    """Return the allowed values of a key, from the error message for another value."""
     for value in (WRONG, "[]"):
-        # What is given of the key itself would stand first.
+        # A given value of the key itself would be applied first.
         others = [one for one in given if not one.startswith(f"{path}=")]
         for line in _refusals(case, [*others, f"{path}={value}"]):
             if f"--set {path}={value}: " not in line or "unknown key" in line:
@@ -162,21 +162,21 @@ def _allowed(case: str, given: tuple[str, ...], path: str) -> str:
 
 
 def _refusals(case: str, sets: list[str]) -> list[str]:
-    """The errors of an input, each in one line."""
+    """Return the errors of an input, each on one line."""
     command = [os.environ["KOLMO_PROGRAM"], "info", "--plan", case]
     ran = subprocess.run([*command, *_set(sets)], capture_output=True, text=True)
     return re.sub(r"\n {7}", " ", ran.stderr).splitlines()
 
 
 def _few(case: str) -> list[str]:
-    """As few points as every case can do with."""
+    """Return the options of a short run on a small grid that is valid for the case."""
     wanted = kolmo.config(case)["grid"]["points"]
     few = [min(points, 64 if case == "aerofoil" else 24) for points in wanted]
     return [f"grid.points={few}", "time.max_steps=1", "output.fields=none"]
 
 
 def _resolved(case: str, sets: list[str], out: Path) -> dict:
-    """The input of a run with every default."""
+    """Return the input of a run with all defaults."""
     command = [os.environ["KOLMO_PROGRAM"], "run", case, "--out", out, "--backend", "cpu"]
     ran = subprocess.run([*command, *_set(sets)], capture_output=True, text=True)
     if ran.returncode:
@@ -197,7 +197,7 @@ def _table(section: Section, keys: dict[str, str], resolved: dict) -> str:
 
 
 def _default(path: str, resolved: dict) -> str:
-    """What a resolved input has at a key that the run was not given."""
+    """Return the value of a key in a resolved input; empty if the run was given a value."""
     found: object = resolved
     for part in path.split("."):
         found = found.get(part) if isinstance(found, dict) else None
@@ -206,7 +206,7 @@ def _default(path: str, resolved: dict) -> str:
 
 @cache
 def _given() -> set[str]:
-    """The keys that `ALL` has, those of its tables too."""
+    """Return the keys that `ALL` sets, including those of its tables."""
     given = set()
     for one in ALL:
         path, _, value = one.partition("=")
@@ -220,7 +220,7 @@ def _cell(text: str) -> str:
 
 
 def _meaning(section: Section, key: str) -> str:
-    """What a key is; that of a word which decides about the section is told by what is allowed."""
+    """Return the meaning of a key; empty for a word that selects the variant of the section, if the user guide does not list it."""
     if any(one.startswith(f"{section.path}.{key}=") for one in section.given) and f"{section.path}.{key}" not in _guide():
         return ""
     structs = STRUCTS.get(section.path, [])
@@ -232,7 +232,7 @@ def _meaning(section: Section, key: str) -> str:
 
 @cache
 def _fields() -> dict[str, dict[str, str]]:
-    """The first sentences of the documentation of the public fields of all structs."""
+    """Return the documentation of the public fields of all structs."""
     structs: dict[str, dict[str, str]] = {}
     for path in sorted((ROOT / "src").rglob("*.rs")):
         for struct in re.finditer(r"^pub struct (\w+) \{\n(.*?)^\}", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
@@ -242,13 +242,13 @@ def _fields() -> dict[str, dict[str, str]]:
 
 
 def _plain(documentation: str) -> str:
-    """A comment as a line of Markdown; what it says of `None` is of the program's types."""
+    """Return a doc comment as one line of Markdown, with intra-doc links as plain code."""
     text = " ".join(line.strip().removeprefix("///").strip() for line in documentation.strip().splitlines())
     return re.sub(r"\[`([^\]]*)`\](\([^)]*\))?", r"`\1`", text)
 
 
 def _struct_of_case(case: str) -> list[str]:
-    """The struct of the parameters of a case: the one whose `ABOUT` has that name."""
+    """Return the names of the structs in the file of a case, one of which holds its parameters."""
     for path in sorted((ROOT / "src/cases").rglob("*.rs")):
         text = path.read_text(encoding="utf-8")
         if f'name: "{case}"' in text:
@@ -258,7 +258,7 @@ def _struct_of_case(case: str) -> list[str]:
 
 @cache
 def _guide() -> dict[str, str]:
-    """Rows of the user guide's tables by their keys."""
+    """Return the rows of the tables in the user guide by their keys."""
     rows: dict[str, str] = {}
     text = sources.resolved(Path("docs/user-guide.md"), (DOCS / "user-guide.md").read_text(encoding="utf-8"))
     for line in text.replace("](#", "](user-guide.md#").splitlines():
@@ -271,8 +271,8 @@ def _guide() -> dict[str, str]:
 
 def _output() -> str:
     text = [
-        "# What a run leaves\n",
-        "Names, units and meanings are those of the Python package, files those of a run that wrote all it can.\n",
+        "# Output of a run\n",
+        "Names, units and meanings are those of the Python package; the files are those of a run with all kinds of output.\n",
     ]
     for title, meanings in (("Fields", columns.FIELDS), ("Columns of `series.csv`", columns.SERIES)):
         text += [f"## {title}\n", _meanings(meanings)]
@@ -286,7 +286,7 @@ def _output() -> str:
     if missing := [name for name in written if name not in columns.SERIES]:
         raise BookError(f"series.csv has columns without a meaning: {', '.join(missing)}")
     files = "\n".join(line for line in listed.splitlines() if not line.startswith("#"))
-    return "\n".join([*text, "## Files\n", f"Of the run `taylor-green` with `{'`, `'.join(ALL)}`:\n", f"```text\n{files}\n```\n"])
+    return "\n".join([*text, "## Files\n", f"Files of the run `taylor-green` with `{'`, `'.join(ALL)}`:\n", f"```text\n{files}\n```\n"])
 
 
 def _meanings(meanings: dict[str, columns.Meaning]) -> str:
@@ -295,7 +295,7 @@ def _meanings(meanings: dict[str, columns.Meaning]) -> str:
 
 
 def _commands() -> str:
-    text = ["# Commands\n", "What `kolmo COMMAND --help` prints.\n"]
+    text = ["# Commands\n", "The output of `kolmo COMMAND --help`.\n"]
     for command in _subcommands([]):
         parts = [[command], *([command, part] for part in _subcommands([command]))]
         for words in parts:

@@ -1,6 +1,6 @@
-"""Lays out the Markdown of the book: pages of docs/, those of the cases, and the files of the repository that they point to.
+"""Collect the Markdown of the book: pages of docs/, those of the cases, and the files of the repository that they link to.
 
-A page of docs/ keeps its place; any other file has the place that it has in the repository, a source as a page that shows it.
+Pages of docs/ keep their paths; any other file keeps its path in the repository, and a source file becomes a page that shows it.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from book import DOCS, ROOT, BookError
 
-# Code, in which nothing is a link, or a link and where it leads.
+# Code, which contains no links, or a link with its target.
 LINK = re.compile(
     r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))",
     re.DOTALL | re.MULTILINE,
@@ -18,16 +18,16 @@ LINK = re.compile(
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".cu": "c", ".cl": "c"}
 PICTURES = {".png", ".svg", ".jpg"}
 EXPLORABLES_MADE = ROOT / "explorables/dist"
-# Lines of SUMMARY.md in the place of pages that are not written by hand.
+# Placeholders in SUMMARY.md for generated pages.
 EXPLORABLES, REFERENCE, CASES, FILES = (f"<!-- {name} -->" for name in ("explorables", "reference", "cases", "files"))
-PAGES = {"Keys of an input": "input.md", "What a run leaves": "output.md", "Commands": "commands.md"}
+PAGES = {"Keys of an input": "input.md", "Output of a run": "output.md", "Commands": "commands.md"}
 
 
 def lay_out(stage: Path) -> None:
-    """All but the lessons, into the new folder `stage`.
+    """Write everything except the lessons to the new folder `stage`.
 
     Raises:
-        BookError: A link to what is not there.
+        BookError: A page links to a missing file.
     """
     (stage / "lessons").mkdir(parents=True)
     cases = [f"cases/{name}/README.md" for name in _case_names()]
@@ -62,7 +62,7 @@ def lay_out(stage: Path) -> None:
 
 
 def _explorables(stage: Path) -> list[str]:
-    """Pages of `explorables/dist` as they are, where `explorables/build` has made them, and a page that leads to them."""
+    """Copy the pages of `explorables/dist`, if `explorables/build` has made them, and write a page that links to them."""
     made = EXPLORABLES_MADE
     if made.is_dir():
         shutil.copytree(made, stage / "explorables")
@@ -74,13 +74,13 @@ def _explorables(stage: Path) -> list[str]:
         links = ["They are not in this book yet: run `explorables/build`, then `docs/build`."]
     _write(
         stage / "explorables.md",
-        "\n".join(["# Explorables\n", "Pages to play with: Kolmo itself, compiled for the browser.\n", *links, ""]),
+        "\n".join(["# Explorables\n", "Interactive pages: Kolmo itself, compiled for the browser.\n", *links, ""]),
     )
     return ["- [Explorables](explorables.md)"]
 
 
 def place(path: Path) -> Path:
-    """Where a file of the repository stands in the book."""
+    """Return the path in the book of a file of the repository."""
     if path.is_relative_to("docs"):
         return path.relative_to("docs")
     if path.name == "README.md":
@@ -89,7 +89,7 @@ def place(path: Path) -> Path:
 
 
 def resolved(path: Path, text: str, suffix: str = ".md") -> str:
-    """The text of the file `path` of the repository with links as they have to be in the book, whose pages end with `suffix`."""
+    """Return the text of the file `path` of the repository with its links adapted to the book, whose pages end with `suffix`."""
 
     def link(match: re.Match[str]) -> str:
         target = match["target"]
@@ -105,7 +105,7 @@ def resolved(path: Path, text: str, suffix: str = ".md") -> str:
 
 
 def _targets(path: Path, text: str) -> list[str]:
-    """The files of the repository that a text leads to."""
+    """Return the files of the repository that a text links to."""
     targets = [match["target"] for match in LINK.finditer(text) if match["target"] and _is_file(match["target"])]
     files = [_file(path, target.partition("#")[0]) for target in targets]
     if missing := [str(file) for file in files if not (ROOT / file).is_file()]:
@@ -122,7 +122,7 @@ def _file(path: Path, target: str) -> Path:
 
 
 def _show(path: str, stage: Path) -> None:
-    """A picture as it is, or a page with the text of a file."""
+    """Copy a picture, or write a page with the text of a file."""
     to = stage / place(Path(path))
     if to.suffix in PICTURES:
         to.parent.mkdir(parents=True, exist_ok=True)

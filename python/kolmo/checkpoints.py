@@ -1,4 +1,4 @@
-"""Checkpoints, which are groups of Zarr v3."""
+"""Checkpoints, stored as Zarr v3 groups."""
 
 import re
 import tomllib
@@ -16,18 +16,18 @@ _NAME = re.compile(r"step_(\d+)\.zarr")
 
 
 def steps(directory: Path) -> dict[int, Path]:
-    """The checkpoints in a folder by their steps, in order."""
+    """Return the checkpoints in a folder by their steps, in order."""
     found = ((_NAME.fullmatch(path.name), path) for path in directory.glob("step_*.zarr"))
     return dict(sorted((int(name[1]), path) for name, path in found if name))
 
 
 def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Dataset":
-    """The conserved fields of a checkpoint: `density`, `momentum_x`, `momentum_y`, `momentum_z`, `total_energy`, `rho_NAME` of
+    """Read the conserved fields of a checkpoint: `density`, `momentum_x`, `momentum_y`, `momentum_z`, `total_energy`, `rho_NAME` of
     each passive scalar; or `scalar`.
 
     Args:
         path: A folder `step_00000100.zarr`.
-        names: The field or the fields to read; all of them where it is None.
+        names: The field or fields to read; None reads all of them.
 
     Returns:
         Fields of shape (nz, ny, nx) in double precision, with the coordinates `x`, `y`, `z` in L, which checkpoints of early
@@ -44,19 +44,19 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
     except KeyError as why:
         raise KolmoError(f"{path} is a Zarr group, but not one that Kolmo wrote") from why
     except (OSError, ValueError) as why:
-        raise KolmoError(f"{path} is no checkpoint: {why}") from why
+        raise KolmoError(f"{path} is not a checkpoint: {why}") from why
     curved = "mapping" in tomllib.loads(head["config"])["grid"]
     dimensions = ("z", "j", "i") if curved else ("z", "y", "x")
 
     def stored(name: str) -> tuple[Any, float]:
-        """The values of an array, and what they are relative to."""
+        """Return the values of an array and the offset that was subtracted from them."""
         for file, known in files.items():
             if file.startswith(f"{name}/"):
                 _check(path / file, known["bytes"])
         try:
             array = group[name]
             return array[:], array.attrs.get("add_offset", 0.0)
-        except Exception as why:  # Zarr has many kinds for bytes that are not those of an array.
+        except Exception as why:  # Zarr raises many types of exception for damaged arrays.
             raise KolmoError(f"{path / name} is damaged: {why}") from why
 
     variables = {}
@@ -65,7 +65,7 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
         if name not in head["fields"]:
             raise KolmoError(f"{path} holds no `{name}`, but {', '.join(head['fields'])}")
         values, rest = stored(name)
-        # Single precision is stored relative to a state at rest. In double precision the sum loses nothing.
+        # Single precision is stored relative to a state at rest. In double precision the sum is exact.
         values = values.astype("f8") + rest
         meaning = columns.of_field(name)
         notes = {"long_name": meaning.what, "units": meaning.unit} if meaning else {}
@@ -76,7 +76,7 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
 
 
 def _check(file: Path, length: int) -> None:
-    """Refuse a file that is not as long as it was written: of one that is not there Zarr reads NaN."""
+    """Refuse a file whose length is not the recorded one: for a missing file Zarr returns NaN."""
     try:
         found = file.stat().st_size
     except OSError as why:

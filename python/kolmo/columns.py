@@ -1,4 +1,4 @@
-"""What the columns of tables and the fields of a run mean, and what they are measured in.
+"""Meanings and units of the columns of tables and of the fields of a run.
 
 Everything is non-dimensional: lengths in L, velocities in V₀, densities in ρ₀, temperatures in T₀, times in L/V₀. Averages
 ⟨·⟩ are over the volume of the box.
@@ -11,7 +11,7 @@ from kolmo.errors import KolmoError
 
 
 class Meaning(NamedTuple):
-    """What a column or a field is, and its unit; `1` of a pure number."""
+    """Meaning of a column or a field, and its unit; `1` for a pure number."""
 
     what: str
     unit: str
@@ -44,12 +44,12 @@ SERIES: dict[str, Meaning] = {
     "dissipation_solenoidal": Meaning("⟨μ ω·ω⟩/Re", _RATE),
     "dissipation_dilatational": Meaning("4/3 ⟨μ (div u)²⟩/Re", _RATE),
     "pressure_dilatation": Meaning("⟨(p − p₀) div u⟩", _RATE),
-    "ke_rate": Meaning("dE/dt of the discrete equations, the sum of its terms", _RATE),
-    "ke_rate_convection": Meaning("what convection does to the kinetic energy", _RATE),
-    "ke_rate_pressure": Meaning("what the pressure does to the kinetic energy", _RATE),
-    "ke_rate_viscous": Meaning("what viscosity does to the kinetic energy", _RATE),
-    "ke_rate_filter": Meaning("what the filter does to the kinetic energy", _RATE),
-    "ke_rate_forcing": Meaning("what the force does to the kinetic energy", _RATE),
+    "ke_rate": Meaning("dE/dt of the discrete equations, E the kinetic energy; sum of the terms below", _RATE),
+    "ke_rate_convection": Meaning("dE/dt due to convection", _RATE),
+    "ke_rate_pressure": Meaning("dE/dt due to the pressure", _RATE),
+    "ke_rate_viscous": Meaning("dE/dt due to viscosity", _RATE),
+    "ke_rate_filter": Meaning("dE/dt due to the filter", _RATE),
+    "ke_rate_forcing": Meaning("dE/dt due to the force", _RATE),
     "mass": Meaning("⟨ρ⟩", "ρ₀"),
     "momentum_x": Meaning("⟨ρu⟩", "ρ₀V₀"),
     "momentum_y": Meaning("⟨ρv⟩", "ρ₀V₀"),
@@ -65,59 +65,59 @@ SERIES: dict[str, Meaning] = {
     "bulk_velocity": Meaning("⟨ρu⟩/⟨ρ⟩ along the pressure gradient", "V₀"),
     "wall_shear_low": Meaning("mean shear stress at the low wall", _STRESS),
     "wall_shear_high": Meaning("mean shear stress at the high wall", _STRESS),
-    "wall_heat_flux_low": Meaning("heat from the low wall into the gas", _HEAT),
-    "wall_heat_flux_high": Meaning("heat from the high wall into the gas", _HEAT),
+    "wall_heat_flux_low": Meaning("mean heat flux from the low wall into the gas", _HEAT),
+    "wall_heat_flux_high": Meaning("mean heat flux from the high wall into the gas", _HEAT),
     "friction_reynolds": Meaning("Re_τ = √(ρ_w τ_w) δ/μ_w", "1"),
     "error_l2": Meaning("root mean square of the error of the density, of ρu or ρv of shear flows, or of the scalar", "ρ₀, ρ₀V₀, or 1"),
     "error_max": Meaning("largest of the same errors", "ρ₀, ρ₀V₀, or 1"),
     "drag": Meaning("drag over ½ρ₀V₀²L", "1"),
-    "drag_pressure": Meaning("drag of the pressure over ½ρ₀V₀²L", "1"),
-    "drag_friction": Meaning("drag of friction over ½ρ₀V₀²L", "1"),
+    "drag_pressure": Meaning("pressure drag over ½ρ₀V₀²L", "1"),
+    "drag_friction": Meaning("friction drag over ½ρ₀V₀²L", "1"),
     "lift": Meaning("lift over ½ρ₀V₀²L", "1"),
-    "lift_pressure": Meaning("lift of the pressure over ½ρ₀V₀²L", "1"),
-    "lift_friction": Meaning("lift of friction over ½ρ₀V₀²L", "1"),
+    "lift_pressure": Meaning("pressure part of the lift over ½ρ₀V₀²L", "1"),
+    "lift_friction": Meaning("friction part of the lift over ½ρ₀V₀²L", "1"),
     "residual": Meaning("root mean square of dU/dt", "V₀/L"),
-    "newton_corrections": Meaning("corrections of Newton's method in the last step", "1"),
-    "linear_products": Meaning("products of the linear systems in the last step", "1"),
+    "newton_corrections": Meaning("Newton iterations in the last step", "1"),
+    "linear_products": Meaning("matrix-vector products of the linear solver in the last step", "1"),
     "scalar_variance": Meaning("⟨φ²⟩ - ⟨φ⟩²", "1"),
     "scalar_min": Meaning("smallest φ", "1"),
     "scalar_max": Meaning("largest φ", "1"),
 }
 
-# Of what is computed from the series.
-ENERGY_LOSS = Meaning("⟨(p − p₀) div u⟩ − dE/dt and what a force puts in", _RATE)
+# Computed from the series.
+ENERGY_LOSS = Meaning("⟨(p − p₀) div u⟩ − dE/dt plus the rate due to a force", _RATE)
 
-# Of each passive scalar, behind its name.
+# Columns of each passive scalar; the key follows its name.
 _PASSIVE: dict[str, Meaning] = {
     "_mean": Meaning("m = ⟨ρφ⟩/⟨ρ⟩ of {}", "1"),
     "_variance": Meaning("⟨ρ(φ - m)²⟩/⟨ρ⟩ of {}", "1"),
     "_min": Meaning("smallest {}", "1"),
     "_max": Meaning("largest {}", "1"),
     "_dissipation": Meaning("⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩ of {}", "ρ₀V₀/L"),
-    "_rate": Meaning("rate of ⟨ρ(φ - m)²⟩ of {}, the sum of its terms", "ρ₀V₀/L"),
-    "_rate_convection": Meaning("what convection does to ⟨ρ(φ - m)²⟩ of {}", "ρ₀V₀/L"),
-    "_rate_diffusion": Meaning("what diffusion does to ⟨ρ(φ - m)²⟩ of {}", "ρ₀V₀/L"),
-    "_rate_filter": Meaning("what the filter does to ⟨ρ(φ - m)²⟩ of {}", "ρ₀V₀/L"),
+    "_rate": Meaning("d⟨ρ(φ - m)²⟩/dt of {}, sum of the terms below", "ρ₀V₀/L"),
+    "_rate_convection": Meaning("d⟨ρ(φ - m)²⟩/dt of {} due to convection", "ρ₀V₀/L"),
+    "_rate_diffusion": Meaning("d⟨ρ(φ - m)²⟩/dt of {} due to diffusion", "ρ₀V₀/L"),
+    "_rate_filter": Meaning("d⟨ρ(φ - m)²⟩/dt of {} due to the filter", "ρ₀V₀/L"),
 }
 
-# Of `profile.csv` and `surface.csv`.
+# Columns of `profile.csv` and `surface.csv`.
 LINES: dict[str, Meaning] = {
     **{axis: Meaning(f"coordinate {axis}", "L") for axis in "xyz"},
     "density": FIELDS["density"],
     "scalar": FIELDS["scalar"],
-    "exact": Meaning("exact solution", "that of the column before"),
-    "length": Meaning("length of the wall up to the point", "L"),
+    "exact": Meaning("exact solution", "that of the previous column"),
+    "length": Meaning("arc length along the wall up to the point", "L"),
     "pressure_coefficient": Meaning("(p - p∞)/(½ρ₀V₀²)", "1"),
-    "friction_coefficient": Meaning("friction along the direction of counting, over ½ρ₀V₀²", "1"),
+    "friction_coefficient": Meaning("wall friction in the direction of increasing index, over ½ρ₀V₀²", "1"),
 }
 
-# Of the tables of `statistics/`: what all of them have under one name, then what each has.
+# Columns of the tables of `statistics/`: those of all tables, then those of each.
 _ALL: dict[str, Meaning] = {
     "step": SERIES["step"],
     "time": SERIES["time"],
-    "weight": Meaning("time of the averages", "L/V₀"),
+    "weight": Meaning("averaging time", "L/V₀"),
     "axis": Meaning("axis of the increments", ""),
-    "quantity": Meaning("what the row is of", ""),
+    "quantity": Meaning("quantity of the row", ""),
     "density_rms": Meaning("root mean square of ρ - ⟨ρ⟩", "ρ₀"),
     "pressure_rms": Meaning("root mean square of p - ⟨p⟩", "ρ₀V₀²"),
     "temperature_rms": Meaning("root mean square of T - ⟨T⟩", "T₀"),
@@ -141,9 +141,9 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
     "spectra": {
         "k": Meaning("wavenumber of the shell, a multiple of 2π over the longest side", "1/L"),
         "modes": Meaning("modes of the shell", "1"),
-        "energy": Meaning("E(k), which sums to ⟨u·u⟩/2", "V₀²"),
-        "energy_solenoidal": Meaning("solenoidal part of E(k)", "V₀²"),
-        "energy_dilatational": Meaning("dilatational part of E(k)", "V₀²"),
+        "energy": Meaning("energy of the shell; the shells sum to ⟨u·u⟩/2", "V₀²"),
+        "energy_solenoidal": Meaning("solenoidal part of the energy", "V₀²"),
+        "energy_dilatational": Meaning("dilatational part of the energy", "V₀²"),
         "energy_density_weighted": Meaning("spectrum of √ρ u, which sums to ⟨ρ u·u⟩/2", _ENERGY),
         "dissipation": Meaning("spectrum of the dissipation ⟨τ : ∇u⟩", "ρ₀V₀³/L"),
         "density": Meaning("spectrum of the variance of ρ", "ρ₀²"),
@@ -151,7 +151,7 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
         "scalar": Meaning("spectrum of the variance of φ", "1"),
     },
     "structure": {
-        "r": Meaning("distance of two points", "L"),
+        "r": Meaning("distance between two points", "L"),
         **{
             f"{side}_{n}": Meaning(f"⟨(δu)^{n}⟩, {side}", f"V₀^{n}")
             for side in ("longitudinal", "transverse")
@@ -160,7 +160,7 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
     },
     "gradients": {
         "value": Meaning("gradient over its root mean square", "1"),
-        "density": Meaning("density of probability", "1"),
+        "density": Meaning("probability density", "1"),
     },
     "gradient_moments": {
         "mean_square": Meaning("⟨g²⟩", "V₀²/L²"),
@@ -169,8 +169,8 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
     },
     "turbulence": {
         "u_rms": Meaning("u' = (⟨uᵢ'uᵢ'⟩/3)^½", "V₀"),
-        "kinetic_energy": Meaning("⟨uᵢ'uᵢ'⟩/2, a unit of mass", "V₀²"),
-        "dissipation": Meaning("dissipation, a unit of mass", "V₀³/L"),
+        "kinetic_energy": Meaning("⟨uᵢ'uᵢ'⟩/2, per unit mass", "V₀²"),
+        "dissipation": Meaning("dissipation per unit mass", "V₀³/L"),
         "taylor_scale": Meaning("Taylor scale λ", "L"),
         "reynolds_taylor": Meaning("Re_λ = u'λ/ν", "1"),
         "kolmogorov_length": Meaning("η = (ν³/ε)^¼", "L"),
@@ -182,16 +182,16 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
         "turnover_time": Meaning("L₁₁/u'", "L/V₀"),
         "skewness": Meaning("⟨g³⟩/⟨g²⟩^(3/2) of longitudinal gradients, mean of those along x, y, z", "1"),
         "flatness": Meaning("⟨g⁴⟩/⟨g²⟩² of longitudinal gradients, mean of those along x, y, z", "1"),
-        "dilatational_energy": Meaning("share of the dilatational velocity in the energy", "1"),
-        "dilatational_dissipation": Meaning("share of the dilatation in the dissipation", "1"),
+        "dilatational_energy": Meaning("fraction of the energy in the dilatational velocity", "1"),
+        "dilatational_dissipation": Meaning("fraction of the dissipation due to dilatation", "1"),
     },
     "profiles": _MEANS
     | {
-        "coordinate": Meaning("coordinate across the walls", "L"),
-        "viscous_stress": Meaning("⟨τ⟩ along the flow on a plane", _STRESS),
+        "coordinate": Meaning("wall-normal coordinate", "L"),
+        "viscous_stress": Meaning("mean viscous shear stress ⟨τ⟩ on a plane parallel to the walls", _STRESS),
         "turbulent_stress": Meaning("-⟨ρu''v''⟩", _STRESS),
         "total_stress": Meaning("sum of viscous and turbulent stress", _STRESS),
-        "heat_conduction": Meaning("-⟨k μ ∂T/∂y⟩", _HEAT),
+        "heat_conduction": Meaning("-⟨λ ∂T/∂y⟩", _HEAT),
         "turbulent_heat_flux": Meaning("c_p ⟨ρv''T''⟩", _HEAT),
         "total_heat_flux": Meaning("sum of conduction and turbulent heat flux", _HEAT),
         "friction_velocity": Meaning("u_τ = √(τ_w/ρ_w)", "V₀"),
@@ -204,7 +204,7 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
     },
 }
 
-# Of vectors and tensors, before the components.
+# Vectors and tensors; the components follow the key.
 _TENSORS: dict[str, Meaning] = {
     "velocity_": Meaning("mean velocity ⟨u_{}⟩", "V₀"),
     "favre_velocity_": Meaning("⟨ρu_{}⟩/⟨ρ⟩", "V₀"),
@@ -214,7 +214,7 @@ _TENSORS: dict[str, Meaning] = {
 
 
 def names_of(asked: str | Iterable[str] | None) -> list[str] | None:
-    """The names of the fields that are asked for, one or several; None for all of them."""
+    """Return the names of the requested fields, one or several; None for all of them."""
     if asked is None:
         return None
     names = [asked] if isinstance(asked, str) else list(asked) if isinstance(asked, Iterable) else [asked]
@@ -224,7 +224,7 @@ def names_of(asked: str | Iterable[str] | None) -> list[str] | None:
 
 
 def of_series(name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:
-    """What a column of `series.csv` of a run with these passive scalars is; None where that is not known."""
+    """Return the meaning of a column of `series.csv` of a run with these passive scalars; None if it is not known."""
     if name in SERIES:
         return SERIES[name]
     for scalar in scalars:
@@ -235,7 +235,7 @@ def of_series(name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:
 
 
 def of_statistics(table: str, name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:
-    """What a column of a table of `statistics/` of a run with these passive scalars is; None where that is not known."""
+    """Return the meaning of a column of a table of `statistics/` of a run with these passive scalars; None if it is not known."""
     for scalar in scalars:
         if (table, name) == ("spectra", f"{scalar}_variance"):
             return Meaning(f"spectrum of the variance of {scalar}", "1")
@@ -244,12 +244,12 @@ def of_statistics(table: str, name: str, scalars: tuple[str, ...] = ()) -> Meani
         return own[name]
     over_time = of_statistics(table, name.removeprefix("average_")) if name.startswith("average_") else None
     if over_time:
-        return Meaning(f"{over_time.what}, over time too", over_time.unit)
+        return Meaning(f"{over_time.what}, also averaged over time", over_time.unit)
     start = next((start for start in _TENSORS if name.startswith(start)), "")
     found = _TENSORS.get(start)
     return Meaning(found.what.format(name.removeprefix(start)), found.unit) if found else None
 
 
 def of_field(name: str) -> Meaning | None:
-    """What a field of a run is; None of a passive scalar, which has the name that its user chose."""
+    """Return the meaning of a field of a run; None for a passive scalar, whose name the user chose."""
     return FIELDS.get(name)

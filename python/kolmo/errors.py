@@ -1,13 +1,13 @@
-"""What goes wrong, in one sentence."""
+"""Errors of the package."""
 
 
 class KolmoError(Exception):
-    """What the program or a file of a run did not allow.
+    """An error of the program, or of a file of a run.
 
-    The text is the program's own sentence: what was found, where, and what is allowed.
+    The text is the message of the program: what was found, where, and what is allowed.
 
     Attributes:
-        exit_code: 1 where a run failed, 2 where the input or the command is wrong; None where no program ran.
+        exit_code: 1 if a run failed, 2 if the input or the command is wrong; None if no program ran.
     """
 
     def __init__(self, message: str, exit_code: int | None = None) -> None:
@@ -16,7 +16,7 @@ class KolmoError(Exception):
 
 
 def needs(package: str, extra: str, why: ImportError) -> KolmoError:
-    """The error of a package that comes with the extra `extra`, and is missing or cannot be imported."""
+    """Return the error for a package of the extra `extra` that is missing or cannot be imported."""
     if isinstance(why, ModuleNotFoundError):
         return KolmoError(f"this needs {package} ({why}): pip install 'kolmo[{extra}]'")
     return KolmoError(f"{package} is installed, but cannot be imported: {why}")

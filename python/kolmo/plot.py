@@ -1,4 +1,4 @@
-"""Figures of a run by matplotlib, and surfaces by PyVista (`kolmo.surfaces`)."""
+"""Figures of a run with matplotlib, and surfaces with PyVista (`kolmo.surfaces`)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from kolmo.runs import Run
 
 INK, RUN, REFERENCE = "#1a1a1a", "#0072b2", "#d55e00"
-# Told apart by everyone (Okabe and Ito 2008).
+# Distinguishable with colour vision deficiency (Okabe and Ito 2008).
 COLOURS = [RUN, REFERENCE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 _POINTS = {"linestyle": "none", "marker": "o", "markersize": 4, "markerfacecolor": "none"}
 
-# Shells below this part of the largest one hold round-off.
+# Shells below this fraction of the largest one contain round-off.
 _FLOOR = 1e-12
 
-# What is seen round a body, in its sizes from its middle on, as in the slices of a run: left and right, below and above.
+# Default view around a body, in body sizes from its centre, as in the slices of a run: left and right, below and above.
 _VIEW = numpy.array([[-2.0, 8.0], [-3.0, 3.0]])
 
 # ((left, right), (below, above)), as in `slices/slices.json`.
@@ -39,13 +39,13 @@ Edges = Sequence[Sequence[float]] | Literal["all"] | None
 
 
 class Plots:
-    """Figures of one run; each method returns what it drew on, to change or save."""
+    """Figures of one run; each method returns its figure, axes or plotter, to modify or save."""
 
     def __init__(self, run: "Run") -> None:
         self._run = run
 
     def series(self, *columns: str, axes: "Axes | None" = None) -> "Axes":
-        """Columns of the series over time, on one scale; the kinetic energy where none is named."""
+        """Plot columns of the series over time, on one scale; the kinetic energy if no column is named."""
         axes = axes or _axes()
         table = self._run.series
         for name, colour in zip(columns or ("kinetic_energy",), _colours(len(columns) or 1)):
@@ -56,10 +56,10 @@ class Plots:
         return _open(axes)
 
     def dissipation(self) -> "Figure":
-        """The dissipation from gradients, ⟨τ : ∇u⟩, what the kinetic energy loses (`Run.energy_loss`), and the reference.
+        """Plot the dissipation from gradients, ⟨τ : ∇u⟩, the loss of kinetic energy (`Run.energy_loss`), and the reference.
 
-        The two are the same but for what the scheme dissipates, which is drawn below. Where walls or open faces bound the flow, only the
-        first is drawn: they do work of their own. Until a run has ended only the first is drawn, too: its summary says what bounds it.
+        The two differ by the dissipation of the scheme, which is drawn below. If walls or open faces bound the flow, only the first is
+        drawn, because they do work on the flow. The same holds until a run has ended, because its summary lists the boundaries.
         """
         series = self._run.series
         given = self._column(series, "dissipation")
@@ -92,7 +92,7 @@ class Plots:
         return figure
 
     def budget(self, axes: "Axes | None" = None) -> "Axes":
-        """The terms of dE/dt: what each of the discrete equations does to the kinetic energy. They add up to dE/dt."""
+        """Plot the terms of dE/dt, the rates of change of the kinetic energy due to each discrete term. Their sum is dE/dt."""
         axes = axes or _axes()
         series = self._run.series
         total = self._column(series, "ke_rate")
@@ -105,8 +105,8 @@ class Plots:
         return _open(axes)
 
     def spectra(self, times: Times = None) -> "Figure":
-        """Spectra at a time, at several or at `"all"`, as `Run.fields` has them, of the last three where none is given; below them times
-        k^(5/3), which is level in an inertial range."""
+        """Plot the spectra at one time, at several or at `"all"`, as in `Run.fields`; at the last three times by default. Below, the
+        spectra multiplied by k^(5/3), which is constant in an inertial range."""
         table = self._run.statistics["spectra"]
         quantity = "energy" if "energy" in table.columns else "scalar"
         written = [(time, rows) for time, rows in table.groupby("time")]
@@ -152,24 +152,24 @@ class Plots:
         axes: "Axes | None" = None,
         edges: Edges = None,
     ) -> "Axes":
-        """A field, of a vector its magnitude, in a plane of the box, to scale; the colours are those of the points that are seen.
+        """Draw a field (the magnitude of a vector) in a plane of the box, to scale; the range of colours is that of the visible points.
 
         Args:
             name: The field.
-            time: Those nearest to this time; the last ones where it is None.
-            across: The axis across the plane; only `z` on a curvilinear grid.
-            at: Where the plane lies, in L: that of the nearest points is drawn; in the middle of the box where it is None.
-            edges: What is seen of it, in L: `((left, right), (below, above))`, or `"all"`; where it is None all, too, but on a grid
-                round a body what is near that, as in the slices of the run.
+            time: Draw the fields nearest to this time; None draws the last ones.
+            across: The axis normal to the plane; only `z` on a curvilinear grid.
+            at: Position of the plane, in L; the plane of the nearest points is drawn. None is the middle of the box.
+            edges: The visible part, in L: `((left, right), (below, above))`, or `"all"`. None shows everything; on a grid
+                around a body, the neighbourhood of the body, as in the slices of the run.
         """
         check_one(time)
         fields = self._run.fields(time, name, closed=True)
         plane = magnitude(fields[name])
         allowed = ["z"] if "j" in plane.dims else [str(axis) for axis in plane.dims]
         if across not in allowed:
-            raise KolmoError(f"`{across}` is no axis across which this grid can be cut; allowed: {', '.join(allowed)}")
+            raise KolmoError(f"a plane of this grid cannot be normal to `{across}`; allowed: {', '.join(allowed)}")
         first, last = float(plane[across].min()), float(plane[across].max())
-        # What is typed has not all digits of 2π.
+        # A typed position need not have all digits of 2π.
         digits = 1e-4 * (last - first)
         if at is not None and not first - digits <= at <= last + digits:
             raise KolmoError(f"at = {at:g}: the fields reach from {across} = {first:g} to {last:g}")
@@ -194,7 +194,7 @@ class Plots:
             extend="neither",
             shading="gouraud",
             infer_intervals=False,
-            # In drawings by vectors a picture: else they have a hundred shapes a cell.
+            # Raster in vector graphics: otherwise there are a hundred shapes per cell.
             rasterized=True,
             cbar_kwargs={"label": label(fields[name])},
         )
@@ -204,7 +204,7 @@ class Plots:
         return axes
 
     def profiles(self, axes: "Axes | None" = None) -> "Axes":
-        """The mean velocity between walls in wall units, beside u⁺ = y⁺ and the logarithmic law."""
+        """Plot the mean velocity between walls in wall units, with u⁺ = y⁺ and the logarithmic law."""
         table = self._run.statistics["profiles"]
         table = table[(table["time"] == table["time"].max()) & (table["y_plus"] > 0)]
         axes = axes or _axes()
@@ -217,8 +217,8 @@ class Plots:
         return _open(axes)
 
     def vortices(self, time: float | None = None, level: float = 0.1, off_screen: bool = True) -> "pyvista.Plotter":
-        """The surface Q = `level` max Q, coloured by the enstrophy, as a scene of PyVista that is not shown yet: `screenshot` it, or
-        `show` it in a notebook, or in a window where `off_screen` is false."""
+        """Return the surface Q = `level` max Q, coloured by the enstrophy, as a PyVista plotter: call its `screenshot`, or its `show`
+        in a notebook, or in a window if `off_screen` is false."""
         from kolmo import surfaces
 
         return surfaces.vortices(self._run, time, level, off_screen)
@@ -230,7 +230,7 @@ class Plots:
 
 
 def magnitude(field: "xarray.DataArray") -> "xarray.DataArray":
-    """A field as it is, of a vector its magnitude."""
+    """Return a scalar field unchanged, or the magnitude of a vector."""
     return (field**2).sum("component") ** 0.5 if "component" in field.dims else field
 
 
@@ -241,7 +241,7 @@ def label(field: "xarray.DataArray") -> str:
 
 
 def _edges(x: "xarray.DataArray", y: "xarray.DataArray", asked: Edges) -> numpy.ndarray:
-    """The edges of the picture of a plane whose points, with those that close it, lie at x and y."""
+    """Return the edges of the picture of a plane whose points, including those that close a period, lie at x and y."""
     if not (asked is None or isinstance(asked, str) and asked == "all"):
         try:
             edges = numpy.asarray(asked, dtype=float)
@@ -265,7 +265,7 @@ def _axes() -> "Axes":
 
 
 def _colours(count: int) -> Sequence[Any]:
-    """At least as many colours, no two of them the same."""
+    """Return at least this many different colours."""
     return COLOURS if count <= len(COLOURS) else plt.get_cmap("viridis")(numpy.linspace(0, 0.95, count))
 
 

@@ -1,4 +1,4 @@
-"""The program: where it lies, what it is told, and what it says."""
+"""The program: its location, its arguments and its messages."""
 
 import json
 import os
@@ -23,16 +23,16 @@ from kolmo.errors import KolmoError
 if TYPE_CHECKING:
     import pandas
 
-# Where inputs are written that are dicts, and what the program says behind the last error of an input.
+# Prefix of the folder for inputs given as dicts, and the line that the program prints after the last error of an input.
 _SCRATCH = "kolmo-"
 _COUNT = re.compile(r"\d+ errors?; nothing was run")
-# A run that stopped early, as it was asked to, with a checkpoint.
+# Exit code of a run that stopped early on request, with a checkpoint.
 _STOPPED = 3
 
 
 @cache
 def _absolute(named: str) -> Path:
-    """A path as it was where it was first read: `os.chdir` moves no program."""
+    """Return a path relative to the working directory of the first call, which `os.chdir` may change later."""
     return Path(named).absolute()
 
 
@@ -41,16 +41,16 @@ if "KOLMO_PROGRAM" in os.environ:
 
 
 def program() -> Path:
-    """The program that everything here starts.
+    """Return the path of the program that this package starts.
 
-    It is the one that the variable `KOLMO_PROGRAM` names, else the one that was installed with this package, else the first
-    `kolmo` of `PATH`.
+    It is the one named by the variable `KOLMO_PROGRAM`, else the one installed with this package, else the first
+    `kolmo` in `PATH`.
     """
     named = os.environ.get("KOLMO_PROGRAM")
     if named:
         path = _absolute(named)
         if not os.access(path, os.X_OK):
-            raise KolmoError(f"KOLMO_PROGRAM is {path}, which is no program")
+            raise KolmoError(f"KOLMO_PROGRAM is {path}, which is not an executable file")
         return path
     name = "kolmo" + (sysconfig.get_config_var("EXE") or "")
     users = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
@@ -78,18 +78,18 @@ def run(
         config: The name of a case (`kolmo.cases()`), the path of an input file, or an input as a dict:
             `{"case": {"name": "taylor-green"}, "grid": {"points": [32, 32, 32]}, "time": {"end": 1.0}}`.
         changes: Keys of the input to change, by their dotted names: `{"time.end": 2.0}`.
-        out: The run directory, in place of `output.directory` of the input, which is `runs/CASE` where it says nothing.
-        overwrite: Whether a run that is in that directory may be replaced.
-        quiet: Whether progress is kept back, which else goes to `sys.stderr` every few seconds.
+        out: The run directory, in place of `output.directory` of the input, which defaults to `runs/CASE`.
+        overwrite: Whether a run in that directory may be replaced.
+        quiet: Suppress the progress, which is otherwise printed to `sys.stderr` every few seconds.
         **keys: More keys to change, with `__` for the dot: `time__end=2.0`, `grid__points=[64, 64, 64]`.
 
     Returns:
-        The run. `run.summary["finished"]` is false where its wall time (`time.wall_limit`) was over before its end.
+        The run. `run.summary["finished"]` is false if its wall time (`time.wall_limit`) ran out before its end.
 
     Raises:
-        KolmoError: With the program's sentence, where the input is wrong, a file cannot be written, or the flow diverges.
-        KeyboardInterrupt: Where it was interrupted. The run has ended after its step with a checkpoint: `kolmo.restart`
-            goes on with it.
+        KolmoError: The input is wrong, a file cannot be written, or the flow diverges; with the message of the program.
+        KeyboardInterrupt: The run was interrupted. It finished its step and wrote a checkpoint, from which `kolmo.restart`
+            continues.
     """
     with _typed(config) as name:
         command = ["run", *_set(changes, keys)]
@@ -98,7 +98,7 @@ def run(
         _, told = _call([*command, "--", name], quiet=quiet, shown=name, may_stop=True)
     if out is not None:
         return runs.open(out)
-    # A run tells where its report is when it ends.
+    # At its end a run prints the path of its report.
     report = next((line for line in reversed(told) if line.endswith("report.html")), None)
     if report is None:
         raise KolmoError(f"{program()} ended, but named no run directory: give one with out=, or open it with kolmo.open", 0)
@@ -112,9 +112,9 @@ def restart(
     quiet: bool = False,
     **keys: Any,
 ) -> runs.Run:
-    """Go on with a run from its newest sound checkpoint, and open it again; arguments and errors are those of `run`.
+    """Continue a run from its newest valid checkpoint and open it; arguments and errors are those of `run`.
 
-    A run that is finished stays as it is, unless a change gives it a later end: `kolmo.restart(run, time__end=20)`.
+    A finished run stays unchanged, unless a change sets a later end: `kolmo.restart(run, time__end=20)`.
     """
     directory = runs.path_of(run)
     _call(["restart", *_set(changes, keys), "--", str(directory)], quiet=quiet, may_stop=True)
@@ -132,20 +132,20 @@ def converge(
     quiet: bool = True,
     **keys: Any,
 ) -> "pandas.DataFrame":
-    """Run a case on grid after grid: how its error falls.
+    """Run a case on a sequence of grids and measure the order of its error.
 
     Args:
         config: As for `run`; the time at which errors are taken is `time.end`.
-        points: Numbers of points along every axis that has more than one in the input.
+        points: Numbers of points along every axis that has more than one point in the input.
         keep_cfl: Whether every grid has the same `time.cfl`.
-        out: A directory for the table and its picture, which are thrown away where none is given.
-        overwrite: Whether a table that is in that directory may be replaced.
+        out: A directory for the table and its picture, which are discarded if it is None.
+        overwrite: Whether a table in that directory may be replaced.
         changes, quiet, **keys: As for `run`.
 
     Returns:
-        A row a grid: `points`, `steps`, `dt` (in L/V₀), `error_l2` and `error_max` (root mean square and largest error),
-        `order_l2` and `order_max` (from the grid before; NaN where there is none), `floor` (what no finer grid lowers).
-        `attrs` has what the errors are of, the scheme and its formal order, and notes.
+        A row per grid: `points`, `steps`, `dt` (in L/V₀), `error_l2` and `error_max` (root mean square and largest error),
+        `order_l2` and `order_max` (from the previous grid; NaN for the first), `floor` (estimate of the part that a finer grid does not reduce).
+        `attrs` has the variable of the errors, the scheme and its formal order, and notes.
     """
     import pandas
 
@@ -164,39 +164,39 @@ def converge(
 
 
 def verify(*names: str, quick: bool = True, quiet: bool = True) -> "pandas.DataFrame":
-    """Check whether the program is right on this machine.
+    """Check the results of the program on this machine.
 
     Args:
-        *names: Families of checks: `"operators"`, `"waves"`; all of them where none is named.
-        quick: Under a minute; without it every form is tried and the Taylor-Green vortex run.
-        quiet: Whether progress is kept back.
+        *names: Families of checks: `"operators"`, `"waves"`; all of them by default.
+        quick: Run for less than a minute; otherwise every form is checked and the Taylor-Green vortex is run.
+        quiet: Suppress the progress.
 
     Returns:
-        A row a check: `name`, `what` it shows, `measured` and `bound`, the `source` of the bound, `passed`.
+        A row per check: `name`, `what` it shows, `measured` and `bound`, the `source` of the bound, `passed`.
     """
     import pandas
 
     command = ["verify", "--json", *(["--quick"] if quick else []), "--", *names]
-    # A check that fails is a row of the table, and no reason to end.
+    # A failed check is a row of the table, not an error.
     printed, _ = _call(command, quiet=quiet, may_fail=True)
     return pandas.DataFrame(json.loads(printed)["checks"])
 
 
 def cases() -> dict[str, str]:
-    """The names of the cases, and what each is."""
+    """Return the names of the cases with their summaries."""
     printed, _ = _call(["cases"], quiet=True)
     return dict(line.split(maxsplit=1) for line in printed.splitlines())
 
 
 def config(case: str) -> dict[str, Any]:
-    """The input that comes with a case, to change and give to `run`."""
+    """Return the default input of a case, to change and pass to `run`."""
     printed, _ = _call(["init", "--", case], quiet=True)
     return tomllib.loads(printed)
 
 
 @contextmanager
 def _typed(config: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[str]:
-    """What to call an input on the command line; a dict is written to a file that lasts as long."""
+    """Yield the name of an input for the command line; a dict is written to a temporary file, removed on exit."""
     if not isinstance(config, Mapping):
         if not isinstance(config, (str, os.PathLike)):
             raise KolmoError(f"config = {config!r}; allowed: the name of a case, the path of an input file, or a dict")
@@ -210,7 +210,7 @@ def _typed(config: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[str]:
 
 
 def _set(changes: Mapping[str, Any] | None, keys: Mapping[str, Any]) -> list[str]:
-    """Changes as options."""
+    """Return changes as command-line options."""
     dotted = dict(changes or {}) | {name.replace("__", "."): one for name, one in keys.items()}
     return [word for key, one in dotted.items() for word in ("--set", f"{key}={toml.value(one, key)}")]
 
@@ -218,10 +218,10 @@ def _set(changes: Mapping[str, Any] | None, keys: Mapping[str, Any]) -> list[str
 def _call(
     command: list[str], *, quiet: bool, shown: str | None = None, may_stop: bool = False, may_fail: bool = False
 ) -> tuple[str, list[str]]:
-    """Start the program, pass on what it tells, and return what it printed and the lines that it told.
+    """Run the program, forward its messages, and return its standard output and the lines of its standard error.
 
-    `shown` is a name that its messages have for an input which is a dict of ours. A run that `may_stop` may end early; a
-    command that `may_fail` prints all the same.
+    `shown` is the name of the input in its messages. A run with `may_stop` may end early; a command with `may_fail` prints a result
+    even if it fails.
     """
     try:
         process = subprocess.Popen(
@@ -246,12 +246,12 @@ def _call(
             for line in messages:
                 told.append(line.rstrip("\n"))
                 failed = failed or line.startswith("error: ")
-                # An error is told by an exception.
+                # Errors are raised as an exception.
                 if not quiet and not failed:
                     print(told[-1], file=sys.stderr, flush=True)
             code = process.wait()
         except KeyboardInterrupt:
-            # A second one within two seconds, as a terminal sends it to both, is the same request.
+            # The terminal sends the signal to both processes; the program treats two within two seconds as one request.
             process.send_signal(signal.SIGINT)
             process.communicate()
             raise
@@ -262,14 +262,14 @@ def _call(
 
 
 def _sentence(told: list[str], code: int, shown: str | None) -> str:
-    """What the program says of its failure: from the first line of an error on."""
+    """Return the error message of the program: the lines from its first error on."""
     first = next((at for at, line in enumerate(told) if line.startswith("error: ")), None)
     if first is None:
-        last = told[-1] if told else "it said nothing"
+        last = told[-1] if told else "it printed nothing"
         return f"the program ended with {code}: {last}"
     lines = [line for line in told[first:] if not _COUNT.fullmatch(line)]
     text = "\n".join(lines).removeprefix("error: ")
     if shown is not None and Path(shown).parent.name.startswith(_SCRATCH):
-        # Nobody but this module has seen that file and its lines.
+        # The caller does not know the temporary file and its lines.
         text = re.sub(re.escape(shown) + r"(:\d+)?", "config", text)
     return text

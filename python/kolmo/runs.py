@@ -1,4 +1,4 @@
-"""A run directory, opened."""
+"""Access to a run directory."""
 
 import json
 import math
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 Times = float | Iterable[float] | Literal["all"] | None
 
-# What is farther from the time that was asked for than this part of the run is not near it. A warning names so many times.
+# Distance in time beyond which a warning is given, relative to the duration of the run. Number of times that the warning lists.
 _NEAR, _NAMED = 1e-3, 6
 
 
 def open(run: "Run | str | os.PathLike[str]") -> "Run":
-    """Open the run in a directory, also while it goes on.
+    """Open the run in a directory, also while it is running.
 
     Raises:
-        KolmoError: Where there is no run.
+        KolmoError: The directory contains no run.
     """
     return run if isinstance(run, Run) else Run(path_of(run))
 
 
 def path_of(run: "Run | str | os.PathLike[str]") -> Path:
-    """The directory of a run."""
+    """Return the directory of a run."""
     if isinstance(run, Run):
         return run.path
     try:
@@ -46,7 +46,7 @@ def path_of(run: "Run | str | os.PathLike[str]") -> Path:
 
 
 class Run:
-    """What a run left. Files are read when they are asked for.
+    """The results of a run. Files are read on access.
 
     Attributes:
         path: The run directory.
@@ -54,7 +54,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         if not (path / "config.toml").is_file():
-            raise KolmoError(f"{path} is no run: it has no config.toml")
+            raise KolmoError(f"{path} is not a run directory: it has no config.toml")
         self.path = path
 
     def __repr__(self) -> str:
@@ -78,14 +78,14 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What was run, on what, how fast, and the verdict: `summary.json`, which a run writes when it ends."""
+        """Parameters, machine, speed and verdict of the run: `summary.json`, which a run writes when it ends."""
         if not self.has_ended:
             raise KolmoError(f"{self.path} has no summary.json: it is a run that has not ended")
         return _parsed(self.path / "summary.json", json.loads)
 
     @property
     def verdict(self) -> str:
-        """The verdict and the reason for it, as the last line of a run has them."""
+        """The verdict and its reason, as printed in the last line of a run."""
         of = self.summary
         return ": ".join(word for word in (of["verdict"], of["verdict_reason"]) if word)
 
@@ -93,7 +93,7 @@ class Run:
     def title(self) -> str:
         """The case, its parameters and its grid: `Taylor-Green vortex, Re = 1600, Ma = 0.1, 64 x 64 x 64 points`.
 
-        Until the run has ended the case has its name in the input: `taylor-green, Re = 1600, ...`.
+        Before the run has ended, the case is named as in the input: `taylor-green, Re = 1600, ...`.
         """
         if self.has_ended:
             of = self.summary
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def series(self) -> "pandas.DataFrame":
-        """The time series, `series.csv`: volume averages, a row a time; `attrs` has units and meanings of the columns."""
+        """The time series, `series.csv`: volume averages, a row per time; `attrs` has units and meanings of the columns."""
         return tables.read(self.path / "series.csv", lambda name: columns.of_series(name, self._scalars))
 
     @property
@@ -116,11 +116,11 @@ class Run:
 
     @property
     def energy_loss(self) -> "pandas.Series":
-        """What the kinetic energy loses, ⟨(p − p₀) div u⟩ - dE/dt and what a force puts in, in ρ₀V₀³/L: a column beside those of `series`, a
-        value a row; `series["time"]` has the times.
+        """The loss of kinetic energy, ⟨(p − p₀) div u⟩ - dE/dt plus the rate due to a force, in ρ₀V₀³/L: one value per row of
+        `series`; `series["time"]` has the times.
 
-        It is the dissipation but for what the scheme dissipates, in a box that is periodic or between planes of symmetry: walls that move
-        do work of their own, energy goes through open faces, and sponges take some out; all that is in it, too.
+        In a box that is periodic or between symmetry planes, it equals the dissipation from gradients plus that of the scheme.
+        Otherwise it also contains the work of moving walls, the energy flux through open faces and the loss in sponges.
         """
         series = self.series
         if "ke_rate" not in series:
@@ -132,22 +132,22 @@ class Run:
 
     @property
     def reference(self) -> "pandas.DataFrame | None":
-        """The reference curve of the case, `reference.csv`: `time`, `kinetic_energy`, `dissipation`; None where it has none."""
+        """The reference curve of the case, `reference.csv`: `time`, `kinetic_energy`, `dissipation`; None if it has none."""
         return self._table("reference.csv")
 
     @property
     def profile(self) -> "pandas.DataFrame | None":
-        """What was computed and what is exact on a line through the box, `profile.csv`; None where no exact solution is known."""
+        """Computed and exact solution on a line through the box, `profile.csv`; None if no exact solution is known."""
         return self._table("profile.csv", columns.LINES)
 
     @property
     def surface(self) -> "pandas.DataFrame | None":
-        """The wall of a body at the end, `surface.csv`: points, pressure and friction; None where there is no body."""
+        """The wall of a body at the end, `surface.csv`: points, pressure and friction; None if there is no body."""
         return self._table("surface.csv", columns.LINES)
 
     @property
     def reference_spectrum(self) -> "pandas.DataFrame | None":
-        """The reference spectrum of the case, `k` and `energy`, with its time in `attrs["time"]`; None where there is none."""
+        """The reference spectrum of the case, `k` and `energy`, with its time in `attrs["time"]`; None if there is none."""
         table = self._table("reference_spectrum.csv", columns.STATISTICS["spectra"])
         if table is not None:
             text = (self.path / "reference_spectrum.csv").read_text(encoding="utf-8")
@@ -174,15 +174,15 @@ class Run:
     def fields(
         self, time: Times = None, names: str | Sequence[str] | None = None, closed: bool = False
     ) -> "xarray.Dataset":
-        """Fields as they were written, with their coordinates.
+        """Read fields with their coordinates.
 
         Args:
-            time: The fields nearest to this time, in L/V₀, with a warning where none were written near it; the last ones where
-                it is None. Several times, or `"all"` of them, give a Dataset with the dimension `time`, which holds all of
+            time: Read the fields nearest to this time, in L/V₀, with a warning if none were written near it; None reads the
+                last ones. Several times, or `"all"`, give a Dataset with the dimension `time`, which holds all of
                 them in memory.
-            names: The field or the fields to read; all of them where it is None.
-            closed: Whether the points that close the period, behind the last ones of a periodic axis, are among them. A
-                Fourier transform or a mean needs the n points of the grid without them; a picture is whole with them.
+            names: The field or fields to read; None reads all of them.
+            closed: Whether to include the points that close the period, after the last points of a periodic axis. A
+                Fourier transform or a mean needs the n points of the grid without them; a picture needs them.
 
         Returns:
             Fields of shape (nz, ny, nx), vectors (nz, ny, nx, 3), with units, and the coordinates `x`, `y`, `z` in L and
@@ -199,7 +199,7 @@ class Run:
     def plane(
         self, name: str, time: Times = None, names: str | Sequence[str] | None = None, closed: bool = False
     ) -> "xarray.Dataset":
-        """Fields on a plane of `planes`, as `fields` has those of the box."""
+        """Read fields on a plane of `planes`; arguments and result are those of `fields`."""
         if name not in self.planes:
             there = ", ".join(self.planes) or "none: set output.planes"
             raise KolmoError(f"{self.path} has no plane `{name}`, but {there}")
@@ -207,7 +207,7 @@ class Run:
         return _dataset(nearest(files, time), not is_one(time), names, closed)
 
     def _files(self, folder: str, hint: str) -> list[tuple[float, Path]]:
-        """The files of fields in a folder with their times, in order, as the `.series` file of ParaView lists them."""
+        """Return the times and files of fields in a folder, in the order of the `.series` file for ParaView."""
         for index in (self.path / folder).glob("*.*vt[irs].series"):
             files = _parsed(index, json.loads)["files"]
             return [(file["time"], self.path / folder / file["name"]) for file in files]
@@ -215,20 +215,20 @@ class Run:
 
     @property
     def checkpoints(self) -> list[int]:
-        """The steps of which there are checkpoints, in order."""
+        """The steps with a checkpoint, in order."""
         return list(checkpoints.steps(self.path / "checkpoints"))
 
     def checkpoint(self, step: int | None = None, names: str | Sequence[str] | None = None) -> "xarray.Dataset":
-        """The conserved fields of the checkpoint of a step, of the last one where it is None.
+        """Read the conserved fields of a checkpoint.
 
         Args:
-            step: One of `checkpoints`.
-            names: The field or the fields to read; all of them where it is None.
+            step: One of `checkpoints`; None reads the last one.
+            names: The field or fields to read; None reads all of them.
 
         Returns:
             `density`, `momentum_x`, `momentum_y`, `momentum_z`, `total_energy` and `rho_NAME` of each passive scalar, or
             `scalar`, of shape (nz, ny, nx) in double precision, with coordinates; `attrs` has `step` and `time`. On a
-            curvilinear grid `x` and `y` of shape (ny, nx) are those of the fields that the run wrote, if it wrote any.
+            curvilinear grid `x` and `y` of shape (ny, nx) are taken from the fields that the run wrote, if there are any.
         """
         found = checkpoints.steps(self.path / "checkpoints")
         if not found:
@@ -253,19 +253,19 @@ class Run:
 
 
 def is_one(time: Times) -> bool:
-    """Whether one time is asked for, not several."""
+    """Return whether one time is requested, not several."""
     return time is None or isinstance(time, Real)
 
 
 def check_one(time: Times) -> None:
-    """Refuse several times where one is drawn."""
+    """Raise an error if several times are requested."""
     if not is_one(time):
         raise KolmoError(f"time = {time!r}: one time is drawn; allowed: a number, or None for the last")
 
 
 def nearest(written: Sequence[tuple[float, Any]], asked: Times) -> list[tuple[float, Any]]:
-    """Of what was written, in the order of its times, what is nearest to each time that is asked for, with a warning where that is
-    not near; the last where none is."""
+    """Return the entry of `written`, which is ordered by time, nearest to each requested time, with a warning if it is not near; the
+    last entry if no time is requested."""
     if asked is None:
         return [written[-1]]
     times = [at for at, _ in written]
@@ -283,7 +283,7 @@ def nearest(written: Sequence[tuple[float, Any]], asked: Times) -> list[tuple[fl
         if abs(time - at) > max(_NEAR * (times[-1] - times[0]), 1e-9 * abs(at)):
             near = sorted(sorted(times, key=lambda one: abs(one - at))[:_NAMED])
             there = ", ".join(f"{one:g}" for one in near)
-            # Of the line that called the method of a run.
+            # The warning names the line that called the method of a run.
             warnings.warn(f"nothing was written at t = {at:g}, t = {time:g} is taken; near it are {there}", stacklevel=3)
     return found
 
@@ -291,7 +291,7 @@ def nearest(written: Sequence[tuple[float, Any]], asked: Times) -> list[tuple[fl
 def _dataset(
     files: list[tuple[float, Path]], joined: bool, names: str | Sequence[str] | None, closed: bool
 ) -> "xarray.Dataset":
-    """The fields of one file, or of several joined along the dimension `time`."""
+    """Read the fields of one file, or of several joined along the dimension `time`."""
     import xarray
 
     datasets = [
@@ -313,7 +313,7 @@ def _dataset(
 
 
 def _parsed(path: Path, parse: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    """What a file says."""
+    """Return the parsed content of a file."""
     try:
         return parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as why:

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from kolmo.runs import Run
 
-# Pixels of a picture, and what it is drawn with.
+# Pixels of a picture, its colour map and the colour of its text.
 _SIZE = (1200, 1000)
 _COLOURS, _INK = "viridis", "#1a1a1a"
-# Coarser grids than this are refined by their Fourier series before a surface is sought.
+# Grids coarser than this are refined by Fourier interpolation before a surface is computed.
 _FINE = 128
 
 
 def grid(fields: "xarray.Dataset") -> "pyvista.DataSet":
-    """Fields with their points as a grid of PyVista: equally spaced, rectilinear or structured.
+    """Return fields and their points as a PyVista grid: equally spaced, rectilinear or structured.
 
     Args:
-        fields: Of `Run.fields` at one time; with `closed=True` no gap is seen behind the last points of a period.
+        fields: Fields from `Run.fields` at one time; with `closed=True` there is no gap at the end of a period.
     """
     x, y, z = (fields[axis].values for axis in "xyz")
     if x.ndim == 2:
@@ -49,7 +49,7 @@ def grid(fields: "xarray.Dataset") -> "pyvista.DataSet":
 
 
 def refine(values: numpy.ndarray, times: int) -> numpy.ndarray:
-    """A periodic field of shape (nz, ny, nx) on `times` as many points along each axis, by its Fourier series; the period closed."""
+    """Interpolate a periodic field of shape (nz, ny, nx) to `times` as many points along each axis, with the period closed."""
     for axis in range(3):
         n = values.shape[axis]
         modes = numpy.fft.rfft(values, axis=axis)
@@ -61,16 +61,16 @@ def refine(values: numpy.ndarray, times: int) -> numpy.ndarray:
 
 
 def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_screen: bool = True) -> "pyvista.Plotter":
-    """The surface of constant Q, coloured by the enstrophy, as a scene that is not shown yet.
+    """Return the surface of constant Q, coloured by the enstrophy, as a PyVista plotter.
 
-    Q = -∂uᵢ/∂xⱼ ∂uⱼ/∂xᵢ / 2 (Hunt, Wray and Moin 1988) is positive where the flow turns more than it is strained; the enstrophy
-    is ω·ω/2 of the vorticity ω.
+    Q = -∂uᵢ/∂xⱼ ∂uⱼ/∂xᵢ / 2 (Hunt, Wray and Moin 1988) is positive where rotation exceeds strain; the enstrophy
+    is ω·ω/2, with the vorticity ω.
 
     Args:
         run: A run in three dimensions that wrote `q_criterion` and `vorticity`.
-        time: Those nearest to this time; the last ones where it is None.
-        level: The surface is that of Q = `level` times the largest Q.
-        off_screen: Whether it is for pictures and notebooks alone, or, where this is false, for a window too.
+        time: Draw the fields nearest to this time; None draws the last ones.
+        level: Q on the surface relative to the largest Q.
+        off_screen: Draw for pictures and notebooks only; if false, also for a window.
     """
     check_one(time)
     names = ["q_criterion", "vorticity"]
@@ -78,7 +78,7 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
     closed = run.fields(float(fields.time), names, closed=True)
     q = fields["q_criterion"]
     if min(q.shape) < 2 or not 0 < level < 1 or q.max() <= 0:
-        raise KolmoError("a surface needs a flow in three dimensions that turns somewhere, and a level between 0 and 1")
+        raise KolmoError("a surface needs a flow in three dimensions with Q > 0 somewhere, and a level between 0 and 1")
     shown = grid(closed.assign(enstrophy=(closed["vorticity"] ** 2).sum("component") / 2))
     is_periodic = all(closed.sizes[axis] > points for axis, points in q.sizes.items())
     if is_periodic and isinstance(shown, pyvista.ImageData):
@@ -89,7 +89,7 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
         open_without_display()
     plotter = pyvista.Plotter(off_screen=off_screen, window_size=_SIZE)
     plotter.background_color = "white"
-    # In two lines, or its ends lie over the picture and outside it.
+    # In two lines, because a longer title overlaps the picture and is cut off.
     bar = {"title": "enstrophy,\nin V0^2/L^2", "color": _INK, "n_labels": 4, "vertical": True}
     bar |= {"title_font_size": 20, "label_font_size": 18, "position_x": 0.88, "position_y": 0.25}
     ends = numpy.percentile(mesh["enstrophy"], (2, 98))
@@ -104,7 +104,7 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
 
 
 def _refined(q: numpy.ndarray, enstrophy: numpy.ndarray, spacing: tuple[float, ...]) -> "pyvista.ImageData":
-    """Both on a grid that is fine enough for a smooth surface."""
+    """Interpolate both fields to a grid that is fine enough for a smooth surface."""
     times = max(1, _FINE // max(q.shape))
     fine = refine(q, times)
     image = pyvista.ImageData(dimensions=fine.shape[::-1], spacing=[h / times for h in spacing])
@@ -114,7 +114,7 @@ def _refined(q: numpy.ndarray, enstrophy: numpy.ndarray, spacing: tuple[float, .
 
 
 def open_without_display() -> None:
-    """Have VTK draw where there is no display, or say what is missing: it would end the program without a word."""
+    """Make VTK draw without a display, or report the missing library: VTK itself would end the process without a message."""
     if os.environ.get("DISPLAY") or not sys.platform.startswith("linux"):
         return
     vtk.vtkObject.GlobalWarningDisplayOff()
@@ -129,6 +129,6 @@ def open_without_display() -> None:
 
 
 def _even(coordinates: numpy.ndarray) -> bool:
-    """Whether points are equally far apart."""
+    """Return whether the points are equally spaced."""
     steps = numpy.diff(coordinates)
     return coordinates.ndim == 1 and (steps.size == 0 or numpy.ptp(steps) < 1e-9 * abs(steps).max())

@@ -1,7 +1,7 @@
-"""Tables of a run as pandas DataFrames that know what their columns are.
+"""Tables of a run as pandas DataFrames, with the units and meanings of their columns.
 
-`frame.attrs["units"]` and `frame.attrs["meaning"]` are dicts by column, of the columns that are known; `frame.attrs["source"]`
-is what the `#` lines above the table say.
+`frame.attrs["units"]` and `frame.attrs["meaning"]` are dicts by column, for the known columns; `frame.attrs["source"]`
+is the text of the `#` lines above the table.
 """
 
 import io
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def read(path: Path, meaning: Callable[[str], columns.Meaning | None]) -> "pandas.DataFrame":
-    """The whole rows of the table in a CSV file; `meaning` tells what its columns are."""
+    """Read the complete rows of the table in a CSV file; `meaning` returns the meaning of a column."""
     import pandas
 
     try:
         text = path.read_text(encoding="utf-8")
-        # A run that goes on, or was killed, may have left a part of its last row.
+        # A running or killed run may have left an incomplete last row.
         whole = text[: text.rfind("\n") + 1]
         comments = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), io.StringIO(whole))]
         frame = pandas.read_csv(io.StringIO(whole), comment="#")
@@ -38,7 +38,7 @@ def read(path: Path, meaning: Callable[[str], columns.Meaning | None]) -> "panda
 
 
 class Statistics(Mapping[str, "pandas.DataFrame"]):
-    """The tables of `statistics/` by name, such as `"spectra"`, `"moments"` and `"profiles"`; each is read when it is asked for."""
+    """The tables of `statistics/` by name, such as `"spectra"`, `"moments"` and `"profiles"`; each is read on access."""
 
     def __init__(self, directory: Path, scalars: tuple[str, ...]) -> None:
         self._directory, self._scalars = directory, scalars

@@ -1,4 +1,4 @@
-"""Values and inputs as TOML (https://toml.io/en/v1.0.0), of which Python reads but does not write any."""
+"""Values and inputs as TOML (https://toml.io/en/v1.0.0); the standard library reads TOML but does not write it."""
 
 import json
 import math
@@ -13,7 +13,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def value(of: Any, key: str) -> str:
-    """`of` as a value of TOML on one line; `key` names it where it cannot be one."""
+    """Return `of` as a TOML value on one line; `key` is its name in the error message."""
     if hasattr(of, "tolist"):  # an array or a number of NumPy
         of = of.tolist()
     if isinstance(of, bool):
@@ -35,7 +35,7 @@ def value(of: Any, key: str) -> str:
 
 
 def document(config: Mapping[str, Any]) -> str:
-    """An input as a file: a table for every dict, with a key a line, so that messages can name the line of a mistake."""
+    """Return an input as the text of a file: a table for every dict, with one key per line, so that messages can name the line."""
     lines = [f"{_key(name)} = {value(one, name)}" for name, one in config.items() if not isinstance(one, Mapping)]
     for name, table in config.items():
         if isinstance(table, Mapping):
@@ -49,5 +49,5 @@ def _key(name: Any) -> str:
 
 
 def _text(text: str) -> str:
-    # JSON's escapes are TOML's, but for DEL, which TOML does not take as it is.
+    # The escapes of JSON are valid in TOML. TOML also requires DEL to be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,8 +1,8 @@
-"""The VTK XML files that runs write, read without VTK.
+"""Reader for the VTK XML files of a run, without VTK.
 
-A file has an XML header and its arrays in Base64 behind the number of their bytes (see `src/io/vtk.rs`). It is mapped into
-memory, and only what is asked for is decoded. The kinds are image data (`.vti`), rectilinear grids (`.vtr`), structured grids
-(`.vts`), and the files that put pieces of many ranks together (`.pvti`, `.pvtr`, `.pvts`).
+A file has an XML header and arrays in Base64, each preceded by its number of bytes (see `src/io/vtk.rs`). The file is mapped into
+memory, and only the requested arrays are decoded. The kinds are image data (`.vti`), rectilinear grids (`.vtr`), structured grids
+(`.vts`), and the files that join the pieces of several ranks (`.pvti`, `.pvtr`, `.pvts`).
 """
 
 import base64
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     import xarray
 
 _ATTRIBUTE = re.compile(rb'(\w+)="([^"]*)"')
-# How an array begins, with the number of the bytes of its values, and what follows it.
+# The start of an array, with the number of bytes of its values, and the text after its end.
 _LENGTH, _END = re.compile(rb"\s*([A-Za-z0-9+/]{11}[A-Za-z0-9+/=])"), re.compile(rb"\s*<")
 _TYPES = {"Float32": "<f4", "Float64": "<f8"}
-# Field data: along which of x, y, z the last points are the first ones again.
+# Field data: flags along x, y, z; if set, the last points repeat the first ones.
 _REPEATS = "last_plane_repeats_first"
 
 
 @dataclass
 class _Array:
-    """An array of a file: type, components a point, and where its Base64 lies."""
+    """An array of a file: type, components per point, and position of its Base64 text."""
 
     kind: str
     components: int
@@ -42,7 +42,7 @@ class _Array:
 
 @dataclass
 class _File:
-    """What the header of a file says. Extents are first and last index along x, y, z."""
+    """The header of a file. Extents are first and last index along x, y, z."""
 
     kind: str = ""
     extent: tuple[int, ...] = ()
@@ -56,13 +56,13 @@ class _File:
 
 
 def read(path: Path, names: str | Sequence[str] | None = None, closed: bool = False) -> "xarray.Dataset":
-    """The fields of a file, of one rank or of many.
+    """Read the fields of a file, of one rank or of several.
 
     Args:
-        path: A `.vti`, `.vtr`, `.vts`, or a `.pvti`, `.pvtr`, `.pvts` beside its pieces.
-        names: The field or the fields to read; all of them where it is None.
-        closed: Whether the points that close the period, behind the last ones of a periodic axis, are among them. A Fourier
-            transform or a mean needs the n points of the grid without them; a picture is whole with them.
+        path: A `.vti`, `.vtr`, `.vts`, or a `.pvti`, `.pvtr`, `.pvts` next to its pieces.
+        names: The field or fields to read; None reads all of them.
+        closed: Whether to include the points that close the period, after the last points of a periodic axis. A Fourier
+            transform or a mean needs the n points of the grid without them; a picture needs them.
 
     Returns:
         Fields of shape (nz, ny, nx), vectors (nz, ny, nx, 3), with the coordinates `x`, `y`, `z` in L. On a curvilinear grid
@@ -79,7 +79,7 @@ def read(path: Path, names: str | Sequence[str] | None = None, closed: bool = Fa
     dimensions = ("z", "j", "i") if curved else ("z", "y", "x")
     variables = {}
     for name, values in found.items():
-        # A copy, which does not keep what is cut off.
+        # A copy, so that the points that are cut off are freed.
         values = numpy.array(values[own])
         meaning = columns.of_field(name)
         notes = {"long_name": meaning.what, "units": meaning.unit} if meaning else {}
@@ -92,7 +92,7 @@ def read(path: Path, names: str | Sequence[str] | None = None, closed: bool = Fa
 
 
 class _Mapped:
-    """The header of a file and its bytes, as long as it is needed."""
+    """Context manager for the header of a file and its mapped bytes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -114,7 +114,7 @@ class _Mapped:
 
 
 def _header(path: Path, data: mmap.mmap) -> _File:
-    """All tags of a file; the arrays between them are not read, but for their lengths."""
+    """Parse all tags of a file; of the arrays between them only the lengths are read."""
     head, section, tag, at = _File(), "", "", 0
     while (start := data.find(b"<", at)) >= 0:
         at = data.find(b">", start) + 1
@@ -149,12 +149,12 @@ def _header(path: Path, data: mmap.mmap) -> _File:
             elif section in ("Coordinates", "Points"):
                 head.places[said["Name"]] = array
     if tag != "/VTKFile":
-        raise KolmoError(f"{path} is cut off or damaged, or no VTK XML file")
+        raise KolmoError(f"{path} is cut off or damaged, or is not a VTK XML file")
     return head
 
 
 def _base64(data: mmap.mmap, at: int) -> slice:
-    """Where the Base64 of an array lies, whose first 8 bytes are the number of those that follow; nothing where none begins."""
+    """Return the position of the Base64 text of an array, whose first 8 bytes count the bytes that follow; empty if there is none."""
     begin = _LENGTH.match(data, at)
     if begin is None:
         return slice(at, at)
@@ -167,18 +167,18 @@ def _numbers(text: str, kind: type) -> tuple:
 
 
 def _shape(extent: tuple[int, ...]) -> tuple[int, int, int]:
-    """Points along z, y, x."""
+    """Return the number of points along z, y, x."""
     x, y, z = (last - first + 1 for first, last in zip(extent[::2], extent[1::2]))
     return z, y, x
 
 
 def _own(head: _File, closed: bool) -> tuple[slice, ...]:
-    """The points along z, y, x that are returned."""
+    """Return the slices along z, y, x of the points that are returned to the caller."""
     return tuple(slice(-1 if repeats and not closed else None) for repeats in head.repeats[::-1])
 
 
 def _decoded(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.ndarray:
-    """The values of an array of so many points."""
+    """Decode the values of an array of `points` points."""
     try:
         bytes_ = base64.b64decode(data[array.place])
         values = numpy.frombuffer(bytes_, dtype=_TYPES[array.kind], offset=8)
@@ -190,7 +190,7 @@ def _decoded(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.n
 
 
 def _fields(path: Path, head: _File, names: Sequence[str] | None, data: mmap.mmap) -> dict[str, numpy.ndarray]:
-    """The fields at all points of the file, [k, j, i] or [k, j, i, component]."""
+    """Read the fields at all points of the file, [k, j, i] or [k, j, i, component]."""
     if head.pieces:
         return _joined(path, head, names)
     found = {}
@@ -205,7 +205,7 @@ def _fields(path: Path, head: _File, names: Sequence[str] | None, data: mmap.mma
 
 
 def _joined(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, numpy.ndarray]:
-    """The same, from pieces, which share the layer where they meet."""
+    """Join the fields of pieces; adjacent pieces share a layer of points."""
     whole: dict[str, numpy.ndarray] = {}
     for extent, source in head.pieces:
         piece = path.parent / source
@@ -218,13 +218,13 @@ def _joined(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, n
 
 
 def _within(extent: tuple[int, ...], head: _File) -> tuple[slice, ...]:
-    """Where a piece lies in the whole: slices along z, y, x."""
+    """Return the slices along z, y, x of a piece within the whole grid."""
     along = zip(extent[::2], extent[1::2], head.extent[::2])
     return tuple(slice(first - start, last - start + 1) for first, last, start in along)[::-1]
 
 
 def _coordinates(path: Path, head: _File, own: tuple[slice, ...], data: mmap.mmap) -> dict[str, object]:
-    """x, y and z of the points that are returned, as coordinates of a Dataset."""
+    """Return x, y and z of the points that are returned to the caller, as coordinates of a Dataset."""
     length = {"units": "L"}
     if head.kind.endswith("ImageData"):
         x, y, z = (
@@ -242,7 +242,7 @@ def _coordinates(path: Path, head: _File, own: tuple[slice, ...], data: mmap.mma
 
 
 def _along(path: Path, head: _File, data: mmap.mmap) -> list[numpy.ndarray]:
-    """Coordinates along x, y, z of a rectilinear grid."""
+    """Return the coordinates along x, y, z of a rectilinear grid."""
     if not head.pieces:
         points = _shape(head.part)[::-1]
         return [_decoded(path, head.places[axis], data, n) for axis, n in zip("xyz", points)]
@@ -256,7 +256,7 @@ def _along(path: Path, head: _File, data: mmap.mmap) -> list[numpy.ndarray]:
 
 
 def _points(path: Path, head: _File, data: mmap.mmap) -> tuple[numpy.ndarray, ...]:
-    """x and y [j, i] and z [k] of a structured grid, which is the same at every z."""
+    """Return x and y [j, i] and z [k] of a structured grid, whose x and y are the same at every z."""
     if not head.pieces:
         shape = _shape(head.part)
         points = _decoded(path, head.places["Points"], data, math.prod(shape)).reshape(shape + (3,))

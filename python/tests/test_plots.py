@@ -52,7 +52,7 @@ def test_slices_show_the_plane_that_they_name(vortex, cylinder):
     axes.figure.savefig(drawing, format="svg")
     assert len(drawing.getvalue()) < 300_000
     for across in ("x", "j", "i"):
-        with pytest.raises(KolmoError, match=f"`{across}` is no axis across which this grid can be cut; allowed: z$"):
+        with pytest.raises(KolmoError, match=f"a plane of this grid cannot be normal to `{across}`; allowed: z$"):
             cylinder.plot.slice("pressure", across=across)
     for at in (100.0, -0.1, numpy.nan):
         with pytest.raises(KolmoError, match=f"at = {at:g}: the fields reach from z = 0 to 6.28319"):

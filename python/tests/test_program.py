@@ -149,7 +149,7 @@ def test_the_program_is_the_one_that_is_named(monkeypatch):
     program = kolmo.program()
     assert program.name.startswith("kolmo") and os.access(program, os.X_OK)
     monkeypatch.setenv("KOLMO_PROGRAM", "/nowhere/kolmo")
-    with pytest.raises(KolmoError, match="KOLMO_PROGRAM is /nowhere/kolmo, which is no program"):
+    with pytest.raises(KolmoError, match="KOLMO_PROGRAM is /nowhere/kolmo, which is not an executable file"):
         kolmo.cases()
     monkeypatch.setenv("KOLMO_PROGRAM", os.path.relpath(program))
     script = "import kolmo, os; os.chdir('/'); kolmo.cases(); os.chdir('/usr'); kolmo.cases()"

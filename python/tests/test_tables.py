@@ -148,7 +148,7 @@ def test_a_run_says_what_it_is_and_what_is_not_yet_there(vortex, tmp_path):
         begun.fields()
     with pytest.raises(KolmoError, match="has no checkpoints; set output.checkpoint"):
         begun.checkpoint()
-    with pytest.raises(KolmoError, match="is no run: it has no config.toml"):
+    with pytest.raises(KolmoError, match="is not a run directory: it has no config.toml"):
         kolmo.open(tmp_path / "nothing")
     with pytest.raises(KolmoError, match="run = None; allowed: the directory of a run"):
         kolmo.open(None)

@@ -79,7 +79,7 @@ impl Setup {
 
     /// A memory that is too small for `on_host` bytes on the host, `on_place` bytes where fields are stored, or `largest` bytes
     /// in one buffer: its name, and the bytes needed and free.
-    pub(super) fn lack(
+    pub(super) fn insufficient_memory(
         &self,
         on_host: f64,
         on_place: f64,

@@ -2,7 +2,7 @@
 
 use super::place::Setup;
 use crate::backend::{Backend, Field};
-use crate::error::{Result, no_room, refused};
+use crate::error::{Result, out_of_memory, refused};
 use crate::real::{Precision, Values};
 
 /// Minimum number of bytes of all sources and results together, unless [`MOST`] of each suffice: several times the largest cache
@@ -59,8 +59,8 @@ pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let (field, fields) = (bytes as f64, count(bytes, FEWEST));
     let on_place = (2 * fields + BESIDE) as f64 * field;
     // A field is created and checked on the host, in the precision of the place and in f64.
-    let (of, lack) = setup.lack(4.0 * field, on_place, field)?;
-    Some(no_room(format!("{x} x {y} x {z} points"), lack, of, "are free"))
+    let (of, insufficient_memory) = setup.insufficient_memory(4.0 * field, on_place, field)?;
+    Some(out_of_memory(format!("{x} x {y} x {z} points"), insufficient_memory, of, "are free"))
 }
 
 /// The sizes that fit in memory. If only one is requested and it does not fit, this is a mistake of the user.

@@ -65,7 +65,7 @@ impl PassiveScalar {
     }
 
     /// Whether the value beyond some face is the initial value.
-    pub fn knows_start(&self, boundaries: &Boundaries) -> bool {
+    pub fn needs_initial_state(&self, boundaries: &Boundaries) -> bool {
         boundaries.faces().any(|(axis, end, face)| {
             let known = face.open().and_then(|open| self.known([axis.index(), end], &open));
             known == Some(ScalarBeyond::Start)

@@ -108,7 +108,7 @@ pub trait Communicator: Send + Sync {
     fn sent(&self) -> Sent;
 
     /// Whether the library reports that it accepts addresses in CUDA device memory; `None` if it reports nothing.
-    fn says_device_aware(&self) -> Option<bool>;
+    fn reports_device_aware(&self) -> Option<bool>;
 
     /// Returns groups of at most `most` ranks to test calls that may fail: an error there, or a call that has not ended
     /// after some seconds, does not end the program. Collective.

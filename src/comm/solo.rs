@@ -63,7 +63,7 @@ impl Communicator for Solo {
         Sent::default()
     }
 
-    fn says_device_aware(&self) -> Option<bool> {
+    fn reports_device_aware(&self) -> Option<bool> {
         None
     }
 

@@ -13,12 +13,12 @@ use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, 
 use crate::scheme::{Scheme, compact_filter};
 use crate::typed::{NotNegative, Positive};
 
-/// What an axis with two ends looks like.
+/// Example of an axis with two ends.
 const EXAMPLE: &str = "{ low = \"wall\", high = { kind = \"wall\", temperature = 1.0 } }";
 
-/// What holds at the ends of the axes: what the user says, else what the case does.
+/// Boundary conditions at the ends of the axes: those of the input, otherwise those of the case.
 pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Boundaries {
-    let advice = "its exact solution is periodic; take the section out";
+    let advice = "its exact solution is periodic; remove the section";
     if refuse_for_scalar(section, case, advice) {
         return Boundaries::PERIODIC;
     }
@@ -39,20 +39,20 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
     section.finish();
     let walls = || boundaries.faces().filter_map(|(axis, _, face)| Some((axis, face.wall()?)));
     if let Some((axis, _)) = walls().next().filter(|_| gas.is_inviscid()) {
-        let why = "the gas sticks to a wall by viscosity, and reynolds = inf has none";
-        let advice = "give case.reynolds a number, or say \"symmetry\" for a wall with slip";
+        let why = "a no-slip wall needs viscosity, and reynolds = inf has none";
+        let advice = "set a finite case.reynolds, or use \"symmetry\" for a slip wall";
         section.reject_value(axis.name(), why, advice);
     }
     let mirrored =
         |axis: usize| boundaries.0[axis].is_some_and(|ends| ends.contains(&Face::Symmetry));
     for (axis, _, face) in boundaries.faces() {
         let velocity = face.velocity().unwrap_or_default();
-        // What comes in through the face opposite a plane of symmetry leaves along it.
+        // Gas that enters through the face opposite a symmetry plane leaves along that plane.
         let along = |b: usize| b != axis.index() && velocity[b] != 0.0;
         if let Some(through) = (0..3).find(|&b| along(b) && mirrored(b)) {
             let moves = if face.wall().is_some() { "a wall that moves" } else { "a flow" };
             let why = format!(
-                "{moves} along {0} goes through the plane of symmetry across {0}",
+                "{moves} along {0} goes through the symmetry plane across {0}",
                 AXES[through]
             );
             section.reject_value(axis.name(), &why, "");
@@ -64,18 +64,18 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
 /// The kinds of faces.
 const KINDS: [&str; 5] = ["wall", "symmetry", "outflow", "inflow", "far-field"];
 
-/// What holds at one end of an axis.
+/// The boundary condition at one end of an axis.
 fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Option<Face> {
     let Some(item) = section.get(end) else {
         let other = if end == "low" { "high" } else { "low" };
         let advice = format!(
-            "an axis is periodic as a whole, or has two ends: beside `{other}` say `{end} = \"wall\"`"
+            "an axis is either periodic or has two ends: with `{other}` also give, for example, `{end} = \"wall\"`"
         );
         section.missing(&[end], &advice);
         return None;
     };
     if item.value.is_word("periodic") {
-        let advice = format!("an axis is periodic as a whole: {} = \"periodic\"", AXES[axis]);
+        let advice = format!("for the whole axis use {} = \"periodic\"", AXES[axis]);
         item.reject("one end alone cannot be periodic", &advice);
         return None;
     }
@@ -87,10 +87,10 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Opt
         Err("outflow") => return Some(Open::outflow(gas.reference_pressure()).into()),
         Err(kind) => {
             let advice = format!(
-                "give it: {{ kind = \"{kind}\", velocity = [1.0, 0.0, 0.0], temperature = 1.0 }}\n\
-                 or that of the start: {{ kind = \"{kind}\", state = \"initial\" }}"
+                "for example: {{ kind = \"{kind}\", velocity = [1.0, 0.0, 0.0], temperature = 1.0 }}\n\
+                 or the initial flow: {{ kind = \"{kind}\", state = \"initial\" }}"
             );
-            item.reject("needs the state of what comes in", &advice);
+            item.reject("needs the state of the incoming flow", &advice);
             return None;
         }
         Ok(table) => table,
@@ -110,24 +110,24 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Opt
     face
 }
 
-/// `open` with the relaxation that the user asks for.
+/// `open` with the relaxation from the input.
 fn relaxed(table: &Section<'_>, open: Open) -> Face {
     let relaxation = table.value("relaxation");
     let relaxation = relaxation.map_or(open.relaxation, |NotNegative(sigma)| sigma);
     Face::Open(Open { relaxation, ..open })
 }
 
-/// The flow beyond a face: that of the start, or one that needs a velocity; T = 1 and the pressure at rest unless given.
+/// The flow beyond a face: the initial flow, or a stream with a velocity; T = 1 and the pressure of the gas at rest unless given.
 fn known(table: &Section<'_>, gas: &Gas) -> Option<Known> {
     if table.has("state") {
         for key in ["velocity", "temperature", "pressure"] {
-            table.forbid(key, "stands beside `state`, which says all of it", "");
+            table.forbid(key, "cannot be combined with `state`, which defines the whole state", "");
         }
         return table.choice("state", &[("initial", Known::Start)]);
     }
     let temperature = table.value("temperature").map_or(1.0, |Positive(t)| t);
     let pressure = table.value("pressure").map_or(gas.reference_pressure(), |Positive(p)| p);
-    let advice = "such as velocity = [1.0, 0.0, 0.0]; or state = \"initial\", that of the start";
+    let advice = "such as velocity = [1.0, 0.0, 0.0]; or state = \"initial\", the initial flow";
     let velocity = table.needed("velocity", advice)?;
     Some(Known::Stream(Stream { velocity, temperature, pressure }))
 }
@@ -138,17 +138,17 @@ fn inflow(table: &Section<'_>, axis: usize, inward: f64, gas: &Gas) -> Option<Fa
     let Some(stream) = known.stream() else { return Some(relaxed(table, inflow)) };
     if stream.velocity[axis] * inward <= 0.0 {
         let why = format!("does not lead into the box along {}", AXES[axis]);
-        let advice = "for a flow that may go either way say kind = \"far-field\"";
+        let advice = "for flow in either direction use kind = \"far-field\"";
         table.reject_value("velocity", &why, advice);
     }
     match (stream.is_supersonic(gas, axis), table.has("pressure")) {
         (true, false) => table.missing(
             &["pressure"],
-            "no wave of a flow that is faster than sound leaves against it",
+            "no wave leaves through a supersonic inflow, so the whole state is prescribed",
         ),
         (false, true) => {
-            let why = "at an inflow slower than sound the pressure comes from within";
-            table.reject_value("pressure", why, "take it out, or say kind = \"far-field\"");
+            let why = "at a subsonic inflow the pressure is that of the flow inside";
+            table.reject_value("pressure", why, "remove it, or use kind = \"far-field\"");
         }
         _ => {}
     }
@@ -162,7 +162,7 @@ fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
         let strength = zone.value("strength").map(|Positive(strength)| strength);
         let Positive(width) = zone.needed("width", "such as width = 1.0")?;
         zone.finish();
-        // Sound that goes in and comes back is left with a hundredth: exp(−2 ∫σ dx/c), ∫σ dx = strength × width / 4.
+        // Sound that crosses the sponge twice keeps a hundredth of its amplitude: exp(−2 ∫σ dx/c), ∫σ dx = strength × width / 4.
         let stream = known.and_then(Known::stream);
         let sound = stream.map_or(1.0, |it| it.temperature.sqrt()) / gas.mach;
         let strength = strength.unwrap_or(2.0 * 100.0_f64.ln() * sound / width);
@@ -171,9 +171,9 @@ fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
     Some(relaxed(table, Open { sponge, ..Open::to(Beyond::FarField(known?)) }))
 }
 
-/// `wall` with what the user says of it.
+/// `wall` with the keys from the input.
 fn with_keys(table: &Section<'_>, mut wall: Wall, axis: usize) -> Wall {
-    table.refuse_both("temperature", "heat_flux", "is known at a wall");
+    table.refuse_both("temperature", "heat_flux", "is prescribed at a wall");
     if let Some(Positive(temperature)) = table.value("temperature") {
         wall.heat = Heat::Temperature(temperature);
     } else if let Some(flux) = table.value("heat_flux") {
@@ -183,7 +183,7 @@ fn with_keys(table: &Section<'_>, mut wall: Wall, axis: usize) -> Wall {
     wall.frequency = table.value("frequency").map_or(wall.frequency, |NotNegative(omega)| omega);
     if wall.velocity[axis] != 0.0 {
         let why = format!("a wall across {0} cannot move along {0}", AXES[axis]);
-        table.reject_value("velocity", &why, "its component through the wall must be 0");
+        table.reject_value("velocity", &why, "its component normal to the wall must be 0");
     }
     if wall.velocity == [0.0; 3] && wall.frequency != 0.0 {
         table.reject_value(
@@ -195,12 +195,12 @@ fn with_keys(table: &Section<'_>, mut wall: Wall, axis: usize) -> Wall {
     wall
 }
 
-/// What a scheme cannot do along axes with ends.
+/// Reject forms that are not available along axes with ends.
 pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, periodic: bool) {
     if periodic {
         return;
     }
-    let why = "goes by way of midpoints, which have no closures at walls";
+    let why = "uses midpoints, which have no closures at walls";
     if scheme.convection == Convection::Staggered {
         let allowed = "allowed: `divergence`, `feiereisen`, `kennedy-gruber`";
         section.reject_value("convection", why, allowed);
@@ -210,7 +210,7 @@ pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, periodi
     }
 }
 
-/// The fewest points along an axis with these ends, and the formula that needs them.
+/// The minimum number of points along an axis with these ends, and the formula that needs them.
 pub(super) fn closed_min_points(scheme: &SchemeConfig, ends: [Face; 2]) -> (usize, String) {
     let family = &scheme.derivative;
     let needs = |scheme: &Scheme| {
@@ -220,7 +220,7 @@ pub(super) fn closed_min_points(scheme: &SchemeConfig, ends: [Face; 2]) -> (usiz
     let at_ends = if ends == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };
     let operators = needs(&family.first).max(needs(&family.second)).max(at_ends);
     let between = match ends {
-        [Face::Symmetry, Face::Symmetry] => "planes of symmetry",
+        [Face::Symmetry, Face::Symmetry] => "symmetry planes",
         _ if ends.iter().any(|end| end.wall().is_some()) => "walls",
         _ => "open faces",
     };
@@ -235,7 +235,7 @@ pub(super) fn closed_min_points(scheme: &SchemeConfig, ends: [Face; 2]) -> (usiz
     }
 }
 
-/// A sponge that does not fit the box.
+/// Reject sponges that are wider than the box.
 pub(super) fn check_sponges(section: &Section<'_>, boundaries: &Boundaries, domain: &Domain) {
     check_widths(section, boundaries, |axis| {
         let length = domain.length[axis.index()];
@@ -243,9 +243,9 @@ pub(super) fn check_sponges(section: &Section<'_>, boundaries: &Boundaries, doma
     });
 }
 
-/// A sponge that on some line of a curvilinear grid reaches the other end: as far as that is from the face.
+/// Reject sponges that on some line of a curvilinear grid are wider than the distance between the ends of the line.
 pub(super) fn check_curved_sponges(section: &Section<'_>, boundaries: &Boundaries, grid: &Grid) {
-    // None where it cannot be made, which is told.
+    // An invalid grid has no plane and is reported elsewhere.
     if grid.plane.is_none() {
         return;
     }
@@ -262,7 +262,7 @@ pub(super) fn check_curved_sponges(section: &Section<'_>, boundaries: &Boundarie
     });
 }
 
-/// Sponges that are wider than the room along their axis, which comes with the end of a sentence.
+/// Reject sponges that are wider than the available length along their axis; `room` returns it with the end of the message.
 fn check_widths(
     section: &Section<'_>,
     boundaries: &Boundaries,
@@ -273,13 +273,13 @@ fn check_widths(
         let (least, room) = room(axis);
         if sponge.width > least {
             let why = format!("the sponge is {} wide, {room}", sponge.width);
-            let advice = "give this axis its ends with a narrower one, or without";
+            let advice = "set the ends of this axis with a narrower sponge, or without one";
             section.reject_value(axis.name(), &why, advice);
         }
     }
 }
 
-/// A force that goes on along walls: what turbulence in a box is forced by does not.
+/// Reject forces that these boundaries do not allow: turbulence forcing needs a periodic box, a pressure gradient a periodic axis.
 pub(super) fn check_force(
     section: &Section<'_>,
     boundaries: &Boundaries,
@@ -288,25 +288,25 @@ pub(super) fn check_force(
 ) {
     let Some(PressureGradient { axis, .. }) = forcing.pressure_gradient() else {
         if !is_periodic(boundaries, points) {
-            let advice =
-                "between walls use `kind = \"pressure-gradient\"`, or take the section out";
-            section.reject("is of a flow in a periodic box", advice);
+            let advice = "between walls use `kind = \"pressure-gradient\"`, or remove the section";
+            section.reject("is only available in a periodic box", advice);
         }
         return;
     };
     if boundaries.0[axis.index()].is_some() {
         let axis = axis.name();
-        let why = format!("forcing.axis = \"{axis}\": no flow goes through what bounds {axis}");
-        section.reject_key("axis", &format!("{why}\na pressure gradient is along a periodic axis"));
+        let why =
+            format!("forcing.axis = \"{axis}\": no flow passes through the boundaries of {axis}");
+        section.reject_key("axis", &format!("{why}\na pressure gradient needs a periodic axis"));
     }
 }
 
-/// Whether lines along every axis close.
+/// Whether lines along every axis are periodic.
 pub(super) fn is_periodic(boundaries: &Boundaries, points: [usize; 3]) -> bool {
     (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1)
 }
 
-/// What needs a box that is periodic along every axis, and what needs two walls.
+/// Reject statistics that need a fully periodic box, or two walls.
 pub(super) fn check_others(
     boundaries: &Boundaries,
     points: [usize; 3],
@@ -315,20 +315,20 @@ pub(super) fn check_others(
 ) {
     let asked = output.statistics.as_ref().map_or(&[][..], |it| &it.quantities);
     if asked.contains(&Statistic::Profiles) && boundaries.between_walls(points).is_none() {
-        let why = "profiles are of flows between walls across one axis";
-        output_keys.reject_value("statistics", why, "take `profiles` out");
+        let why = "profiles need walls at both ends of exactly one axis";
+        output_keys.reject_value("statistics", why, "remove `profiles`");
     }
     if is_periodic(boundaries, points) {
         return;
     }
     if asked.iter().any(|quantity| *quantity != Statistic::Profiles) {
-        let why = "are averages over a periodic box";
+        let why = "quantities other than `profiles` need a fully periodic box";
         let advice = "between walls across one axis: `quantities = [\"profiles\"]`";
         output_keys.reject_value("statistics", why, advice);
     }
 }
 
-/// What the user types for the ends.
+/// The section as it is written in an input file.
 pub(super) fn typed(boundaries: &Boundaries, gas: &Gas) -> toml::Table {
     let face = |axis: usize, face: &Face| match face {
         Face::Symmetry => toml::Value::from("symmetry"),

@@ -32,7 +32,7 @@ mod terminal {
             self.0.set_message(line.to_string());
         }
 
-        /// Leave the bar on the terminal as it is.
+        /// Leave the bar on the terminal.
         pub(in crate::io) fn leave(&self) {
             self.0.abandon();
         }

@@ -319,7 +319,7 @@ fn short(value: f64) -> f64 {
     if (rounded - value).abs() < 1e-3 * value { rounded } else { value }
 }
 
-/// The text with an initial capital and a final full stop; a symbol at the beginning (kmax) stays as it is.
+/// The text with an initial capital and a final full stop; a symbol at the beginning (kmax) is unchanged.
 fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
     let text = if text.starts_with("kmax") { text.to_string() } else { capital(text) };

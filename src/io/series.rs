@@ -183,7 +183,7 @@ impl SeriesWriter {
     }
 }
 
-/// Remove the rows of steps after `last` (all where it is `None`) from the table at `path`, whatever its columns.
+/// Remove the rows of steps after `last` (all where it is `None`) from the table at `path`, for any columns.
 pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     let text = read_text(path)?;
     let header = text.lines().next().unwrap_or_default();

@@ -50,7 +50,7 @@ pub(crate) fn spectrum_plot(
     if points.len() > 1 {
         curves.push(Curve { label: "slope −5/3".into(), line: Line::Thin, points });
     }
-    let y_label = if of_scalar { "spectrum of the scalar" } else { "spectrum E(k)" };
+    let y_label = if of_scalar { "scalar variance per shell" } else { "energy per shell" };
     Plot::logarithmic(title, "wavenumber k", y_label, curves)
 }
 

@@ -71,7 +71,7 @@ pub struct ModelOptions {
     /// Draw the efficiencies.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Replace an existing file with the name of that picture, whatever it contains.
+    /// Replace an existing file with the name of that picture, even if another program wrote it.
     #[arg(long, requires = "plot")]
     overwrite: bool,
 }

@@ -43,7 +43,7 @@ impl Body {
     ///
     /// # Errors
     /// Device errors, on all ranks if they occur on one.
-    pub(super) fn know_start(
+    pub(super) fn capture_initial(
         &mut self,
         backend: &dyn Backend,
         (grid, block): (&Grid, &Block),

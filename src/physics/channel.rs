@@ -37,7 +37,7 @@ impl Channel {
         Ok(Some(Self { axis, fluxes, metric, gas: problem.gas, base, half }))
     }
 
-    /// μ/Re ∂u/∂n of the velocity along the flow, −k μ ∂T/∂n, and T', computed from U into `scratch`. Collective.
+    /// μ/Re ∂u/∂n of the velocity along the flow, −λ ∂T/∂n, and T', computed from U into `scratch`. Collective.
     pub(super) fn fluxes<'a>(
         &self,
         backend: &dyn Backend,

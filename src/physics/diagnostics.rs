@@ -1,4 +1,4 @@
-//! What the series, the report and the output files say of a flow.
+//! The Navier-Stokes equations as a [`System`]: stages, checks, and the quantities of series, report and output files.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -57,14 +57,14 @@ impl System for NavierStokes {
                 field.set(at, value - at_rest);
             }
         }
-        // One after another: those on the host go as their fields come.
+        // One after another: the values on the host are freed as each field is created.
         state.into_iter().map(|field| self.backend.field(&field)).collect()
     }
 
-    fn know_start(&mut self, start: &mut [Field]) -> Result<()> {
-        self.open.know_start(&*self.backend, start);
+    fn capture_initial(&mut self, start: &mut [Field]) -> Result<()> {
+        self.open.capture_initial(&*self.backend, start);
         match &mut self.body {
-            Some(body) => body.know_start(&*self.backend, (&self.grid, &self.block), start),
+            Some(body) => body.capture_initial(&*self.backend, (&self.grid, &self.block), start),
             None => Ok(()),
         }
     }
@@ -100,7 +100,7 @@ impl System for NavierStokes {
         self.difference_by_filter(u);
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
         let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
-        // In the flow as it is before the stage.
+        // Scalars need the flow before the stage.
         if let Some(passive) = &self.scalars {
             passive.add_terms(&*self.backend, flow, [scalars, of_scalars], weights, true);
         }
@@ -120,7 +120,7 @@ impl System for NavierStokes {
 
     fn impose(&mut self, u: &mut [Field], time: f64) {
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        self.open.give_start(&*self.backend, flow, scalars);
+        self.open.impose_initial(&*self.backend, flow, scalars);
         self.hold(u, time);
     }
 
@@ -134,7 +134,7 @@ impl System for NavierStokes {
     }
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
-        // The strength of a force is not known before the step is.
+        // The strength of a force depends on the step, which is not known yet.
         let Some(stages) = self.sweeps.stages().filter(|_| self.forcing.is_none()) else {
             return false;
         };
@@ -244,7 +244,7 @@ impl System for NavierStokes {
         filter_rates: &[f64],
     ) -> Result<Vec<f64>> {
         if let Sweeps::Fused(schedule) = &self.sweeps {
-            // What rows run, and steps may not.
+            // Programs that rows need and steps possibly do not.
             let programs = schedule.programs().chain(&self.gradients.sweeps);
             self.backend.compile(&programs.collect::<Vec<_>>());
         }
@@ -296,7 +296,7 @@ impl System for NavierStokes {
         let (shown, base) = (flow.shown(), self.base.conserved(self.gas.gamma));
         let values = self.backend.values(&u[shown])?;
         let active = self.grid.active();
-        // Where spacings are equal all points count alike, those on walls as well.
+        // With equal spacings all points have equal weight, also those on walls.
         let uniform = self.grid.is_uniform();
         let errors = values.iter().enumerate().map(|(at, value)| {
             let index = self.block.index(at);
@@ -350,7 +350,7 @@ impl System for NavierStokes {
     fn sample(&mut self, u: &[Field], scratch: &mut [Field], gradients: bool) -> Result<Sample> {
         let backend = self.backend.clone();
         let flow = self.quantities_of_sample(u, scratch);
-        // All ranks take part in this, whatever one of them could not copy.
+        // Collective: all ranks take part, even if copying has failed on one.
         let gradient = gradients.then(|| {
             let fields = self.gradients.of(&*backend, u, scratch);
             let fields = fields.iter().map(|field| on_host(&*backend, field, 0.0));
@@ -381,16 +381,16 @@ impl System for NavierStokes {
 }
 
 impl NavierStokes {
-    /// The flow of the case where it is the solution: with a force or other boundaries it is another.
+    /// The flow of the case if it is the exact solution; `None` with a force or boundaries that the case does not have.
     fn exact(&self) -> Option<&dyn FlowCase> {
         let flow = self.case.flow().filter(|flow| flow.is_exact(&self.gas));
         flow.filter(|_| self.is_of_case)
     }
 
-    /// What the terms `group` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩. All of them are with the force.
+    /// Contribution of the terms `group` to the rate of kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩. `All` includes the force.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn energy_rate(
         &mut self,
         group: TermGroup,
@@ -404,14 +404,14 @@ impl NavierStokes {
         self.energy_rate_of(u, scratch)
     }
 
-    /// What the rates of U in `rate` do to it.
+    /// Rate of kinetic energy due to the rates of U in `rate`.
     pub(super) fn energy_rate_of(&self, u: &[Field], rate: &[Field]) -> Result<f64> {
         let fields: [_; 8] = exactly(u.iter().take(4).chain(rate.iter().take(4)));
         let [rate] = self.volume.of(&*self.backend, &self.formulas.energy_rate, &fields, &[])?;
         Ok(rate)
     }
 
-    /// The columns of [`FORCING_COLUMNS`](super::FORCING_COLUMNS) that there are.
+    /// The values of [`FORCING_COLUMNS`](super::FORCING_COLUMNS), as far as the run has these columns.
     fn forcing_row(&self, u: &[Field], scratch: &mut [Field]) -> Result<Vec<f64>> {
         let Some(forcing) = &self.forcing else { return Ok(Vec::new()) };
         forcing.add(&*self.backend, u, &mut scratch[..conserved::COUNT], 0.0);
@@ -425,11 +425,11 @@ impl NavierStokes {
         Ok(row)
     }
 
-    /// What the flow loses of ⟨ρu⟩ a unit of time where no force acts.
+    /// Loss of ⟨ρu⟩ per unit time without a force.
     fn friction(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 3]> {
         self.rhs_group(TermGroup::All, u, scratch);
         let Some(forcing) = &self.forcing else { return Ok([0.0; 3]) };
-        // Of the averages of the rates those of momentum mean something.
+        // Only the averages of the momentum rates are meaningful.
         let rates = forcing.averages(&*self.backend, &self.volume, scratch)?;
         Ok(rates.momentum.map(|rate| -rate))
     }
@@ -475,7 +475,7 @@ impl NavierStokes {
     }
 }
 
-/// What a state is made of, apart.
+/// Split a state into flow quantities and scalars.
 fn flow_and_scalars(start: &mut [f64]) -> (&mut [f64; 5], &mut [f64]) {
     start.split_first_chunk_mut().unwrap_or_else(|| unreachable!("a flow has five quantities"))
 }

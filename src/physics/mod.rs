@@ -55,7 +55,9 @@ pub use problem::Problem;
 pub use stability::Limits;
 pub use stage_sweep::{StagePart, StageSweep};
 pub use step::StageWork;
-pub(crate) use step::{FieldCounts, StepParts, all_sweeps, composed_room, sweeps_of_stages};
+pub(crate) use step::{
+    FieldCounts, StepParts, all_sweeps, composed_scratch_fields, sweeps_of_stages,
+};
 pub(crate) use system::add_scaled;
 pub use system::{Seen, Stage, System, TimeLevel};
 pub use term_group::TermGroup;

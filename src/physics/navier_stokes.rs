@@ -3,9 +3,9 @@
 //! ```text
 //! dU/dt = − ∂Fⱼ/∂xⱼ + ∂Gⱼ/∂xⱼ,   U = (ρ, ρu, ρv, ρw, ρE)
 //! ```
-//! A right-hand side is one sweep along each axis that adds all terms with a derivative along it: from U alone (`fused.rs`), or
-//! from primitive variables that are fields (`composed.rs`). The terms are in `rhs.rs`. Passive scalars stand behind the flow in U,
-//! with sweeps of their own (`passive`).
+//! A right-hand side consists of one sweep along each axis that adds all terms with a derivative along it: from U alone (`fused.rs`),
+//! or from primitive variables stored as fields (`composed.rs`). The terms are in `rhs.rs`. Passive scalars follow the flow in U and
+//! have their own sweeps (`passive`).
 
 use std::sync::Arc;
 
@@ -44,12 +44,12 @@ use crate::grid::{Block, Grid};
 pub struct NavierStokes {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) grid: Grid,
-    /// The points that the fields hold.
+    /// The points in the fields of this rank.
     pub(super) block: Block,
     pub(super) gas: Gas,
     pub(super) case: Case,
     pub(super) domain: Domain,
-    /// What the fields are stored relative to.
+    /// The reference state: fields store deviations from it.
     pub(super) base: BaseState,
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
@@ -58,31 +58,31 @@ pub struct NavierStokes {
     pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
     pub(super) metric: Arc<Metric>,
-    /// None but on a curvilinear grid round one.
+    /// The body; `None` unless a curvilinear grid surrounds one.
     pub(super) body: Option<Body>,
-    /// None but between walls across one axis.
+    /// The channel; `None` unless exactly one axis has two walls.
     pub(super) channel: Option<Channel>,
     /// See [`Problem::is_of_case`].
     pub(super) is_of_case: bool,
     pub(super) forcing: Option<Forcing>,
-    /// None where the flow carries no scalars.
+    /// `None` if the flow carries no scalars.
     pub(super) scalars: Option<PassiveScalars>,
-    /// Their names.
+    /// Names of the scalars.
     pub(super) scalar_names: Vec<String>,
     pub(super) sweeps: Sweeps,
     pub(super) filter_sweeps: Vec<Program>,
-    /// None where the filter acts on the state between steps, or where there is none.
+    /// `None` if the filter acts on the state between steps, and without a filter.
     pub(super) filter_rate: Option<FilterRate>,
 }
 
-/// A right-hand side, in one of its forms.
+/// A right-hand side, fused or composed.
 pub(super) enum Sweeps {
     Fused(Schedule),
     Composed(Composed),
 }
 
 impl Sweeps {
-    /// Those of stages that advance the state themselves.
+    /// The sweeps of stages that advance the state themselves.
     pub(super) fn stages(&self) -> Option<&Stages> {
         match self {
             Sweeps::Fused(schedule) => schedule.stages.as_ref(),
@@ -91,7 +91,7 @@ impl Sweeps {
     }
 }
 
-/// What is computed point by point, ready to run.
+/// Prepared pointwise formulas.
 pub(super) struct Formulas {
     pub(super) primitives: Prepared,
     pub(super) add_scaled: Prepared,
@@ -110,7 +110,7 @@ impl NavierStokes {
     /// The equations of `problem` on `backend`.
     ///
     /// # Errors
-    /// Where there is no memory left for the fields, or a compiler refuses.
+    /// Insufficient memory for the fields; compiler errors.
     pub fn new(problem: &Problem, backend: Arc<dyn Backend>) -> Result<Self> {
         let on = Discretisation::new(problem, &*backend)?;
         let (gas, base) = (problem.gas, on.base);
@@ -173,13 +173,13 @@ impl NavierStokes {
 
     /// `rate` = the terms `group` of dU/dt of the flow.
     pub fn rhs_group(&mut self, group: TermGroup, u: &[Field], rate: &mut [Field]) {
-        // Some terms leave some fields alone.
+        // Not every term writes every field.
         let (u, rate) = (&u[..conserved::COUNT], &mut rate[..conserved::COUNT]);
         rate.iter_mut().for_each(|field| self.backend.clear(field));
         self.add_terms(group, u, rate, Weights::ADD);
     }
 
-    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in.
+    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields to which these terms contribute.
     pub(super) fn add_terms(
         &mut self,
         group: TermGroup,
@@ -198,7 +198,7 @@ impl NavierStokes {
         }
     }
 
-    /// `rate` = β × `rate` + the force, where there is one, and the weights for the terms that are added after it.
+    /// `rate` = β × `rate` + the force, if any. Returns the weights for the terms that are added after it.
     pub(super) fn add_force(&self, u: &[Field], rate: &mut [Field], weights: Weights) -> Weights {
         let Some(forcing) = &self.forcing else { return weights };
         forcing.add(&*self.backend, u, rate, weights.beta);

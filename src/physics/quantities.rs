@@ -80,7 +80,7 @@ impl NavierStokes {
             temperature,
             scalars: Vec::new(),
             gradient: None,
-            sound_speed: 1.0 / self.gas.mach,
+            gas: self.gas,
             walls: None,
         };
         for name in &self.scalar_names {

@@ -3,7 +3,7 @@
 //! ```text
 //! ∂ρ/∂t     = − ∂ⱼ(ρuⱼ)
 //! ∂(ρuᵢ)/∂t = − ∂ⱼ(ρuᵢuⱼ) − ∂ᵢp + ∂ⱼτᵢⱼ          τᵢⱼ = μ/Re Sᵢⱼ,  Sᵢⱼ = ∂ⱼuᵢ + ∂ᵢuⱼ − ⅔ δᵢⱼ div u
-//! ∂(ρE)/∂t  = − ∂ⱼ((ρE + p)uⱼ) + ∂ⱼ(τᵢⱼuᵢ − qⱼ)  − qⱼ = k μ ∂ⱼT,  k = 1 / ((γ − 1) Ma² Pr Re)
+//! ∂(ρE)/∂t  = − ∂ⱼ((ρE + p)uⱼ) + ∂ⱼ(τᵢⱼuᵢ − qⱼ)  − qⱼ = λ ∂ⱼT,  λ = μ / ((γ − 1) Ma² Pr Re)
 //! ```
 //! Each axis j has one sweep with all terms that contain ∂ⱼ (`q.d`). `q` is the flow on the lines of that sweep, formed from the conserved
 //! variables (`fused.rs`) or read (`composed.rs`). On a curvilinear grid the sweeps along ξ and η use the strong conservation form (Viviand

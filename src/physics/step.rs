@@ -146,7 +146,7 @@ fn force_words(problem: &Problem) -> usize {
 
 /// Number of fields, in addition to those of the equations, needed by sweeps on the points of `block` that run operation by operation;
 /// `in_one` selects the sweeps that do not.
-pub(crate) fn composed_room(
+pub(crate) fn composed_scratch_fields(
     problem: &Problem,
     block: &Block,
     in_one: impl Fn(Axis, &Sweep, &LineOperators) -> bool,

@@ -1,4 +1,4 @@
-//! What the time loop needs to know of a set of equations.
+//! The interface between the time loop and a set of equations.
 
 use smallvec::SmallVec;
 
@@ -12,7 +12,7 @@ use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use crate::statistics::Sample;
 
-/// Where the run is: what an error message about the state says.
+/// Step and time of a state, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct TimeLevel {
     /// Steps done.
@@ -34,13 +34,13 @@ pub(crate) fn add_scaled(
     }
 }
 
-/// What was seen of U: of the flow, or of the scalar that is advected, and behind it of each passive scalar. Four need no memory.
+/// Reductions of a check of U: the one of the flow, or of the advected scalar, then one per passive scalar. Up to four without allocation.
 pub type Seen = SmallVec<[Reduction; 4]>;
 
-/// Whether the largest and the least value of everything seen is finite.
+/// Whether all extreme values in `seen` are finite.
 pub(super) fn are_finite(seen: impl IntoIterator<Item = Reduction>) -> Result<bool> {
     let mut finite = true;
-    // Each is waited for: a device keeps what it saw until it is asked for it.
+    // Wait for every reduction: a device keeps a result until it is fetched.
     for seen in seen {
         let extrema: [f64; 2] = seen.wait()?;
         finite &= extrema.iter().all(|value| value.is_finite());
@@ -48,29 +48,29 @@ pub(super) fn are_finite(seen: impl IntoIterator<Item = Reduction>) -> Result<bo
     Ok(finite)
 }
 
-/// Where in a step a stage stands.
+/// Position of a stage in its step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
-    /// No stage of this step came before it.
+    /// Whether it is the first stage of the step.
     pub first: bool,
-    /// None follows.
+    /// Whether it is the last one.
     pub last: bool,
-    /// [`System::begin`] began it.
+    /// Whether [`System::begin`] has started it.
     pub begun: bool,
-    /// The time that it leads to.
+    /// Time at its end.
     pub end: f64,
 }
 
-/// A set of equations dU/dt = R(U) on a grid. Fields hold the block of it that is this rank's; sums, averages and extremes
-/// go over all ranks, and all of them must ask for them.
+/// A set of equations dU/dt = R(U) on a grid. Fields hold this rank's block of the grid; sums, averages and extreme values are
+/// collective: they cover all ranks, and all ranks must call them.
 pub trait System {
-    /// The backend the fields live on.
+    /// The backend that holds the fields.
     fn backend(&self) -> &dyn Backend;
 
     /// The whole grid.
     fn grid(&self) -> &Grid;
 
-    /// Names of the fields in U, as files have them.
+    /// Names of the fields in U, as in files.
     fn names(&self) -> Vec<String>;
 
     /// Number of fields in U.
@@ -78,67 +78,68 @@ pub trait System {
         self.names().len()
     }
 
-    /// The quantities that [`System::state_of`] takes, by the names of files.
+    /// Names, as in files, of the quantities that [`System::state_of`] takes.
     fn start_names(&self) -> Vec<String>;
 
-    /// U from the values of these quantities at every point of the block: `values(point, to)` puts them into `to`.
+    /// U from the values of these quantities at every point of the block: `values(point, to)` writes them into `to`.
     ///
     /// # Errors
-    /// Where there is no memory left.
+    /// Insufficient memory.
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>>;
 
-    /// Take from `start`, the state with which the case starts, what is known by it beyond faces; it is left as it is. Collective.
+    /// Take the flow beyond faces from `start`, the initial state of the case, which is not changed. Collective.
     ///
     /// # Errors
-    /// What the device says: on all ranks where it says it on one.
-    fn know_start(&mut self, _start: &mut [Field]) -> Result<()> {
+    /// Device errors, on all ranks if they occur on one.
+    fn capture_initial(&mut self, _start: &mut [Field]) -> Result<()> {
         Ok(())
     }
 
-    /// What [`System::output`] computes.
+    /// The variables that [`System::output`] can compute.
     fn variables(&self) -> Vec<Variable>;
 
-    /// What the fields of U are stored relative to.
+    /// Reference values of the fields: they store U minus these values.
     fn base_state(&self) -> Vec<f64>;
 
-    /// `rate` = R(`u`), with `u` left as it is.
+    /// `rate` = R(`u`); `u` is not changed.
     fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]);
 
-    /// A stage in 2N storage: `rate` = β × `rate` + R(`u`), then `u` += advance × `rate`. With β = 0 the old content
+    /// Perform a stage in 2N storage: `rate` = β × `rate` + R(`u`), then `u` += advance × `rate`. With β = 0 the old content
     /// of `rate` is not read.
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage);
 
-    /// Impose on `u` what holds at the ends of the box at `time`. A stage in 2N storage does it itself.
+    /// Impose the boundary conditions at `time` on `u`. A stage in 2N storage does it itself.
     fn impose(&mut self, _u: &mut [Field], _time: f64) {}
 
-    /// The same but for what is of a start: a face where this comes in faster than sound, passive scalars where such a stream is given.
-    /// Implicit steps hold it, whose unknowns there stay for their rates are 0, and it is imposed before a start is known.
+    /// Impose the boundary conditions except those taken from the initial state: supersonic inflow of that state, and passive scalars
+    /// of that state in a prescribed supersonic stream. For implicit steps, whose unknowns there stay constant because their rates
+    /// are 0, and before the initial state is known.
     fn hold(&mut self, _u: &mut [Field], _time: f64) {}
 
-    /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between
-    /// steps; false where nothing was begun.
+    /// Start the first stage in 2N storage of a step whose size is not known yet, in `rate` and in fields that are unused between
+    /// steps. Returns false if nothing was started.
     fn begin(&mut self, _: &mut [Field], _rate: &mut [Field]) -> bool {
         false
     }
 
-    /// The passes and sweeps of the flow in a stage in 2N storage; none where its equations are computed otherwise.
+    /// The passes and sweeps of the flow in a stage in 2N storage; empty if the stage does not consist of such sweeps.
     fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
         Vec::new()
     }
 
-    /// Run number `at` of them by itself: `u` stays as it is, `rate` and gradients hold nothing that makes sense.
+    /// Run only sweep `at` of them, to time it: `u` is not changed, the values in `rate` and the gradients are meaningless.
     fn run_sweep(&mut self, _at: usize, _u: &mut [Field], _rate: &mut [Field]) {}
 
-    /// Whether a force acts, whose strength follows the state.
+    /// Whether a force acts whose strength depends on the state.
     fn is_forced(&self) -> bool {
         false
     }
 
-    /// Find the strength of the force for a step of `dt` from `u`; without one, as the last step was. It is kept for all rates
-    /// until it is asked for again. `scratch` has the size of U and is overwritten. Collective.
+    /// Compute the strength of the force for a step of `dt` from `u`; without `dt`, for a step of the previous size. All rates use it
+    /// until the next call. `scratch` has the size of U and is overwritten. Collective.
     ///
     /// # Errors
-    /// What a device says of the work so far.
+    /// Device errors of the work so far.
     fn update_force(
         &mut self,
         _u: &[Field],
@@ -148,51 +149,51 @@ pub trait System {
         Ok(())
     }
 
-    /// Go on to the force after a step of `dt`, with which `done` steps are done.
+    /// Advance the force over a step of `dt`, after which `done` steps are done.
     fn advance_force(&mut self, _dt: f64, _done: u64) {}
 
-    /// What a checkpoint carries of the force.
+    /// The state of the force for a checkpoint.
     fn saved_force(&self) -> Option<ForcingState> {
         None
     }
 
-    /// Go on from a checkpoint, whose last step was one of `last_dt`.
+    /// Continue from a checkpoint whose last step had the size `last_dt`.
     fn restore_force(&mut self, _saved: &ForcingState, _last_dt: f64) {}
 
-    /// Begin to look at every point of U.
+    /// Start a check of all points of U.
     ///
     /// # Errors
-    /// What a device says of the work so far.
+    /// Device errors of the work so far.
     fn begin_check(&self, u: &[Field]) -> Result<Seen>;
 
-    /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. An unphysical
-    /// state (ρ or p ≤ 0, or not a number) is an error, the same on all ranks.
+    /// The largest 1/dt that the stability limit requires at any point, from the started check. An invalid state (ρ or p ≤ 0, or not a
+    /// number) is an error, the same on all ranks.
     fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64>;
 
-    /// The same from U, which is looked at now.
+    /// Check U at once.
     fn check_now(&self, u: &[Field], at: TimeLevel) -> Result<f64> {
         self.finish_check(self.begin_check(u)?, u, at)
     }
 
-    /// Filter U once along every axis. Does nothing where there is no filter.
+    /// Filter U once along every axis. Does nothing without a filter.
     fn filter(&mut self, u: &mut [Field]);
 
-    /// Have the filter act as a rate, (F U − U)/`time` a part of dU/dt, for good. Does nothing but to a flow.
+    /// Apply the filter as a rate from now on: add (F U − U)/`time` to dU/dt. Has an effect only on a flow.
     ///
     /// # Errors
-    /// Where there is no memory left.
+    /// Insufficient memory.
     fn set_filter_time(&mut self, _time: f64) -> Result<()> {
         Ok(())
     }
 
-    /// Quantities whose budgets the series carries.
+    /// Number of quantities with budgets in the series.
     fn budgets(&self) -> usize;
 
-    /// These quantities (kinetic energy and the variances of passive scalars; ⟨φ²⟩), volume averages, into `to`.
+    /// Write the volume averages of these quantities (kinetic energy and the variances of passive scalars, or ⟨φ²⟩) into `to`.
     fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()>;
 
-    /// One row of the series, in the columns of [`columns`](super::columns()) behind `step`, `time` and `dt`. `scratch` has the
-    /// size of U and is overwritten; `filter_rates` is what the filter did to [`System::energies`] a unit of time.
+    /// One row of the series, in the columns of [`columns`](super::columns()) after `step`, `time` and `dt`. `scratch` has the
+    /// size of U and is overwritten; `filter_rates` are the rates of change of [`System::energies`] by the filter.
     fn diagnostics(
         &mut self,
         u: &[Field],
@@ -200,23 +201,23 @@ pub trait System {
         filter_rates: &[f64],
     ) -> Result<Vec<f64>>;
 
-    /// x, y and the coefficients of pressure and friction at the points of a body's wall; `None` where there is none. `scratch` as above.
+    /// x, y and the coefficients of pressure and friction at the points of a body's wall; `None` without a body. `scratch` as above.
     /// Collective.
     ///
     /// # Errors
-    /// What the device says: on all ranks where it says it on one.
+    /// Device errors, on all ranks if they occur on one.
     fn surface(&mut self, _u: &[Field], _scratch: &mut [Field]) -> Result<Option<Vec<[f64; 4]>>> {
         Ok(None)
     }
 
-    /// True where the exact solution is known.
+    /// Whether the exact solution is known.
     fn has_exact(&self) -> bool;
 
-    /// (root mean square, maximum) of the difference between the density, or the scalar, and the exact solution. The host
-    /// has to see that field for it.
+    /// (root mean square, maximum) of the difference between the density, or the scalar, and the exact solution. Copies that field
+    /// to the host.
     fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>>;
 
-    /// A field to be written: its components at every point of the block, one after another. `scratch` as above.
+    /// A field for output: its components at each point of the block, point by point. `scratch` as above.
     fn output(
         &mut self,
         u: &[Field],
@@ -224,15 +225,15 @@ pub trait System {
         variable: &Variable,
     ) -> Result<Values<'static>>;
 
-    /// What the pictures of the report show.
+    /// The quantities shown by the pictures of the report.
     fn drawn(&self) -> &'static [Drawn];
 
-    /// One of these, at the points of the block. `scratch` as above.
+    /// One of these quantities at the points of the block. `scratch` as above.
     fn picture(&mut self, u: &[Field], scratch: &mut [Field], of: Drawn) -> Result<Vec<f64>>;
 
-    /// What statistics are taken of, with the velocity gradient where `gradients` is true. `scratch` as above. Collective.
+    /// The fields for statistics, with the velocity gradient if `gradients`. `scratch` as above. Collective.
     ///
     /// # Errors
-    /// What the device says: on all ranks where it says it on one.
+    /// Device errors, on all ranks if they occur on one.
     fn sample(&mut self, u: &[Field], scratch: &mut [Field], gradients: bool) -> Result<Sample>;
 }

@@ -18,15 +18,15 @@ use crate::error::{Error, Result};
 use crate::gas::{Gas, Viscosity};
 use crate::grid::{Axis, Block, Grid, Plane};
 
-/// Points next to a wall, along a line, whose values go on to the wall.
+/// Number of points next to a wall, along a line, from which values are extrapolated to the wall.
 pub(super) const INSIDE: usize = Wall::POINTS - 1;
-/// The weights of these points in the value at the wall where the derivative there is 0, by the one-sided formula of fourth order.
+/// Weights of these points in the wall value with zero normal derivative, by the one-sided formula of fourth order.
 pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
-/// The weight of h times the derivative into the gas.
+/// Weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
 
-/// The outward derivative at an end of lines of this `spacing`, by the one-sided formula of fourth order, from the values at the end and
-/// at the points inside.
+/// The outward derivative at an end of lines with this `spacing`, by the one-sided formula of fourth order, from the values at the end
+/// and at the points inside.
 #[inline(always)]
 pub(super) fn outward_slope<N: Number>(spacing: f64, at: N, inside: [N; INSIDE]) -> N {
     let mut off = at;
@@ -36,27 +36,27 @@ pub(super) fn outward_slope<N: Number>(spacing: f64, at: N, inside: [N; INSIDE])
     N::of(-1.0 / (OF_SLOPE * spacing)) * off
 }
 
-/// What is read of these points.
+/// Number of values read at these points.
 const READ: usize = conserved::COUNT * INSIDE;
 
-/// The faces that bound this rank's block, and the edges where walls meet.
+/// The walls and symmetry planes that bound this rank's block, and the edges where walls meet.
 #[derive(Default)]
 pub(super) struct Walls {
-    /// With the formula that turns the velocity of a curved wall moving along itself.
+    /// Each with its formula and, for a moving curved wall, the formula that turns its velocity into the direction of the wall.
     faces: Vec<(Face, Prepared, Option<OnLines>)>,
     edges: Vec<Meeting>,
 }
 
 /// The formulas of an edge where two walls meet, in the order of their application.
 struct Meeting {
-    /// The temperature where the heat flux of this wall is given.
+    /// Sets the temperature, for a wall with prescribed heat flux.
     heat: Option<(Wall, Prepared)>,
-    /// Removes the velocity through a curved wall.
+    /// Removes the velocity component normal to a curved wall.
     along: Option<OnLines>,
     pressure: Prepared,
 }
 
-/// A formula of the state on a curved wall, and the direction of the lines there, which follows the state.
+/// A formula for the state on a curved wall, and the direction of the lines there, which is stored after the state.
 struct OnLines {
     formula: Prepared,
     direction: [Field; 2],
@@ -84,7 +84,7 @@ pub(super) struct End {
     pub(super) axis: usize,
     /// The position of the end along the axis of the block.
     at: usize,
-    /// What leads to the next point inside.
+    /// The distance in a field to the next point inside.
     step: isize,
 }
 
@@ -96,19 +96,19 @@ impl End {
         Self { axis, at, step: inward * stride.cast_signed() }
     }
 
-    /// The points of `part` that lie on it.
+    /// The points of `part` on this end.
     fn of(&self, part: Block) -> Block {
         let Block { mut start, mut points } = part;
         (start[self.axis], points[self.axis]) = (self.at, 1);
         Block { start, points }
     }
 
-    /// The points of `block` that lie on it.
+    /// The points of `block` on this end.
     pub(super) fn face(&self, block: &Block) -> Block {
         self.of(Block::whole(block.points))
     }
 
-    /// The first fields at the points inside: (field, distance in a field).
+    /// The first `fields` fields at the points inside: (field, distance in a field).
     pub(super) fn fields_inside(&self, fields: usize) -> impl Iterator<Item = (usize, isize)> {
         let step = self.step;
         let state = move |point: usize| (0..fields).map(move |k| (k, step * point.cast_signed()));
@@ -118,7 +118,7 @@ impl End {
 
 impl Walls {
     /// # Errors
-    /// What a compiler says, or where the block has too few points.
+    /// Compiler errors, or a block with too few points.
     pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
         let Discretisation { grid, block, base, .. } = on;
         let (gas, base) = (on.problem.gas, *base);
@@ -162,7 +162,7 @@ impl Walls {
                             Some((wall, edge.prepare(PointFormula::map(formula), &reads, 0)?))
                         }
                     };
-                    // Axes are gone through in their order: `other` is not z.
+                    // Axes are traversed in order: `other` is not z.
                     let (along, across) = match &grid.plane {
                         Some(plane) if axis == Axis::Z => {
                             let formula = PointFormula::map(AlongLines { base });
@@ -207,7 +207,7 @@ impl Walls {
     }
 }
 
-/// h of the one-sided formula at end number `at` of axis `a`: what makes the slope of x itself 1, on stretched lines too.
+/// h of the one-sided formula at end number `at` of axis `a`, such that the formula gives dx/dx = 1, also on stretched lines.
 pub(super) fn spacing(grid: &Grid, a: usize, at: usize) -> f64 {
     let last = grid.points[a] - 1;
     let x = |i: usize| grid.coordinate(a, if at == 0 { i } else { last - i });
@@ -215,7 +215,7 @@ pub(super) fn spacing(grid: &Grid, a: usize, at: usize) -> f64 {
     (off / OF_SLOPE).abs()
 }
 
-/// What holds at the ends of `axis` that bound this block, by the number of the end.
+/// The boundary conditions at the ends of `axis` that bound this block, with the number of the end.
 pub(super) fn faces_here(
     on: &Discretisation<'_>,
     axis: Axis,
@@ -234,13 +234,13 @@ pub(super) fn faces_here(
     Ok(faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
 }
 
-/// (ρ', ρu, ρv, ρw, ρE') of the density ρ' at the temperature T' and this velocity.
+/// (ρ', ρu, ρv, ρw, ρE') from the density ρ', the temperature T' and the velocity.
 #[inline(always)]
 fn at_wall<N: Number>(gas: &Gas, base: BaseState, rho: N, t: N, velocity: [N; 3]) -> [N; 5] {
     let [u, v, w] = velocity;
     let density = whole(rho, base.density);
     let squares = u * u + v * v + w * w;
-    // γ Ma² p' = ρ' T + ρ₀ T', without the difference of large numbers.
+    // γ Ma² p' = ρ' T + ρ₀ T' avoids a difference of large numbers.
     let scaled = match base.density {
         0.0 => rho * whole(t, base.temperature),
         at_rest => rho * whole(t, base.temperature) + N::of(at_rest) * t,
@@ -250,9 +250,10 @@ fn at_wall<N: Number>(gas: &Gas, base: BaseState, rho: N, t: N, velocity: [N; 3]
     [rho, density * u, density * v, density * w, energy]
 }
 
-/// What a primitive variable goes on to from the points inside. The weights add up to 1: what it is relative to does not matter.
+/// The wall value of a primitive variable, extrapolated from the points inside. The weights add up to 1, so that deviations from any
+/// base state can be used.
 #[inline(always)]
-fn goes_on<N: Number>(gas: Gas, base: BaseState, inside: &[N], variable: usize) -> N {
+fn extrapolate<N: Number>(gas: Gas, base: BaseState, inside: &[N], variable: usize) -> N {
     let mut sum = N::of(0.0);
     for (point, weight) in WEIGHTS.into_iter().enumerate() {
         let state = std::array::from_fn(|k| inside[conserved::COUNT * point + k]);
@@ -261,11 +262,11 @@ fn goes_on<N: Number>(gas: Gas, base: BaseState, inside: &[N], variable: usize) 
     sum
 }
 
-/// Where [`Primitives`] has p' and T'.
+/// Slots of p' and T' in [`Primitives`].
 const PRESSURE: usize = 3;
 const TEMPERATURE: usize = 4;
 
-/// The state without momentum through a plane of symmetry, where operators leave none but round-off.
+/// The state without momentum normal to a symmetry plane, where operators leave only round-off.
 struct NothingThrough {
     across: usize,
 }
@@ -278,7 +279,7 @@ impl Formula<0, 5> for NothingThrough {
     }
 }
 
-/// The state at a wall of given temperature. Parameters: its velocity.
+/// The state at a wall with prescribed temperature. Parameters: the wall velocity.
 struct Isothermal {
     gas: Gas,
     base: BaseState,
@@ -293,7 +294,7 @@ impl Formula<0, 5, 3> for Isothermal {
     }
 }
 
-/// The state at a wall of given heat flux: its internal energy is kept. Parameters: its velocity.
+/// The state at a wall with prescribed heat flux; its internal energy is unchanged. Parameters: the wall velocity.
 struct Moving {
     base: BaseState,
 }
@@ -312,8 +313,8 @@ impl Formula<0, 5, 3> for Moving {
     }
 }
 
-/// The state at a curved wall with the momentum along it, which stands for that along the axis `along`, in its direction, which follows
-/// the state.
+/// The state at a curved wall with its tangential momentum, given as the momentum component of axis `along`, in the direction of the
+/// lines, which is stored after the state.
 struct Turned {
     along: usize,
 }
@@ -329,8 +330,8 @@ impl Formula<0, 7> for Turned {
     }
 }
 
-/// The state on the edge of a curved wall without the velocity through it, at the temperature that it has. The direction of the lines along
-/// the wall follows the state.
+/// The state on the edge of a curved wall without the velocity component normal to that wall, at the same temperature. The direction of the
+/// lines along the wall is stored after the state.
 struct AlongLines {
     base: BaseState,
 }
@@ -348,11 +349,11 @@ impl Formula<0, 7> for AlongLines {
     }
 }
 
-/// Steps of Newton's method; from a temperature of the stage before they leave round-off.
+/// Number of Newton steps; starting from the temperature of the previous stage they converge to round-off.
 const NEWTON_STEPS: u32 = 3;
 
-/// The state on an edge of a wall of given heat flux, with the temperature extrapolated from the points inside. Parameters: the velocity
-/// of the wall.
+/// The state on an edge of a wall with prescribed heat flux, with the temperature extrapolated from the points inside. Parameters: the
+/// wall velocity.
 struct OfHeatFlux {
     gas: Gas,
     base: BaseState,
@@ -364,9 +365,9 @@ impl Formula<READ, 5, 3> for OfHeatFlux {
     #[inline(always)]
     fn at<N: Number>(&self, inside: [N; READ], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let Self { gas, base, heat_flux, spacing } = *self;
-        let mut t = goes_on(gas, base, &inside, TEMPERATURE);
+        let mut t = extrapolate(gas, base, &inside, TEMPERATURE);
         if heat_flux != 0.0 {
-            // T = that of no flux − B/μ(T), by Newton's method from the temperature before, whose viscosity would be that of a stage before.
+            // T = T(no flux) − B/μ(T) by Newton's method: μ of the previous temperature would lag by one stage.
             let no_flux = t;
             let b = N::of(OF_SLOPE * spacing * heat_flux / gas.conductivity());
             let steps = if gas.viscosity == Viscosity::Constant { 1 } else { NEWTON_STEPS };
@@ -382,8 +383,8 @@ impl Formula<READ, 5, 3> for OfHeatFlux {
     }
 }
 
-/// The state where walls across two axes meet, from the points along both, with the temperature and, along the third axis, the
-/// velocity that it has.
+/// The state where walls across two axes meet: pressure from the points along both axes, zero velocity along the axes `across`;
+/// temperature and the other velocity components are unchanged.
 struct Edge {
     gas: Gas,
     base: BaseState,
@@ -398,8 +399,8 @@ impl Formula<{ 2 * READ }, 5> for Edge {
         let mut velocity = [u, v, w];
         across.into_iter().for_each(|axis| velocity[axis] = N::of(0.0));
         let (one, other) = along.split_at(READ);
-        let p =
-            N::of(0.5) * (goes_on(gas, base, one, PRESSURE) + goes_on(gas, base, other, PRESSURE));
+        let p = N::of(0.5)
+            * (extrapolate(gas, base, one, PRESSURE) + extrapolate(gas, base, other, PRESSURE));
         // ρ' = (γ Ma² p' − ρ₀ T') / T.
         let scaled = N::of(gas.temperature(1.0, 1.0)) * p;
         let rho = match base.density {

@@ -61,7 +61,7 @@ pub const COLUMNS: [&str; 40] = [
 ];
 
 /// Number of means per plane: ρ, p, T, μ/Re, u, ρu, uᵢuⱼ, ρuᵢuⱼ, (ρ − ρ₀)², (p − p₀)², (T − T₀)², the viscous stresses on the
-/// plane along the two other axes, −k μ ∂T/∂n, ρT, ρu_nT.
+/// plane along the two other axes, −λ ∂T/∂n, ρT, ρu_nT.
 const KEPT: usize = 31;
 /// Their positions.
 const U: usize = 4;
@@ -245,7 +245,7 @@ fn in_wall_units(planes: &[&[f64]], y: &[f64], s: usize) -> Vec<[f64; 8]> {
     let count = planes.len();
     let mut units = vec![[0.0; 8]; count];
     let half = 0.5 * (y[count - 1] - y[0]);
-    // From each wall to the middle, which belongs to the lower wall, whatever the rounding of its coordinate.
+    // From each wall to the middle, which belongs to the lower wall, independent of the rounding of its coordinate.
     let of_low = y.partition_point(|y_j| y_j - y[0] <= half * (1.0 + 1e-12));
     let halves = [(0..of_low).collect::<Vec<_>>(), (of_low..count).rev().collect()];
     for from_wall in halves {

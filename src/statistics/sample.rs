@@ -1,5 +1,6 @@
 //! Input of the statistics.
 
+use crate::gas::Gas;
 use crate::grid::Axis;
 
 /// The fields of one instant at the points of a rank's block, i fastest.
@@ -28,8 +29,8 @@ pub struct Flow {
     pub gradient: Option<Box<[Vec<f64>; 9]>>,
     /// ⟨μ⟩/Re over the box; 0 without viscosity.
     pub viscosity: f64,
-    /// c₀ = 1/Ma, the speed of sound where T = 1.
-    pub sound_speed: f64,
+    /// The gas, for its speed of sound and law of viscosity.
+    pub gas: Gas,
     /// Additional fields of a flow between walls across one axis, where there is a gradient.
     pub walls: Option<BetweenWalls>,
 }
@@ -41,7 +42,7 @@ pub struct BetweenWalls {
     pub axis: Axis,
     /// μ/Re.
     pub viscosity: Vec<f64>,
-    /// −k μ ∂T/∂n, with n along the axis.
+    /// −λ ∂T/∂n, with n along the axis.
     pub conduction: Vec<f64>,
     /// c_p.
     pub heat_capacity: f64,

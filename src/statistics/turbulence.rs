@@ -6,7 +6,7 @@
 //! ```text
 //! u_rms                    u' = (⟨uᵢ'uᵢ'⟩/3)^½, the root mean square of a component
 //! kinetic_energy           ½ ⟨uᵢ'uᵢ'⟩
-//! dissipation              ε = ν (⟨ω·ω⟩ + ⁴⁄₃ ⟨θ²⟩), that of ½ uᵢuᵢ where μ is uniform (Zeman 1990)
+//! dissipation              ε = ⟨τ : ∇u⟩/⟨ρ⟩, for uniform μ ν (⟨ω·ω⟩ + ⁴⁄₃ ⟨θ²⟩) (Zeman 1990)
 //! taylor_scale             λ = u' / ⟨(∂u/∂x)²⟩^½ (Taylor 1935); where div u = 0 also (15 ν u'²/ε)^½
 //! reynolds_taylor          Re_λ = u' λ / ν
 //! kolmogorov_length        η = (ν³/ε)^¼ (Kolmogorov 1941)
@@ -18,7 +18,7 @@
 //! turnover_time            L₁₁ / u'
 //! skewness, flatness       ⟨g³⟩/⟨g²⟩^{3/2} and ⟨g⁴⟩/⟨g²⟩² of g = ∂u/∂x
 //! dilatational_energy      share of the dilatational part of the velocity in ½ ⟨uᵢ'uᵢ'⟩ (Helmholtz)
-//! dilatational_dissipation share of ⁴⁄₃ ν ⟨θ²⟩ in ε
+//! dilatational_dissipation share of ⁴⁄₃ ⟨θ²⟩ in ⟨ω·ω⟩ + ⁴⁄₃ ⟨θ²⟩
 //! density_rms              ⟨(ρ − ⟨ρ⟩)²⟩^½
 //! pressure_rms             ⟨(p − ⟨p⟩)²⟩^½
 //! ```
@@ -73,15 +73,15 @@ pub fn turbulence(
     let fields = [u, v, w, &flow.density, &flow.pressure];
     let means = average(6, &|at, sums| {
         sums.iter_mut().zip(fields).for_each(|(sum, field)| *sum += field[at]);
-        sums[5] += flow.sound_speed * flow.temperature[at].sqrt();
+        sums[5] += flow.temperature[at].sqrt() / flow.gas.mach;
     });
     let variances = average(5, &|at, sums| {
         for ((sum, field), mean) in sums.iter_mut().zip(fields).zip(&means) {
             *sum += (field[at] - mean).powi(2);
         }
     });
-    // ω·ω, θ², and the squares, cubes and fourth powers of ∂u/∂x, ∂v/∂y and ∂w/∂z.
-    let of_gradient = average(11, &|at, sums| {
+    // ω·ω, θ², the squares, cubes and fourth powers of ∂u/∂x, ∂v/∂y and ∂w/∂z, μ, and Re τ:∇u.
+    let of_gradient = average(13, &|at, sums| {
         let g = |i: usize, j: usize| gradient[3 * i + j][at];
         for (a, b) in [(0, 1), (1, 2), (2, 0)] {
             sums[0] += (g(a, b) - g(b, a)).powi(2);
@@ -89,7 +89,13 @@ pub fn turbulence(
             sums[5 + a] += g(a, a).powi(3);
             sums[8 + a] += g(a, a).powi(4);
         }
-        sums[1] += (g(0, 0) + g(1, 1) + g(2, 2)).powi(2);
+        let dilatation = (g(0, 0) + g(1, 1) + g(2, 2)).powi(2);
+        let pairs = (0..3).flat_map(|i| (0..3).map(move |j| (i, j)));
+        let shear: f64 = pairs.map(|(i, j)| g(i, j) * (g(i, j) + g(j, i))).sum();
+        let mu = flow.gas.mu(flow.temperature[at]);
+        sums[1] += dilatation;
+        sums[11] += mu;
+        sums[12] += mu * (shear - 2.0 / 3.0 * dilatation);
     });
     let [vorticity, dilatation] = [of_gradient[0], of_gradient[1]];
     let longitudinal = [0, 1, 2].map(|a| [2, 5, 8].map(|power| of_gradient[power + a]));
@@ -98,7 +104,7 @@ pub fn turbulence(
     let double_energy: f64 = variances[..3].iter().sum();
     let rms = (double_energy / 3.0).sqrt();
     let nu = flow.viscosity / density;
-    let dissipation = nu * (vorticity + 4.0 / 3.0 * dilatation);
+    let dissipation = nu * of_gradient[12] / of_gradient[11];
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let square = mean(longitudinal.map(|[square, ..]| square).to_vec());
     let of_varying = |f: fn([f64; 3]) -> f64| {

@@ -82,7 +82,7 @@ impl Simulation {
             ),
             other => other,
         })?;
-        self.system.know_start(&mut state)?;
+        self.system.capture_initial(&mut state)?;
         self.system.impose(&mut state, self.moment.time);
         let rate = self.system.check_now(&state, self.moment)?;
         self.state_mut().iter_mut().zip(state).for_each(|(old, new)| *old = new);
@@ -135,6 +135,6 @@ impl Simulation {
 
     fn array(&self, values: Vec<f64>) -> Array3<f64> {
         Array3::from_shape_vec(self.shape(), values)
-            .unwrap_or_else(|_| unreachable!("one value a point"))
+            .unwrap_or_else(|_| unreachable!("one value per point"))
     }
 }

@@ -6,9 +6,9 @@ use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
 use crate::backend::ranks::Needed;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, FilterConfig, Pencils, Variable};
-use crate::error::{Error, Result, no_room};
+use crate::error::{Error, Result, out_of_memory};
 use crate::grid::{Block, Decomposition};
-use crate::physics::{FieldCounts, all_sweeps, composed_room};
+use crate::physics::{FieldCounts, all_sweeps, composed_scratch_fields};
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system kills the program.
@@ -88,7 +88,7 @@ fn too_large(block: &Block, ranks: usize, bytes: [f64; 2], advice: &str) -> Erro
     let [x, y, z] = block.points;
     let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
     let what = format!("{times}{x} x {y} x {z} points");
-    Error::refused(no_room(what, bytes, "of memory", "are free"), advice)
+    Error::refused(out_of_memory(what, bytes, "of memory", "are free"), advice)
 }
 
 /// The same check for the memory of a device, where operators store their results unless every sweep is one kernel.
@@ -126,7 +126,7 @@ pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) 
 /// unless `fused`, and the workspace of the line solvers. The matrices that `cusparse` keeps, one per line, are not counted.
 fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
-    let room = composed_room(&config.problem(), block, |axis, sweep, operators| {
+    let room = composed_scratch_fields(&config.problem(), block, |axis, sweep, operators| {
         fused
             && device::is_kernel(device, compute, sweep, axis, block.points, operators)
                 == IsKernel::Yes

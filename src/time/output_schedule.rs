@@ -73,7 +73,7 @@ impl OutputSchedule {
         due
     }
 
-    /// Whether anything is due after step `step`, whatever the time.
+    /// Whether anything is due after step `step`, independent of the time.
     pub(super) fn due_by_step(&self, step: u64) -> bool {
         self.plans.iter().flatten().any(|plan| plan.due_by_step(step))
     }

@@ -53,7 +53,7 @@ impl Plan {
             .is_some_and(|every| self.last_wall.elapsed().as_secs_f64() >= every)
     }
 
-    /// Whether something is due after step `step`, whatever the time.
+    /// Whether something is due after step `step`, independent of the time.
     pub(super) fn due_by_step(&self, step: u64) -> bool {
         self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every))
     }

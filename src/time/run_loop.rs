@@ -19,7 +19,7 @@ use crate::backend::Backend;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::grid::Decomposition;
+use crate::grid::{Decomposition, End};
 use crate::io::checkpoint::{OutputProgress, Writing};
 use crate::io::directory::entries;
 use crate::io::progress::tell;
@@ -165,6 +165,14 @@ impl<'a> Run<'a> {
         let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
+            let (scheme, grid) = (&config.scheme, simulation.grid());
+            let grows = scheme.derivative.first.half_band() == 2 && scheme.filter.is_none();
+            if grows && grid.has_end(|end| end != End::Symmetry) {
+                let name = scheme.derivative.name;
+                tell(&format!(
+                    "note: {name} is unstable at walls and open faces without `scheme.filter`"
+                ));
+            }
         }
         let first_step = simulation.steps();
         tracing::info!(
@@ -216,7 +224,7 @@ impl<'a> Run<'a> {
         let comm = self.simulation.backend().comm();
         let together = comm.size() == 1 || result.as_ref().err().is_none_or(Error::is_everywhere);
         if together {
-            // The checkpoint in progress is sound, whatever happened after it.
+            // The checkpoint in progress is sound, even if the run fails after it.
             let written = self.finish_checkpoint();
             result = result.and_then(|ending| written.map(|()| ending));
         }

@@ -118,7 +118,7 @@ impl Simulation {
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
         simulation.system.hold(&mut simulation.state, 0.0);
-        simulation.system.know_start(&mut simulation.state)?;
+        simulation.system.capture_initial(&mut simulation.state)?;
         simulation.system.impose(&mut simulation.state, 0.0);
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         simulation.begin_implicit(None)?;

@@ -84,11 +84,11 @@ impl Simulation {
         let decomposition = backend.decomposition();
         let mut resumed = Self::with_state(backend, config, |_| Ok(Vec::new()))?;
         let boundaries = &config.boundaries;
-        let knows_start = |scalar: &PassiveScalar| scalar.knows_start(boundaries);
-        if boundaries.know_start() || config.scalars.iter().any(knows_start) {
+        let needs_initial_state = |scalar: &PassiveScalar| scalar.needs_initial_state(boundaries);
+        if boundaries.need_initial_state() || config.scalars.iter().any(needs_initial_state) {
             let mut start = initial(&*resumed.system, config)?;
             resumed.system.hold(&mut start, 0.0);
-            resumed.system.know_start(&mut start)?;
+            resumed.system.capture_initial(&mut start)?;
             all_or_error(resumed.backend.comm(), resumed.backend.finish())?;
         }
         let head = &saved.head;

@@ -192,7 +192,7 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
 /// Why a run whose `earlier` parts differed cannot be judged, where this is the case.
 fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
     if let Some(part) = earlier.iter().rev().find(|part| part.other_flow) {
-        return Some(format!("it was another flow up to step {}", part.until));
+        return Some(format!("it was a different flow up to step {}", part.until));
     }
     let steps = series.column("step")?;
     let mut from = 0.0;

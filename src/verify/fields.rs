@@ -80,7 +80,7 @@ impl Place {
 pub(super) struct Run {
     pub(super) simulation: Simulation,
     place: Place,
-    problem: Problem,
+    pub(super) problem: Problem,
 }
 
 impl Run {

@@ -46,7 +46,7 @@ fn plane_wave(x: [f64; 3], [a, b, c]: [f64; 3], phase: f64) -> f64 {
 }
 
 /// A smooth flow without symmetry, in (x, y, z) with a period of one each.
-pub fn crooked(x: [f64; 3]) -> [f64; 5] {
+pub fn asymmetric_flow(x: [f64; 3]) -> [f64; 5] {
     let wave = |a, b, c, phase| plane_wave(x, [a, b, c], phase);
     [
         1.0 + 0.1 * wave(1.0, 0.0, 1.0, 0.3) + 0.05 * wave(0.0, 2.0, -1.0, 1.0),
@@ -95,10 +95,10 @@ impl Turn {
         if self.flip[axis] { -1.0 } else { 1.0 }
     }
 
-    /// [`crooked`] at a point of the new grid, with velocity components along the new axes.
+    /// [`asymmetric_flow`] at a point of the new grid, with velocity components along the new axes.
     pub fn flow(&self, index: [usize; 3]) -> [f64; 5] {
         let old = self.old_index(index);
-        let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(Self::POINTS[a])));
+        let flow = asymmetric_flow([0, 1, 2].map(|a| float(old[a]) / float(Self::POINTS[a])));
         let mut new = flow;
         for a in 0..3 {
             new[1 + a] = self.sign(a) * flow[1 + self.from[a]];
@@ -123,7 +123,7 @@ impl Turn {
     }
 }
 
-/// The state after a few steps from [`crooked`] along other axes, mapped back to the old axes.
+/// The state after a few steps from [`asymmetric_flow`] along other axes, mapped back to the old axes.
 fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
     let set = forms.with(&[
         "case.mach=0.5",

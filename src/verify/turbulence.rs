@@ -5,6 +5,7 @@ use super::setup::{Setup, spacing};
 use crate::comm::Solo;
 use crate::error::Result;
 use crate::fourier::Fourier;
+use crate::gas::Gas;
 use crate::grid::{Decomposition, Grid};
 use crate::statistics::{Flow, spectrum};
 
@@ -20,7 +21,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 }
 
 /// (E_s, its dilatational part) of a vector field, by shells.
-fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
+fn energies(gas: Gas, grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
     let ones = vec![1.0; grid.len()];
     let flow = Flow {
         density: ones.clone(),
@@ -30,7 +31,7 @@ fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
         scalars: Vec::new(),
         gradient: None,
         viscosity: 0.0,
-        sound_speed: 1.0,
+        gas,
         walls: None,
     };
     let fourier = Fourier::new(Decomposition::ONE, grid.points, 1);
@@ -51,7 +52,7 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
         let set = ["case.mach=0.1", "case.spectrum='1/(1 + k^2)'", &share_key];
         let mut run = setup.run("isotropic-turbulence", points, &set)?;
         let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.state()?).unwrap_or_default();
-        let [energy, dilatational] = energies(run.simulation.grid(), [x, y, z]);
+        let [energy, dilatational] = energies(run.problem.gas, run.simulation.grid(), [x, y, z]);
         // The shells 1 to 5 are complete on 12 points.
         let shape = |shell: usize| match shell {
             1..=5 => 1.0 / (1.0 + float(shell * shell)),
@@ -85,8 +86,8 @@ fn balance(setup: &Setup) -> Result<Check> {
     let Fall { h, error, order } = Fall::between(grids, |n| {
         let mut run = setup.run("isotropic-turbulence", [n; 3], &[FEW])?;
         let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.rate()?).unwrap_or_default();
-        let sums =
-            energies(run.simulation.grid(), [x, y, z]).map(|shells| shells.iter().sum::<f64>());
+        let sums = energies(run.problem.gas, run.simulation.grid(), [x, y, z])
+            .map(|shells| shells.iter().sum::<f64>());
         Ok((spacing(n), (sums[1] / sums[0]).sqrt()))
     })?;
     Ok(Check::at_most("pressure", (order - 6.0).abs(), (LARGEST * h).powi(2))

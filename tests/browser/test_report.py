@@ -335,7 +335,7 @@ def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
         second = browser.execute_script(rows, ENERGY)
         wait(lambda: browser.execute_script(rows, ENERGY) > second)
         assert scale(browser, ENERGY, "y")[2], "a newer page keeps what was chosen"
-        assert "goes on" in browser.find_element(By.ID, "state").text
+        assert "in progress" in browser.find_element(By.ID, "state").text
         assert not (directory / "report.html").exists()
         process.send_signal(2)
         assert process.wait(60) == 3

@@ -199,7 +199,7 @@ fn the_scripts_say_in_a_sentence_what_they_miss() {
         ("q_criterion", "has no fields; set output.fields"),
         ("slice_movie", "has no fields; set output.fields"),
         ("spectra", "has no statistics/spectra.csv"),
-        ("checkpoint", "is no checkpoint"),
+        ("checkpoint", "is not a checkpoint"),
     ] {
         let name = format!("postprocess/{name}.py");
         let told = refusal(&name, &[&run, &to]);

@@ -145,12 +145,12 @@ fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
         (
             &["--set", "compute.line_solver=chunked"],
             "error: compute.line_solver = \"chunked\" needs a GPU, and none was found",
-            "take it out",
+            "remove it",
         ),
         (
             &["--set", "compute.pencils=permuted"],
             "error: compute.pencils = \"permuted\" needs a GPU, and none was found",
-            "take it out",
+            "remove it",
         ),
     ] {
         let outcome = without_devices(dir.path(), small(further));
@@ -195,4 +195,19 @@ fn a_directory_in_which_no_checkpoint_could_be_written_is_refused_before_the_run
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
     assert!(outcome.err.contains("is not UTF-8"), "{}", outcome.err);
     done(&dir.path().join(name), ["restart", ".", "--set", "time.max_steps=5"]);
+}
+
+/// Catches a pentadiagonal scheme between walls whose growth nobody is told of.
+#[test]
+fn a_scheme_that_needs_a_filter_between_walls_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let run =
+        ["run", "couette-flow", "--set", "grid.points=[1, 33, 1]", "--set", "time.max_steps=1"];
+    let penta = ["--set", "scheme.derivative=compact10-penta", "--out", "penta"];
+    let filter = ["--set", "scheme.filter={ order = 8, alpha = 0.49 }", "--out", "filtered"];
+    let said = |more: &[&str]| done(dir.path(), [&run[..], more].concat()).err;
+    let note = "note: compact10-penta is unstable at walls and open faces without `scheme.filter`";
+    assert!(said(&penta).contains(note));
+    assert!(!said(&[&penta[..2], &filter].concat()).contains("unstable"));
+    assert!(!said(&["--out", "compact6"]).contains("unstable"));
 }

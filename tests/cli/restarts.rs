@@ -188,7 +188,7 @@ fn a_finished_run_says_so_and_an_input_without_a_run_is_refused() {
     let outcome = kolmo(dir.path(), ["restart", "run", "--from", "3"]);
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.err.contains("no checkpoint of step 3"), "{}", outcome.err);
-    assert!(outcome.err.contains("those of steps: 4, 5"), "{}", outcome.err);
+    assert!(outcome.err.contains("checkpoints of steps: 4, 5"), "{}", outcome.err);
     let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "run"]);
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.err.contains("kolmo restart run\n"), "{}", outcome.err);

@@ -225,7 +225,7 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
             "a.json wave.json",
             "wave.json: of is a step of shear-wave, but a step of taylor-green in a.json",
         ),
-        ("model.json", "nothing of weak scaling was measured"),
+        ("model.json", "no measurement of weak scaling"),
         (
             "a.json model.json",
             "relative to 1 rank, and of those modelled, torus, pcr there is no time",

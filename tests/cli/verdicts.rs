@@ -212,7 +212,7 @@ fn a_run_of_two_flows_is_not_held_against_the_reference_of_one() {
     let summary = summary(&dir.path().join("run"));
     assert_eq!(summary["verdict"], "no verdict");
     let reason = summary["verdict_reason"].as_str().unwrap();
-    assert!(reason.starts_with("it was another flow up to step 2; kmax η is "), "{reason}");
+    assert!(reason.starts_with("it was a different flow up to step 2; kmax η is "), "{reason}");
     assert!(summary["reference"].is_null());
 }
 
@@ -229,7 +229,7 @@ fn a_run_from_the_checkpoint_of_another_flow_is_not_held_against_the_reference_o
     done(dir.path(), command.into_iter().chain(set));
     let summary = summary(&dir.path().join("next"));
     let reason = summary["verdict_reason"].as_str().unwrap();
-    assert!(reason.starts_with("it was another flow up to step 2"), "{reason}");
+    assert!(reason.starts_with("it was a different flow up to step 2"), "{reason}");
     assert!(summary["reference"].is_null());
 }
 

@@ -118,12 +118,12 @@ fn without_a_reference_only_the_resolution_speaks() {
 #[test]
 fn a_run_that_was_another_flow_is_not_held_against_a_reference() {
     let changed = Evidence {
-        unjudged: Some("it was another flow up to step 7"),
+        unjudged: Some("it was a different flow up to step 7"),
         resolution: at(2.0),
         error: Some((2e-9, "density")),
         ..Evidence::default()
     };
-    let reason = "it was another flow up to step 7; kmax η is 2 or more";
+    let reason = "it was a different flow up to step 7; kmax η is 2 or more";
     assert_eq!(decide(&changed), (Verdict::NoVerdict, reason.into()));
     assert_eq!(decide(&Evidence { resolution: at(1.0), ..changed }).0, Verdict::UnderResolved);
 }

@@ -272,7 +272,7 @@ impl Communicator for Threads {
         *self.sent.lock().unwrap()
     }
 
-    fn says_device_aware(&self) -> Option<bool> {
+    fn reports_device_aware(&self) -> Option<bool> {
         None
     }
 

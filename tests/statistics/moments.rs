@@ -6,7 +6,7 @@ use kolmo::comm::Solo;
 use kolmo::statistics::moments::{self, Moments, moments};
 use kolmo::statistics::{Flow, Running, Sample};
 
-use super::{cube, field, random_flow};
+use super::{cube, field, gas, random_flow};
 use crate::common::{assert_close, float};
 
 const POINTS: [usize; 3] = [16, 3, 1];
@@ -24,7 +24,7 @@ fn flow(of: impl Fn(f64) -> [f64; 6]) -> Sample {
         scalars: Vec::new(),
         gradient: None,
         viscosity: 0.0,
-        sound_speed: 10.0,
+        gas: gas(10.0),
         walls: None,
     }))
 }

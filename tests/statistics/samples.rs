@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use kolmo::comm::{Communicator, Solo};
 use kolmo::config::Config;
+use kolmo::grid::Decomposition;
 use kolmo::physics::Gas;
 use kolmo::statistics::{Flow, Sample, moments};
 use kolmo::time::Simulation;
 
+use super::everything;
 use crate::common::{assert_close, config, float, simulation, steps};
 use crate::spread::blocks::blocks;
 use crate::spread::threads::on_ranks;
@@ -56,10 +58,15 @@ fn hold_to_the_series(precision: &str, relative: f64) {
         let flow = flow(&mut simulation, true);
         let [enstrophy, dissipation, energy, pressure_dilatation, viscosity] =
             averages(&flow, &gas);
+        let grid = simulation.grid().clone();
         let mut series = |name: &str| simulation.quantity(name).unwrap();
         assert_close(enstrophy, series("enstrophy"), relative, "enstrophy");
         assert_close(dissipation, series("dissipation"), relative, "dissipation");
         assert_close(energy, series("kinetic_energy"), relative, "kinetic energy");
+        // Per unit mass, with the μ of each point.
+        let scales = everything(&Solo, &Decomposition::ONE, &grid, &flow).swap_remove(0);
+        let density = flow.density.iter().sum::<f64>() / float(flow.density.len());
+        assert_close(scales[2] * density, dissipation, 10.0 * relative, "ε");
         assert_close(flow.viscosity, viscosity, relative, "viscosity");
         // p is 4.5 and div u is small.
         let off = (pressure_dilatation - series("pressure_dilatation")).abs();

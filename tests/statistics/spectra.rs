@@ -8,7 +8,7 @@ use kolmo::grid::{Decomposition, Grid};
 use kolmo::statistics::spectrum::{self, Spectra};
 use kolmo::statistics::{Flow, Sample, moments};
 
-use super::{cube, field, grid, random_flow};
+use super::{cube, field, gas, grid, random_flow};
 use crate::common::{assert_close, float, noise};
 
 fn spectra(grid: &Grid, flow: &Flow) -> Spectra {
@@ -31,7 +31,7 @@ fn uniform(density: f64, velocity: [Vec<f64>; 3], viscosity: f64) -> Flow {
         scalars: Vec::new(),
         gradient: None,
         viscosity,
-        sound_speed: 10.0,
+        gas: gas(10.0),
         walls: None,
     }
 }
@@ -177,7 +177,7 @@ fn spectra_of_noise_do_not_depend_on_which_axis_is_called_x() {
         scalars: Vec::new(),
         gradient: None,
         viscosity: flow.viscosity,
-        sound_speed: flow.sound_speed,
+        gas: flow.gas,
         walls: None,
     };
     let other = spectra(&grid([8, 4, 6], [2.0, 3.0, 1.0]), &turned_flow);

@@ -8,7 +8,7 @@ use kolmo::grid::{Decomposition, Grid};
 use kolmo::statistics::turbulence::{COLUMNS, turbulence};
 use kolmo::statistics::{Flow, Sample, spectrum};
 
-use super::cube;
+use super::{cube, gas};
 use crate::common::{assert_close, simulation};
 use crate::custom::sampled;
 
@@ -35,7 +35,7 @@ fn flow(points: [usize; 3], velocity: [Component; 3]) -> Flow {
         scalars: Vec::new(),
         gradient: Some(Box::new(gradient.try_into().unwrap())),
         viscosity: 0.02,
-        sound_speed: 5.0,
+        gas: gas(5.0),
         walls: None,
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use pulp::Simd;
 use smallvec::SmallVec;
 
-use super::eliminate::{CyclicTurn, SolveBorder};
+use super::eliminate::{CyclicClosure, SolveBorder};
 use super::ends::Correct;
 use super::program::Application;
 use super::reduced::Reduce;
 use super::rows::{BLOCK, Rows};
 use super::run::Job;
-use super::solver::{Cyclic, Way};
+use super::solver::{Cyclic, SolveMethod};
 use super::substitute::Substitute;
 use super::tile::Group;
 use crate::real::Real;
@@ -36,7 +36,7 @@ impl<T: Real> Applied<'_, T> {
     #[inline(always)]
     pub(super) fn turn<S: Simd>(&self, simd: S) {
         for alike in self.0.chunk_by(System::is_like) {
-            let Way::Cyclic(cyclic) = &alike[0].application.solver.way else {
+            let SolveMethod::Cyclic(cyclic) = &alike[0].application.solver.way else {
                 alike.iter().for_each(|system| system.turn(simd));
                 continue;
             };
@@ -69,7 +69,7 @@ impl<T: Real> System<'_, T> {
         let Self { application, rows, .. } = *self;
         let solver = &*application.solver;
         let row = |m| rows.row(application.to, m);
-        if let Way::Reduced(reduced) = &solver.way {
+        if let SolveMethod::Reduced(reduced) = &solver.way {
             let room = rows.carried(application.carried + solver.between());
             return simd.vectorize(Reduce { reduced, row: &row, rows: rows.points, room });
         }
@@ -96,7 +96,7 @@ fn turn<S: Simd, T: Real, const M: usize>(
             rows.of_block(block).at(application.to).cast_const()
         })
     };
-    simd.vectorize(CyclicTurn { cyclic, blocks: &blocks, carried });
+    simd.vectorize(CyclicClosure { cyclic, blocks: &blocks, carried });
 }
 
 /// Back substitution of M systems of one matrix in one block.

@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 
 use super::eliminate::product;
 use super::rows::{BLOCK, lanes, values};
-use super::solver::{Factored, Solver, Way};
+use super::solver::{Factored, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::{EndRow, LineOperator};
 use crate::real::Real;
@@ -127,7 +127,7 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for Closed<'_, T, K, ODD
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Way::Factored(factored) = &self.solver.way else { return };
+        let SolveMethod::Factored(factored) = &self.solver.way else { return };
         for_pairs!(const { vectors::<S, T>() }, N, h => self.pair::<S, N>(simd, factored, h));
     }
 }

@@ -6,7 +6,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::rows::{BLOCK, GROUP, lanes};
-use super::solver::{Border, Cyclic, Factored, OfRows, Solver, Way};
+use super::solver::{Border, Cyclic, Factored, OfRows, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::Stencil;
 use crate::real::Real;
@@ -59,7 +59,7 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for FivePoints<'_, T, K,
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Way::Cyclic(cyclic) = &self.solver.way else { return };
+        let SolveMethod::Cyclic(cyclic) = &self.solver.way else { return };
         for_vectors!(const { vectors::<S, T>() }, h => self.rows(simd, cyclic, h));
     }
 }
@@ -152,7 +152,7 @@ pub(super) unsafe fn product<S: Simd, T: Real, const K: usize>(
 
 /// Forward elimination of the first `rows` rows of a block of a periodic tridiagonal system with known right-hand
 /// sides.
-pub(super) struct CyclicDown<'a, T> {
+pub(super) struct CyclicForward<'a, T> {
     pub(super) cyclic: &'a Cyclic<T>,
     pub(super) rows: usize,
     pub(super) from: *const T,
@@ -161,7 +161,7 @@ pub(super) struct CyclicDown<'a, T> {
     pub(super) carried: *mut T,
 }
 
-impl<T: Real> WithSimd for CyclicDown<'_, T> {
+impl<T: Real> WithSimd for CyclicForward<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -183,7 +183,7 @@ impl<T: Real> WithSimd for CyclicDown<'_, T> {
 }
 
 /// Step between the forward and backward passes of M periodic tridiagonal systems: y[n−1] and x[n].
-pub(super) struct CyclicTurn<'a, T, const M: usize> {
+pub(super) struct CyclicClosure<'a, T, const M: usize> {
     pub(super) cyclic: &'a Cyclic<T>,
     /// Block b of every system.
     pub(super) blocks: &'a dyn Fn(usize) -> [*const T; M],
@@ -191,7 +191,7 @@ pub(super) struct CyclicTurn<'a, T, const M: usize> {
     pub(super) carried: [*mut T; M],
 }
 
-impl<T: Real, const M: usize> WithSimd for CyclicTurn<'_, T, M> {
+impl<T: Real, const M: usize> WithSimd for CyclicClosure<'_, T, M> {
     type Output = ();
 
     #[inline(always)]
@@ -202,7 +202,7 @@ impl<T: Real, const M: usize> WithSimd for CyclicTurn<'_, T, M> {
             // Σ (−l)^m y[m]: with several independent sums the latency of an addition occurs only once.
             let mut sums = [[T::splat(simd, T::ZERO); N]; M];
             for (block, powers) in cyclic.powers.iter().enumerate() {
-                let (at, rows) = (blocks(block), BLOCK.min(cyclic.noticed - block * BLOCK));
+                let (at, rows) = (blocks(block), BLOCK.min(cyclic.significant - block * BLOCK));
                 for (r, [power, _]) in powers[..rows].iter().enumerate() {
                     let power = T::splat(simd, *power);
                     for m in 0..M {

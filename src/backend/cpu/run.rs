@@ -10,7 +10,7 @@ use super::copy::Points;
 use super::memory::{CACHE_LINE, streamed};
 use super::program::{Code, Instruction, Program, Slot, Step};
 use super::rows::{Scratch, lanes};
-use super::straight::{COLUMNS, Straight};
+use super::straight::{COLUMNS, DirectStep};
 use super::tile::{Group, SharedField, Tiling};
 use super::work::Tile;
 use super::{Cpu, Field, MAX_FIELDS};
@@ -94,14 +94,14 @@ impl<T: Real> Tile<'_, T> {
     fn sweep(self) {
         let Self { arch, job, tile, rows, .. } = self;
         let steps = &job.code.steps;
-        if steps.is_empty() || !steps.iter().all(|step| Straight::takes(&step.solver, &tile)) {
+        if steps.is_empty() || !steps.iter().all(|step| DirectStep::takes(&step.solver, &tile)) {
             return self.dispatch();
         }
         for Step { solver, from, to } in steps {
             let (from, to, between) = (job.field(*from), job.written(*to), rows.start());
-            assert!(Straight::<T>::room(tile.n) <= COLUMNS * rows.column, "room for its points");
+            assert!(DirectStep::<T>::room(tile.n) <= COLUMNS * rows.column, "room for its points");
             let past_caches = job.past_caches;
-            arch.dispatch(Straight { solver, tile, from, to, between, past_caches });
+            arch.dispatch(DirectStep { solver, tile, from, to, between, past_caches });
         }
     }
 }

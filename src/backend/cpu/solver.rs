@@ -19,19 +19,19 @@ const UNNOTICED: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub(super) struct Solver<T> {
     pub(super) operator: LineOperator<T>,
-    /// B, scaled where A is solved by [`Way::Cyclic`].
+    /// B, scaled where A is solved by [`SolveMethod::Cyclic`].
     pub(super) stencil: Stencil<T>,
     /// Rows of the operand that B reads before and after row m.
     pub(super) back: usize,
     pub(super) ahead: usize,
-    pub(super) way: Way<T>,
+    pub(super) way: SolveMethod<T>,
     /// B near the ends of non-periodic lines, in every block.
     pub(super) ends: Vec<Vec<EndRows<T>>>,
 }
 
 /// Solution method for A.
 #[derive(Clone, Debug)]
-pub(super) enum Way<T> {
+pub(super) enum SolveMethod<T> {
     Cyclic(Cyclic<T>),
     Factored(Factored<T>),
     /// Solved between the forward pass, which computes B f, and the backward pass, which does nothing.
@@ -57,7 +57,7 @@ pub(super) struct Cyclic<T> {
     /// [(−l)^m, (−l)^(m+1)] in the first blocks.
     pub(super) powers: Vec<OfRows<T, 2>>,
     /// Number of rows above round-off.
-    pub(super) noticed: usize,
+    pub(super) significant: usize,
 }
 
 /// LU factors, see [`Factors`](crate::lines::Factors), where the last block is padded with rows that have no effect.
@@ -85,10 +85,12 @@ impl<T: Real> Solver<T> {
         let (way, stencil) = match (line_solver.on_host(), Cyclic::new(operator)) {
             (OnHost::Reduction(reduction), _) if operator.factors.half_band() > 0 => {
                 let reduced = Reduced::new(operator.matrix(), reduction, tolerance(T::PRECISION));
-                (Way::Reduced(Box::new(reduced)), rounded.stencil)
+                (SolveMethod::Reduced(Box::new(reduced)), rounded.stencil)
             }
-            (_, Some((cyclic, scale))) => (Way::Cyclic(cyclic), operator.stencil.scaled(scale)),
-            (_, None) => (Way::Factored(Factored::new(&rounded)), rounded.stencil),
+            (_, Some((cyclic, scale))) => {
+                (SolveMethod::Cyclic(cyclic), operator.stencil.scaled(scale))
+            }
+            (_, None) => (SolveMethod::Factored(Factored::new(&rounded)), rounded.stencil),
         };
         Self {
             back: half_width.saturating_add_signed(-down),
@@ -109,9 +111,9 @@ impl<T: Real> Solver<T> {
     pub(super) fn is_of_five_points(&self) -> bool {
         let Stencil { half_width, up, down, .. } = self.stencil;
         let tridiagonal = match &self.way {
-            Way::Cyclic(_) => true,
-            Way::Factored(_) => !self.operator.periodic && self.half_band() == 1,
-            Way::Reduced(_) => false,
+            SolveMethod::Cyclic(_) => true,
+            SolveMethod::Factored(_) => !self.operator.periodic && self.half_band() == 1,
+            SolveMethod::Reduced(_) => false,
         };
         tridiagonal && (half_width, up, down) == (2, 0, 0)
     }
@@ -130,8 +132,8 @@ impl<T: Real> Solver<T> {
     /// the other end of a periodic line, p rows of the substitution. Then workspace for a reduction.
     pub(super) fn carried(&self) -> usize {
         let reduction = match &self.way {
-            Way::Reduced(reduced) => self.operator.len() + reduced.room(lanes::<T>()),
-            Way::Cyclic(_) | Way::Factored(_) => 0,
+            SolveMethod::Reduced(reduced) => self.operator.len() + reduced.room(lanes::<T>()),
+            SolveMethod::Cyclic(_) | SolveMethod::Factored(_) => 0,
         };
         self.between() + reduction
     }
@@ -151,8 +153,8 @@ impl<T: Real> Cyclic<T> {
         }
         let l = (1.0 - (1.0 - 4.0 * alpha * alpha).sqrt()) / (2.0 * alpha);
         let power = |m: usize| (0..m).fold(1.0, |power, _| -l * power);
-        let noticed = |m: &usize| power(*m).abs() > UNNOTICED * T::EPSILON;
-        let rows = (0..n).take_while(noticed).count();
+        let significant = |m: &usize| power(*m).abs() > UNNOTICED * T::EPSILON;
+        let rows = (0..n).take_while(significant).count();
         let round = 1.0 / (1.0 - power(n));
         let of_row = |m: usize| match m < rows {
             true => [T::of(power(m)), T::of(power(m + 1))],
@@ -163,7 +165,7 @@ impl<T: Real> Cyclic<T> {
             round: T::of(round),
             lacking: T::of((0..rows).map(|m| power(2 * m + 1)).sum()),
             powers: of_blocks(rows.div_ceil(BLOCK), of_row),
-            noticed: rows,
+            significant: rows,
         };
         Some((cyclic, 1.0 + l * l))
     }

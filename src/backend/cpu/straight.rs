@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use super::closed::AtEnd;
 use super::memory::{CACHE_LINE, fetch_row, stream};
 use super::rows::{BLOCK, lanes};
-use super::solver::{OfRows, Solver, Way};
+use super::solver::{OfRows, SolveMethod, Solver};
 use super::tile::Group;
 use super::vectors::splats;
 use crate::real::Real;
@@ -21,7 +21,7 @@ const CARRIED_POINTS: usize = 4;
 const CARRIED: usize = CARRIED_POINTS + 2;
 
 /// A⁻¹ B of a tridiagonal operator with five points per row of B.
-pub(super) struct Straight<'a, T> {
+pub(super) struct DirectStep<'a, T> {
     pub(super) solver: &'a Solver<T>,
     pub(super) tile: Group,
     pub(super) from: *const T,
@@ -32,7 +32,7 @@ pub(super) struct Straight<'a, T> {
     pub(super) past_caches: bool,
 }
 
-impl<T: Real> Straight<'_, T> {
+impl<T: Real> DirectStep<'_, T> {
     /// True if these lines can be processed here.
     pub(super) fn takes(solver: &Solver<T>, tile: &Group) -> bool {
         let whole = tile.line_stride == 1 && tile.lines == COLUMNS * lanes::<T>();
@@ -45,13 +45,13 @@ impl<T: Real> Straight<'_, T> {
     }
 }
 
-impl<T: Real> WithSimd for Straight<'_, T> {
+impl<T: Real> WithSimd for DirectStep<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match &self.solver.way {
-            Way::Cyclic(cyclic) => {
+            SolveMethod::Cyclic(cyclic) => {
                 let none = [[T::ZERO; 2]; BLOCK];
                 let of_block = |block: usize| Round {
                     factor: cyclic.factor,
@@ -59,14 +59,14 @@ impl<T: Real> WithSimd for Straight<'_, T> {
                 };
                 self.lines(simd, of_block, [cyclic.round, cyclic.lacking]);
             }
-            Way::Factored(factored) => {
+            SolveMethod::Factored(factored) => {
                 let of_block = |block: usize| Between {
                     lower: &factored.lower[block],
                     upper: &factored.upper[block],
                 };
                 self.lines(simd, of_block, [T::ZERO; 2]);
             }
-            Way::Reduced(_) => unreachable!("these lines are not taken"),
+            SolveMethod::Reduced(_) => unreachable!("these lines are not taken"),
         }
     }
 }
@@ -156,7 +156,7 @@ impl<T: Real> Coefficients<T> for Between<'_, T> {
     }
 }
 
-impl<T: Real> Straight<'_, T> {
+impl<T: Real> DirectStep<'_, T> {
     /// Solves all lines; `of_block`: the coefficients of a block, `round`: those that couple both ends.
     #[inline(always)]
     fn lines<S: Simd, C: Coefficients<T>>(

@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::rows::BLOCK;
-use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
+use super::solver::{Cyclic, Factored, OfRows, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::real::Real;
 
@@ -24,7 +24,7 @@ impl<T: Real, const M: usize> WithSimd for Substitute<'_, T, M> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match &self.solver.way {
-            Way::Cyclic(cyclic) => {
+            SolveMethod::Cyclic(cyclic) => {
                 let powers = cyclic.powers.get(self.block);
                 // Nearly all blocks are whole: they get a loop of constant length.
                 match self.rows {
@@ -32,12 +32,12 @@ impl<T: Real, const M: usize> WithSimd for Substitute<'_, T, M> {
                     rows => self.cyclic::<S>(simd, cyclic, powers, rows),
                 }
             }
-            Way::Factored(factored) => match self.solver.half_band() {
+            SolveMethod::Factored(factored) => match self.solver.half_band() {
                 0 => {}
                 1 => self.factored::<S, 1>(simd, factored),
                 _ => self.factored::<S, 2>(simd, factored),
             },
-            Way::Reduced(_) => {}
+            SolveMethod::Reduced(_) => {}
         }
     }
 }

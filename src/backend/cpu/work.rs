@@ -5,12 +5,12 @@ use pulp::{Simd, WithSimd};
 use super::applied::{Applied, System};
 use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Store};
-use super::eliminate::{CyclicDown, Differences, Eliminate, FivePoints, Product};
+use super::eliminate::{CyclicForward, Differences, Eliminate, FivePoints, Product};
 use super::ends::Pack;
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
 use super::run::{End, Job};
-use super::solver::Way;
+use super::solver::SolveMethod;
 use super::stager::Stager;
 use super::sums::{Advance, Evaluate};
 use super::tile::Group;
@@ -95,8 +95,12 @@ impl<T: Real> Tile<'_, T> {
             let after = [self.rows.round(end), self.rows.round(end + 1)];
             for application in &pass.applied {
                 match (application.five_points, &application.solver.way) {
-                    (true, Way::Cyclic(_)) => self.eliminate(simd, application, block, after),
-                    (true, Way::Factored(_)) => self.eliminate_closed(simd, application, block),
+                    (true, SolveMethod::Cyclic(_)) => {
+                        self.eliminate(simd, application, block, after)
+                    }
+                    (true, SolveMethod::Factored(_)) => {
+                        self.eliminate_closed(simd, application, block)
+                    }
                     _ => self.eliminate_any(simd, application, block),
                 }
                 if let Some(own) = &mut own {
@@ -247,15 +251,15 @@ impl<T: Real> Tile<'_, T> {
         let to = rows.of_block(block).at(application.to);
         let carried = rows.after(carried, kept);
         match &solver.way {
-            Way::Cyclic(cyclic) => {
+            SolveMethod::Cyclic(cyclic) => {
                 let (rows, from) = (there, sums.cast_const());
-                simd.vectorize(CyclicDown { cyclic, rows, from, to, carried });
+                simd.vectorize(CyclicForward { cyclic, rows, from, to, carried });
             }
-            Way::Factored(factored) => {
+            SolveMethod::Factored(factored) => {
                 let (half_band, rows, from) = (solver.half_band(), there, sums.cast_const());
                 simd.vectorize(Eliminate { factored, half_band, block, rows, from, to, carried });
             }
-            Way::Reduced(_) => rows.copy(sums, to, there),
+            SolveMethod::Reduced(_) => rows.copy(sums, to, there),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Api, DeviceInfo, cuda, devices};
 use crate::backend::{BackendChoice, ComputeConfig, Pencils};
-use crate::error::{Error, Result, no_room, refused};
+use crate::error::{Error, Result, out_of_memory, refused};
 use crate::real::Precision;
 
 /// Returns the device that `compute` asks for; `None` is the CPU. `auto` takes CUDA if it is usable, else an OpenCL GPU,
@@ -125,7 +125,7 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
         BackendChoice::Cpu => "is for devices, and the CPU was asked for",
         _ => "needs a GPU, and none was found: `kolmo info` says why",
     };
-    let advice = "take it out, or use `--backend opencl` where OpenCL runs on the CPU";
+    let advice = "remove it, or use `--backend opencl` where OpenCL runs on the CPU";
     Err(refused(format!("{what} {why}"), advice))
 }
 
@@ -148,5 +148,5 @@ pub fn check_memory(
     let [x, y, z] = points;
     let what = format!("{x} x {y} x {z} points");
     let there = format!("{has} {}", device.name);
-    Err(Error::refused(no_room(what, [needed, available], "of memory", there), &advice()))
+    Err(Error::refused(out_of_memory(what, [needed, available], "of memory", there), &advice()))
 }

@@ -63,7 +63,7 @@ impl Lines {
 }
 
 /// Kernels for the line ends of one operand and of its result.
-pub(super) struct Joints {
+pub(super) struct LineEnds {
     /// `None` if nothing is sent.
     pack: Option<Job>,
     weights: Buffer,
@@ -72,7 +72,7 @@ pub(super) struct Joints {
     columns: Buffer,
 }
 
-impl Joints {
+impl LineEnds {
     /// Compiles the kernels for planes that start at `starts`, slot by slot.
     pub(super) fn new(
         (device, precision): (&Arc<Device>, Precision),

@@ -8,7 +8,7 @@ use super::block_solver::Solver;
 use super::blocks::{PlaneSums, deal, staging};
 use super::lines::{DeviceOperator, LineSolver};
 use super::pointwise::PointKernel;
-use super::program::{self, Fields, Later, Task};
+use super::program::{self, Fields, LazyProgram, Task};
 use super::sweep_kernel::SweepKernel;
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
@@ -95,14 +95,14 @@ impl Gpu {
 
     /// Returns the kernel of `program`; `None` if it runs operator by operator.
     pub fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
-        program.get::<Later>().get()?.kernel()
+        program.get::<LazyProgram>().get()?.kernel()
     }
 
-    fn later(&self, sweep: &Sweep, (axis, points, operators): Lines<'_>) -> Later {
+    fn later(&self, sweep: &Sweep, (axis, points, operators): Lines<'_>) -> LazyProgram {
         let (workspace, fusing) = (self.workspace.clone(), self.fusing);
         let (sweep, operators) = (sweep.clone(), operators.clone());
         let task = Task { workspace, fusing, sweep, axis, points, operators };
-        Later { task, made: OnceLock::new() }
+        LazyProgram { task, made: OnceLock::new() }
     }
 }
 
@@ -223,16 +223,16 @@ impl Backend for Gpu {
     }
 
     fn compile(&self, programs: &[&Program]) {
-        let later = programs.iter().map(|program| program.get::<Later>());
-        let missing: Vec<&Later> = later.filter(|later| later.made.get().is_none()).collect();
+        let later = programs.iter().map(|program| program.get::<LazyProgram>());
+        let missing: Vec<&LazyProgram> = later.filter(|later| later.made.get().is_none()).collect();
         // An error occurs again when the program runs, and is reported then.
         self.at_once(missing.len(), &|at| drop(missing[at].get()));
     }
 
     fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
-        let Later { task, .. } = self.later(sweep, lines);
+        let LazyProgram { task, .. } = self.later(sweep, lines);
         let made = program::Program::of_advanced(&task)?;
-        Ok(made.map(|made| Program::new(Later { task, made: made.into() }, sweep)))
+        Ok(made.map(|made| Program::new(LazyProgram { task, made: made.into() }, sweep)))
     }
 
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
@@ -311,7 +311,7 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        let made = program.get::<Later>().get();
+        let made = program.get::<LazyProgram>().get();
         self.device().note(made.map(|program| program.pack(stage, fields)));
     }
 
@@ -325,7 +325,7 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        let made = program.get::<Later>().get();
+        let made = program.get::<LazyProgram>().get();
         self.device().note(made.map(|program| program.run(fields, weights)));
     }
 

@@ -39,12 +39,12 @@ impl Task {
 }
 
 /// A task, and its program, which is compiled at first use.
-pub(super) struct Later {
+pub(super) struct LazyProgram {
     pub(super) task: Task,
     pub(super) made: OnceLock<Program>,
 }
 
-impl Later {
+impl LazyProgram {
     /// Returns the program, which is compiled first if necessary.
     pub(super) fn get(&self) -> Result<&Program> {
         made_once(&self.made, || Program::new(&self.task))

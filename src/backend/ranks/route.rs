@@ -30,12 +30,12 @@ pub struct RouteChoice {
     carrier: String,
     why: Option<String>,
     /// Whether a library reported support for a more direct route that does not work.
-    disappoints: bool,
+    contradicts_report: bool,
 }
 
 impl RouteChoice {
     fn straight(route: Route, carrier: impl Into<String>) -> Self {
-        Self { route, carrier: carrier.into(), why: None, disappoints: false }
+        Self { route, carrier: carrier.into(), why: None, contradicts_report: false }
     }
 
     fn staged(why: impl Into<String>) -> Self {
@@ -58,7 +58,7 @@ impl RouteChoice {
 
     /// Returns the note of a run; a warning if a library does not do what it reported.
     pub fn note(&self) -> String {
-        let warning = if self.disappoints { "warning: " } else { "" };
+        let warning = if self.contradicts_report { "warning: " } else { "" };
         format!("{warning}messages go {}", self.told())
     }
 
@@ -69,7 +69,7 @@ impl RouteChoice {
             Some(NoGroup::Fails(why)) => {
                 let before = self.why.map_or(String::new(), |before| format!("{before}; "));
                 self.why = Some(format!("{before}{why}"));
-                self.disappoints = true;
+                self.contradicts_report = true;
             }
             Some(NoGroup::Missing(why)) if self.route == Route::Staged => {
                 self.why = self.why.map(|before| format!("{before}; {why}"));
@@ -188,7 +188,7 @@ fn told(error: &Error) -> String {
 /// Returns the best route of the MPI library. The library is queried first: one without device support crashes on device
 /// addresses. If it reports support, the route is tested. Collective.
 fn by_mpi(backend: &dyn Blocks, comm: &dyn Communicator, wish: Wish) -> Result<RouteChoice> {
-    let (asked, why) = match (wish, comm.says_device_aware()) {
+    let (asked, why) = match (wish, comm.reports_device_aware()) {
         (Wish::Force, _) | (Wish::Auto, Some(true)) => (true, ""),
         (Wish::Off, _) => (false, "`compute.device_aware = \"off\"`"),
         (Wish::Auto, Some(false)) => {
@@ -208,7 +208,7 @@ fn by_mpi(backend: &dyn Blocks, comm: &dyn Communicator, wish: Wish) -> Result<R
         Some(why) if wish == Wish::Force => Err(forced("device_aware", &why)),
         Some(why) => {
             let why = format!("MPI reports that it accepts device memory, but {why}");
-            Ok(RouteChoice { disappoints: true, ..RouteChoice::staged(why) })
+            Ok(RouteChoice { contradicts_report: true, ..RouteChoice::staged(why) })
         }
     }
 }

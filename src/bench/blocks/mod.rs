@@ -16,7 +16,7 @@ use super::pool::{FEWEST, Pool, noise};
 use crate::backend::cpu::Cpu;
 use crate::backend::device::BlockKernels;
 use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern};
-use crate::error::{Result, no_room, refused};
+use crate::error::{Result, out_of_memory, refused};
 use crate::real::{Precision, Real};
 use crate::splitmix::{STEP, mixed};
 use check::Samples;
@@ -137,9 +137,9 @@ impl Job<'_> {
         let needed = blocks + (8 * self.pattern.rows() * self.nb * self.nb) as f64;
         let on_place = 1.1 * needed + (64 * COPIED) as f64;
         let on_host = if self.setup.device.is_some() { 1.1 * needed } else { 0.0 };
-        let (_, [_, free]) = self.setup.lack(on_host, on_place, blocks)?;
+        let (_, [_, free]) = self.setup.insufficient_memory(on_host, on_place, blocks)?;
         let what = format!("blocks of {} rows on {}", self.nb, shape(self.points));
-        Some(no_room(what, [needed, free], "of memory", "are free"))
+        Some(out_of_memory(what, [needed, free], "of memory", "are free"))
     }
 
     /// Random blocks; the diagonal block dominates its row.

@@ -162,7 +162,7 @@ impl Loaded {
 
     /// Whether the library reports that it accepts addresses in CUDA device memory; `None` if it reports nothing. Valid
     /// once MPI is started.
-    pub(super) fn says_device_aware(&self) -> Option<bool> {
+    pub(super) fn reports_device_aware(&self) -> Option<bool> {
         /// `MPIX_GPU_SUPPORT_CUDA`.
         const CUDA: c_int = 0;
         if let Some(query) = self.query_device {

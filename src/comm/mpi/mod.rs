@@ -36,7 +36,7 @@ const PATIENCE: u32 = 10;
 const TRIAL: Duration = Duration::from_secs(30);
 /// Longest wait for a launcher that does not read the output of this rank.
 #[cfg(unix)]
-const HEARING: Duration = Duration::from_secs(1);
+const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// Sleep between two polls of [`Communicator::wait_asleep`].
 const NAP: Duration = Duration::from_millis(5);
 
@@ -361,8 +361,8 @@ impl<H: Handle> Communicator for Mpi<H> {
         Sent { messages, bytes }
     }
 
-    fn says_device_aware(&self) -> Option<bool> {
-        self.loaded.says_device_aware()
+    fn reports_device_aware(&self) -> Option<bool> {
+        self.loaded.reports_device_aware()
     }
 
     fn trial(&self, most: usize) -> Box<dyn Communicator> {
@@ -389,8 +389,8 @@ impl<H: Handle> Communicator for Mpi<H> {
             // SAFETY: accesses no memory.
             unsafe { libc::alarm(PATIENCE) };
             // An error means that the stream is closed: there is no reader.
-            let _ = drain(&std::io::stderr(), HEARING);
-            let _ = drain(&std::io::stdout(), HEARING);
+            let _ = drain(&std::io::stderr(), DRAIN_LIMIT);
+            let _ = drain(&std::io::stdout(), DRAIN_LIMIT);
         }
         // Not `calling()`: another thread may hold the lock for ever.
         // SAFETY: accesses no memory.

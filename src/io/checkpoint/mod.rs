@@ -6,7 +6,7 @@
 //! whose parts, each of one block, have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points, on
 //! curvilinear grids z alone. The attributes of the group are time and step, the [`Head`], the length and XXH3 (128 bit) of every
 //! other file, and the XXH3 of both. The hash of a file also covers the run, the step and the name in the group, so that a file
-//! in the place of another is detected, whatever its content. Everything is written under the name with `.part` added, flushed to
+//! in the place of another is detected, even with equal content. Everything is written under the name with `.part` added, flushed to
 //! disk and renamed.
 //!
 //! Reading checks every file before anything is used, and is independent of the ranks and the precision that wrote it. Only rank

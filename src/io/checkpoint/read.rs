@@ -135,8 +135,8 @@ impl Checkpoint {
         Ok((None, damaged))
     }
 
-    /// The values of all fields at the points of `block`, in the order of the head, relative to `references`, whatever precision
-    /// and references they were written with. Bitwise identical where both are the same.
+    /// The values of all fields at the points of `block`, in the order of the head, relative to `references`, independent of the
+    /// precision and references they were written with. Bitwise identical where both are the same.
     ///
     /// # Errors
     /// Where the fields are not those in the head.

@@ -13,7 +13,7 @@ use crate::io::{make_directory, malformed, refused};
 pub(super) const FILE: &str = ".lock";
 
 /// Keeps other processes from writing to a directory during its lifetime: an advisory lock (flock) on `.lock` in the directory.
-/// The system releases it when the process ends, in whatever way.
+/// The system releases it when the process ends, also after a crash.
 #[derive(Debug)]
 pub struct DirectoryLock {
     directory: PathBuf,

@@ -72,7 +72,7 @@ pub(super) fn unpack(packed: &[u8], length: usize) -> io::Result<Vec<u8>> {
     Ok(unpacked)
 }
 
-/// A stream of `length` bytes, decompressed by the codec of this number; an incompressible one is stored as it is.
+/// A stream of `length` bytes, decompressed by the codec of this number; an incompressible one is stored uncompressed.
 fn unpack_stream(codec: u8, stream: &[u8], length: usize) -> io::Result<Vec<u8>> {
     if stream.len() == length {
         return Ok(stream.to_vec());

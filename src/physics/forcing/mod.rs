@@ -67,7 +67,7 @@ pub(super) struct Forcing {
     sources: [Prepared; 2],
     means: Prepared,
     /// Present for a random force.
-    stirring: Option<Stirring>,
+    stirring: Option<StochasticForce>,
     /// Present for a pressure gradient.
     driving: Option<Driving>,
     /// ⟨ρu·u⟩/2 and ⟨ρE⟩ at the start.
@@ -82,7 +82,7 @@ pub(super) struct Forcing {
 }
 
 /// A random force: its processes, and its values at the points of the block.
-struct Stirring {
+struct StochasticForce {
     processes: Processes,
     waves: Waves,
     fields: [Field; 3],
@@ -95,7 +95,7 @@ struct Stirring {
     work: Prepared,
 }
 
-impl Stirring {
+impl StochasticForce {
     /// Update the fields from the processes.
     fn refresh(&mut self, backend: &dyn Backend) -> Result<()> {
         if self.current {
@@ -135,10 +135,10 @@ impl Forcing {
             ],
         };
         let (length, active) = (problem.domain.length, grid.active());
-        let stirring = |asked| -> Result<Stirring> {
+        let stirring = |asked| -> Result<StochasticForce> {
             let processes = Processes::new(asked, length, active);
             let field = || backend.zeros(block.len());
-            Ok(Stirring {
+            Ok(StochasticForce {
                 waves: Waves::new(&processes.periods, block, grid.points),
                 coefficients: Vec::with_capacity(processes.periods.len()),
                 processes,

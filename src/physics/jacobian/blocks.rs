@@ -4,12 +4,12 @@ use crate::gas::Gas;
 use crate::physics::formulas::dot;
 use crate::physics::slots::conserved::COUNT;
 
-/// A block: entry (i, j) is that of row i.
+/// A block: entry (i, j) is in row i.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Matrix(pub(super) [[f64; COUNT]; COUNT]);
 
 impl Matrix {
-    /// The unit matrix times `factor`.
+    /// The identity matrix times `factor`.
     pub(super) fn identity(factor: f64) -> Self {
         let mut matrix = Self([[0.0; COUNT]; COUNT]);
         matrix.add_identity(factor);
@@ -20,7 +20,7 @@ impl Matrix {
         (0..COUNT).for_each(|i| self.0[i][i] += factor);
     }
 
-    /// += `factor` times the product of a column and a row.
+    /// Add `factor` times the outer product of a column and a row.
     pub(super) fn add_product(&mut self, factor: f64, column: &[f64; COUNT], row: &[f64; COUNT]) {
         for (own, column) in self.0.iter_mut().zip(column) {
             own.iter_mut().zip(row).for_each(|(own, row)| *own += factor * column * row);
@@ -34,7 +34,7 @@ impl Matrix {
     }
 }
 
-/// The same for scaled unknowns and equations, column by column.
+/// The block for scaled unknowns and equations, in column-major order.
 pub(super) fn scaled(matrix: &Matrix, scale: &[f64; COUNT]) -> [f64; COUNT * COUNT] {
     std::array::from_fn(|at| {
         let (i, j) = (at % COUNT, at / COUNT);
@@ -52,7 +52,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Of (ρ, ρu, ρv, ρw, ρE).
+    /// From (ρ, ρu, ρv, ρw, ρE).
     pub(super) fn new(gas: &Gas, state: &[f64]) -> Self {
         let rho = state[0];
         let u = [1, 2, 3].map(|k| state[k] / rho);
@@ -97,10 +97,10 @@ impl Flow {
         [1.0, u, v, w, self.energy + self.pressure()]
     }
 
-    /// Γ |Γ⁻¹A| of A = ∂(F·g)/∂U, where Γ (see [`pseudo_time`](super::pseudo_time)) has the speed c √ε in the place of Vᵣ; with ε = 1 it is |A|
-    /// (Roe 1981). No wave is slower than a twentieth of the speed of sound of this system (Harten 1983). Entropy and shear go with |u·g|;
-    /// dp and ρ c du_n, n = g/|g|, are carried by the matrix ((ε u·g, ε c|g|), (c|g|, u·g)), whose absolute value is a multiple of it and one
-    /// of the unit matrix.
+    /// Γ |Γ⁻¹A| with A = ∂(F·g)/∂U, where Γ (see [`pseudo_time`](super::pseudo_time)) has the speed c √ε instead of Vᵣ; for ε = 1 it is |A|
+    /// (Roe 1981). All wave speeds are at least a twentieth of the speed of sound of this system (Harten 1983). Entropy and shear travel
+    /// with |u·g|; dp and ρ c du_n, n = g/|g|, with the matrix ((ε u·g, ε c|g|), (c|g|, u·g)), whose absolute value is a linear combination
+    /// of this matrix and the identity.
     pub(super) fn upwind(&self, g: [f64; 3], epsilon: f64) -> Matrix {
         const LEAST: f64 = 0.05;
         let length = dot(g, g).sqrt();
@@ -118,7 +118,7 @@ impl Flow {
         for j in 0..COUNT {
             let along: f64 = (0..3).map(|k| n[k] * velocity[k][j]).sum();
             let (p, w) = (pressure[j] / (c * c), self.rho * along / c);
-            // Of (1, u, H), and of (0, n, u_n).
+            // Coefficients of (1, u, H) and of (0, n, u_n).
             let s = (times * theta + unit / epsilon - slow) * p + times * sound * w;
             let t = c * (times * sound * p + (times * theta + unit - slow) * w);
             for (row, carried) in a.0.iter_mut().zip(carried) {
@@ -156,8 +156,8 @@ impl Flow {
         Matrix(a)
     }
 
-    /// |g|² (μ/Re) ∂(…)/∂U of the viscous flux across a thin layer with the normal n = g/|g|: u + n (n·u)/3 and, of the energy, u times
-    /// that and (γ/Pr) e.
+    /// |g|² (μ/Re) ∂(…)/∂U of the viscous flux across a thin layer with the normal n = g/|g|: u + n (n·u)/3 for momentum; for energy, the
+    /// work of this with u, and (γ/Pr) e.
     pub(super) fn diffusion(&self, gas: &Gas, g: [f64; 3]) -> Matrix {
         let mut a = [[0.0; COUNT]; COUNT];
         if gas.is_inviscid() {
@@ -194,7 +194,7 @@ impl Flow {
         rows
     }
 
-    /// ∂e/∂U of the inner energy e = E − ½ u·u.
+    /// ∂e/∂U of the internal energy e = E − ½ u·u.
     pub(super) fn inner_energy(&self) -> [f64; COUNT] {
         let per_density = 1.0 / self.rho;
         let [u, v, w] = self.u.map(|u| -u * per_density);
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A wrong sign or index in the Jacobian of the convective flux.
+    /// Catches a wrong sign or index in the Jacobian of the convective flux.
     #[test]
     fn convection_is_the_derivative_of_the_flux() {
         let flux = |state: [f64; COUNT]| {
@@ -251,12 +251,12 @@ mod tests {
         assert_near(&Flow::new(&GAS, &STATE).convection(G), &differences(flux));
     }
 
-    /// A wrong part of the stress, of its work, or of the heat flux.
+    /// Catches a wrong part of the stress, of its work, or of the heat flux.
     #[test]
     fn diffusion_is_the_derivative_of_the_flux_of_a_thin_layer() {
         let at = Flow::new(&GAS, &STATE);
         let (squares, u) = (dot(G, G), at.u);
-        // The flux of a jump of velocity and temperature, with the coefficients of the state itself.
+        // The flux due to a jump of velocity and temperature, with the coefficients of `at`.
         let flux = |state: [f64; COUNT]| {
             let flow = Flow::new(&GAS, &state);
             let along = dot(flow.u, G) / squares;
@@ -275,15 +275,15 @@ mod tests {
         Matrix(std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))))
     }
 
-    /// A wave that goes with the wrong speed, that of sound or a preconditioned one: (Γ⁻¹D)² = (Γ⁻¹A)² of D = Γ |Γ⁻¹A|, where no speed is
-    /// small.
+    /// Catches a wave with a wrong speed, that of sound or the preconditioned one: (Γ⁻¹D)² = (Γ⁻¹A)² for D = Γ |Γ⁻¹A| if no wave speed
+    /// is small.
     #[test]
     fn upwind_has_the_waves_of_convection() {
         let flow = Flow::new(&GAS, &STATE);
         let (carried, pressure) = (flow.carried(), flow.pressure_of_state());
         let c2 = flow.sound().powi(2);
         let found = [1.0, 0.3].map(|epsilon| {
-            // Γ⁻¹ of β = (1/ε − 1)/c² (Sherman and Morrison 1950), since ∂p/∂U r = c².
+            // Γ⁻¹ for β = (1/ε − 1)/c² (Sherman and Morrison 1950), since ∂p/∂U r = c².
             let mut inverse = Matrix::identity(1.0);
             inverse.add_product((epsilon - 1.0) / c2, &carried, &pressure);
             let square = |a: &Matrix| {
@@ -298,7 +298,7 @@ mod tests {
         assert!(found[0] != found[1]);
     }
 
-    /// A wrong derivative of the pressure, by which pseudo-time is preconditioned.
+    /// Catches a wrong derivative of the pressure, which preconditions pseudo-time.
     #[test]
     fn pressure_of_the_state_is_its_derivative() {
         let differences = differences(|state| {

@@ -1,11 +1,11 @@
-//! What boundaries hold of the state at a point, in the place of its equations.
+//! The conserved variables that boundary conditions impose at a point instead of its equations.
 
 use super::blocks::{Flow, Matrix};
 use crate::boundary::{Beyond, Face, Heat, Known};
 use crate::gas::Gas;
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 
-/// The conserved variables that are not free at a point.
+/// The imposed conserved variables at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Held {
     variables: [bool; COUNT],
@@ -14,7 +14,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Add the variables that `face` across `axis` holds.
+    /// Add the variables that `face` across `axis` imposes.
     pub(super) fn hold(&mut self, face: Face, axis: usize, gas: &Gas) {
         match face {
             Face::Symmetry => self.variables[MOMENTUM + axis] = true,
@@ -35,12 +35,12 @@ impl Held {
         }
     }
 
-    /// Whether each variable is imposed on the state.
+    /// Whether each variable is imposed.
     pub(super) fn variables(&self) -> [bool; COUNT] {
         self.variables
     }
 
-    /// The diagonal block with the rows of held variables: momentum is fixed, energy follows density at the wall temperature.
+    /// Replace the rows of imposed variables in the diagonal block: momentum is fixed, energy follows density at the wall temperature.
     pub(super) fn diagonal(&self, matrix: &mut Matrix, per_dt: f64, own: &Flow) {
         for row in 0..COUNT {
             if self.variables[row] {
@@ -53,7 +53,7 @@ impl Held {
         }
     }
 
-    /// An off-diagonal block: held variables depend on no neighbour.
+    /// Clear the rows of imposed variables in an off-diagonal block: they depend on no neighbour.
     pub(super) fn beside(&self, matrix: &mut Matrix) {
         for row in 0..COUNT {
             if self.variables[row] {

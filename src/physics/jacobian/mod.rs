@@ -1,6 +1,6 @@
-//! An approximate Jacobian of dU/dt for implicit steps: nearest neighbours alone, 5 x 5 blocks.
+//! An approximate Jacobian of dU/dt for implicit steps: nearest neighbours only, 5 x 5 blocks.
 //!
-//! I/(γ dt) − ∂R/∂U of a discretisation of first order on the same points, with ∇ξ of each grid direction a at the point of the row,
+//! I/(γ dt) − ∂R/∂U of a first-order discretisation on the same points, with ∇ξ of each grid direction a at the point of the row,
 //! g = ∇ξₐ / hₐ:
 //!
 //! ```text
@@ -8,11 +8,11 @@
 //! ∂G/∂x ≈ Σₐ |g|² (μ/Re) [N₊ U₊ − 2 N U + N₋ U₋]                     (thin layer, without the cross derivatives)
 //! ```
 //!
-//! It is as far from the compact scheme as it is easy to solve: it preconditions, and the answer is that of the compact scheme. At a wall
-//! or a plane of symmetry stands half a cell, through whose face nothing goes; beyond open faces nothing changes. Points have the same
-//! colours on any ranks, so that sweeps over it are those of the whole grid.
+//! It is used only as a preconditioner, so it may be far from the compact scheme; the solution is that of the compact scheme. A wall or
+//! symmetry plane bounds half a cell, with no flux through that face; beyond open faces the state is constant. The colour of a point does
+//! not depend on the number of ranks, so that sweeps are those of the whole grid.
 //!
-//! On the way to a steady flow Γ stands for I ([`PseudoTime`]), and waves of sound are upwind with a speed between theirs and Vᵣ.
+//! For steady flows Γ replaces I ([`PseudoTime`]), and the upwind speed of sound waves lies between c and Vᵣ.
 
 mod blocks;
 mod held;
@@ -35,46 +35,46 @@ use held::Held;
 use neighbours::Neighbours;
 pub use pseudo_time::PseudoTime;
 
-/// The second difference that stands for a filter of unit rate. That which damps the shortest waves as a filter does, 1/4, damps all
-/// others much more: GMRES takes twice as many products with it. Found by trial with filters of eighth order.
+/// Coefficient of the second difference that represents a filter of unit rate. With 1/4 it damps the shortest waves as the filter does,
+/// but all others much more: GMRES then takes twice as many products. Found by trial with filters of eighth order.
 const OF_FILTER: f64 = 1.0 / 32.0;
 
-/// (Vᵣ/c)² to this power is (V/c)² of the speed V with which waves of sound are upwind. With c (0) the velocity is damped too much at low
-/// Mach numbers, with Vᵣ (1) the pressure; found by trial at Ma = 0.005 to 0.2.
+/// Exponent: the upwind speed V of sound waves is (V/c)² = (Vᵣ/c)² to this power. With V = c (0) the velocity is damped too much at low
+/// Mach numbers, with V = Vᵣ (1) the pressure; found by trial at Ma = 0.005 to 0.2.
 const BETWEEN: f64 = 0.3;
 
-/// Where the rows of the Jacobian have their neighbours, and what boundaries hold there.
+/// The sparsity pattern of the Jacobian, and the variables that boundaries impose.
 pub struct Jacobian {
     gas: Gas,
-    /// Of the unknowns, so that waves of sound have about the same size in all: U = scale × what is solved for.
+    /// U = scale × unknowns. The scaled unknowns of a sound wave have about the same amplitude.
     scale: [f64; COUNT],
     colouring: Arc<Colouring>,
     halo: Halo,
-    /// Points of this rank, and those of others beside them.
+    /// Number of points of this rank and of their neighbours on other ranks.
     count: usize,
     /// The links of each point, one after another in the order of the blocks of its row.
     links: Vec<Link>,
-    /// Where those of each point begin, and the end.
+    /// Index of the first link of each point, and the total number of links.
     first_links: Vec<usize>,
     held: Vec<Held>,
 }
 
-/// What a point has on one side along one axis.
+/// The neighbour of a point on one side along one axis.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     /// ∇ξ/h on the high side, −∇ξ/h on the low one.
     gradient: [f64; 3],
-    /// 2 at a wall, else 1.
+    /// 1 inside; at a wall or symmetry plane the inverse of the end's weight.
     weight: f64,
-    /// The point there, and its off-diagonal block; `None` where nothing changes.
+    /// The neighbour, and its off-diagonal block; `None` beyond open faces.
     to: Option<(usize, usize)>,
 }
 
 impl Jacobian {
-    /// That of `problem` on the block that this rank has of `grid`.
+    /// The Jacobian of `problem` on this rank's block of `grid`.
     ///
     /// # Errors
-    /// Where the points are more than can be numbered.
+    /// Too many points for the index type.
     pub fn new(problem: &Problem, backend: &dyn Backend, grid: &Grid) -> Result<Self> {
         let neighbours = Neighbours::new(backend, grid);
         let mut held = vec![Held::default(); neighbours.block.len()];
@@ -119,7 +119,7 @@ impl Jacobian {
         let (sound, inner) = (1.0 / gas.mach, gas.gamma - 1.0);
         Ok(Self {
             gas,
-            // Of powers of 2: what is scaled is not rounded.
+            // Powers of 2: scaling without round-off.
             scale: [1.0 / sound, 1.0, 1.0, 1.0, sound / inner].map(|it| it.log2().round().exp2()),
             colouring: Arc::new(Colouring::given(&pattern, count, &colours)?),
             halo: neighbours.halo((count, &colours)),
@@ -130,37 +130,37 @@ impl Jacobian {
         })
     }
 
-    /// The order in which its rows are solved.
+    /// The colouring that determines the order in which rows are solved.
     pub fn colouring(&self) -> &Arc<Colouring> {
         &self.colouring
     }
 
-    /// What its rows know of those of other ranks.
+    /// The exchange of unknowns with other ranks.
     pub fn halo(&self) -> &Halo {
         &self.halo
     }
 
-    /// Ma of the reference state.
+    /// Mach number of the reference state.
     pub fn mach(&self) -> f64 {
         self.gas.mach
     }
 
-    /// U over what is solved for.
+    /// U divided by the unknowns.
     pub fn scale(&self) -> [f64; COUNT] {
         self.scale
     }
 
-    /// Which of the conserved variables boundaries hold at each point.
+    /// Whether boundaries impose each conserved variable, for each point.
     pub fn held(&self) -> impl ExactSizeIterator<Item = [bool; COUNT]> + '_ {
         self.held.iter().map(Held::variables)
     }
 
-    /// Γ − I times a change of the state.
+    /// The formula for Γ − I times a change of the state.
     pub fn pseudo_time(&self) -> PseudoTime {
         PseudoTime { scale: self.scale, gamma: self.gas.gamma }
     }
 
-    /// β of pseudo-time at each point of `state` (U of each point of this rank, one after another).
+    /// β of pseudo-time at each point of `state` (U of this rank, point by point).
     pub fn inertia(&self, state: &[f64]) -> Vec<f64> {
         let each = state.chunks_exact(COUNT).zip(self.first_links.windows(2));
         let inertia = |(state, links): (&[f64], &[usize])| {
@@ -171,10 +171,10 @@ impl Jacobian {
         each.map(inertia).collect()
     }
 
-    /// The blocks at `state` with this 1/(γ dt), β of pseudo-time, where it is such, and a filter that acts at this rate. Collective.
+    /// The blocks at `state` with this 1/(γ dt), β of pseudo-time (if used), and the rate of the filter. Collective.
     ///
     /// # Errors
-    /// Where there is no memory left.
+    /// Insufficient memory.
     pub fn blocks(
         &self,
         comm: &dyn Communicator,

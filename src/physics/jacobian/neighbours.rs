@@ -1,16 +1,16 @@
-//! Who the neighbours of the points of a block are, in it and on other ranks.
+//! The neighbours of the points of a block, within the block and on other ranks.
 
 use crate::backend::Backend;
 use crate::blocks::{Halo, Shift};
 use crate::grid::{Block, Grid};
 
-/// The points of a block, and behind them those of other ranks beside it: plane after plane.
+/// The points of a block, followed by the adjacent points of other ranks, plane by plane.
 pub(super) struct Neighbours<'a> {
     grid: &'a Grid,
     pub(super) block: Block,
-    /// The rank beyond each end of each axis, where lines are cut there, and the first of its points.
+    /// The rank beyond each end of each axis and the index of its first point; `None` if lines are not split there.
     beyond: [[Option<(usize, usize)>; 2]; 3],
-    /// Points of the block and beside it.
+    /// Number of points of the block and adjacent to it.
     pub(super) count: usize,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Neighbours<'a> {
         Self { grid, block, beyond, count }
     }
 
-    /// The point next to point `at` of the block on one side of axis `a`; `None` where there is none.
+    /// The point next to point `at` of the block on one side of axis `a`; `None` beyond the end of a line.
     pub(super) fn of(&self, at: usize, a: usize, end: usize) -> Option<usize> {
         let (n, stride) = self.lines(a);
         let i = at / stride % n;
@@ -50,9 +50,9 @@ impl<'a> Neighbours<'a> {
         closes.then(|| if end == 0 { at + (n - 1) * stride } else { at - (n - 1) * stride })
     }
 
-    /// Colours of all points, the same on any ranks, so that no neighbours have the same, and how many there are: two, or three where an
-    /// odd number of points closes on itself. Along each axis they take turns from 0 on, with 2 at the end of an odd ring, and colours of
-    /// axes add up.
+    /// The number of colours and the colour of each point, independent of the number of ranks, such that neighbours differ: two colours,
+    /// or three if a periodic axis has an odd number of points. Along each axis colours alternate from 0, with 2 at the end of an odd
+    /// periodic line; the colours of the axes are added.
     pub(super) fn colours(&self) -> (usize, Vec<u32>) {
         let points = self.grid.points;
         let odd_ring = |a: usize| self.grid.closes(a) && points[a] > 2 && points[a] % 2 == 1;
@@ -66,7 +66,7 @@ impl<'a> Neighbours<'a> {
         };
         let mut colours: Vec<u32> =
             (0..self.block.len()).map(|at| colour(self.block.index(at))).collect();
-        // Planes beside the block, in the order in which they are counted.
+        // Adjacent planes, in the order of `new`.
         for (a, ends) in self.beyond.iter().enumerate() {
             for end in (0..2).filter(|&end| ends[end].is_some()) {
                 let last = points[a] - 1;
@@ -84,12 +84,12 @@ impl<'a> Neighbours<'a> {
         (count, colours)
     }
 
-    /// What travels when points of each colour are solved.
+    /// The exchange between ranks after the points of each colour are solved.
     pub(super) fn halo(&self, (count, colours): (usize, &[u32])) -> Halo {
         let mut halo = vec![Vec::new(); count];
         for (a, ends) in self.beyond.iter().enumerate() {
             for end in 0..2 {
-                // Towards this end, from beyond the other.
+                // Send towards this end, receive from beyond the other.
                 let (to, from) = (ends[end], ends[1 - end]);
                 #[allow(clippy::cast_possible_truncation, reason = "checked by the pattern")]
                 let rows = self.plane(a, end).map(|at| at as u32).filter(|_| to.is_some());
@@ -120,7 +120,7 @@ impl<'a> Neighbours<'a> {
         (0..count).map(move |q| (q / stride * n + i) * stride + q % stride)
     }
 
-    /// Points of the block along axis `a`, and how far apart they are.
+    /// Number of points of the block along axis `a`, and their distance in a field.
     fn lines(&self, a: usize) -> (usize, usize) {
         (self.block.points[a], self.block.points[..a].iter().product())
     }

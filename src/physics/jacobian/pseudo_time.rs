@@ -1,7 +1,7 @@
-//! Preconditioned pseudo-time: Γ ∂U/∂τ = R leads to the same steady flow, with waves of sound that are not much faster than the gas.
+//! Preconditioned pseudo-time: Γ ∂U/∂τ = R has the same steady flow, with sound waves that are not much faster than the gas.
 //!
-//! Γ = I + β r ∂p/∂U with r = (1, u, H) and β = 1/Vᵣ² − 1/c²: sound goes with a speed near Vᵣ = min(c, max(|u|, V₀, μ/(ρ Re h))) rather than c (Weiss and
-//! Smith 1995, AIAA J. 33, 2050; viscosity crosses a cell of width h at the last of these speeds).
+//! Γ = I + β r ∂p/∂U with r = (1, u, H) and β = 1/Vᵣ² − 1/c²: sound travels at about Vᵣ = min(c, max(|u|, V₀, μ/(ρ Re h))) instead of c (Weiss
+//! and Smith 1995, AIAA J. 33, 2050; momentum diffuses across a cell of width h at the last of these speeds).
 
 use super::COUNT;
 use super::blocks::Flow;
@@ -9,7 +9,7 @@ use crate::engine::{Formula, Number};
 use crate::gas::Gas;
 
 impl Flow {
-    /// β at a point whose cell has the width 1/`per_cell`; 0 where nothing is preconditioned.
+    /// β at a point with cell width 1/`per_cell`; 0 without preconditioning.
     pub(super) fn inertia(&self, gas: &Gas, per_cell: f64) -> f64 {
         let viscous = match gas.is_inviscid() {
             true => 0.0,
@@ -20,8 +20,8 @@ impl Flow {
     }
 }
 
-/// `to` += (Γ − I) x/(γ dt) of the unknowns that boundaries do not hold: reads V, x, whether boundaries hold each, 1 or 0, and β; the
-/// parameter is 1/(γ dt). U is `scale` × V.
+/// `to` += (Γ − I) x/(γ dt) for the unknowns that boundaries do not impose. Reads V, x, 1 for imposed unknowns (otherwise 0), and β;
+/// parameter: 1/(γ dt). U = `scale` × V.
 pub struct PseudoTime {
     pub(super) scale: [f64; COUNT],
     pub(super) gamma: f64,

@@ -1,7 +1,7 @@
-//! What the flow beyond an open face carries along its lines ξ: (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ, with V its velocity, or that along the
-//! face where it comes in. See [the faces](super).
+//! Transport by the flow beyond an open face along the face's grid lines ξ: (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ, where V is the velocity
+//! of that flow, or its part along the face where it enters. See [the faces](super).
 //!
-//! The derivatives are those of the scheme on the lines of the face. Where lines are cut between ranks, each of these has a part of the face.
+//! The derivatives are those of the scheme on the lines of the face. If lines are split across ranks, each rank has a part of the face.
 
 use super::Face;
 use super::geometry::{CARRIED, GEOMETRY, gradient, outward};
@@ -20,28 +20,28 @@ use crate::physics::slots::exactly;
 const CARRIES: usize = 4;
 /// The axes along a face.
 const AXES: usize = 2;
-/// What is known of each of them at a point: ∇ξ, and at the ends of its lines −1 or 1, else 0.
+/// Values per axis and point: ∇ξ, and −1 or 1 at the ends of its lines, otherwise 0.
 const OF_AXIS: usize = 4;
-/// What [`Before`] takes: rates, state, the flow beyond, the geometry, what is known of the axes, p' and the velocity, and the speeds.
+/// Number of fields of [`Before`]: rates, state, the flow beyond, the geometry, the values of the axes, p' and the velocity, the speeds.
 const TAKEN: usize = BOTH + COUNT + GEOMETRY + OF_AXIS * AXES + CARRIES + AXES;
 
-/// The lines along a face, with which the flow beyond moves.
+/// The grid lines of a face along which the flow beyond moves.
 pub(super) struct Along {
     /// The number of the face.
     face: usize,
     before: Prepared,
     of_axes: Vec<Field>,
-    /// p' and the velocity before a stage, less those of the flow beyond.
+    /// p' and the velocity before a stage, minus those of the flow beyond.
     flow: Vec<Field>,
     /// V·∇ξ.
     speeds: Vec<Field>,
-    /// What adds V·∇ξ ∂/∂ξ of p' and of the velocity through the face, by the axis.
+    /// Programs that add V·∇ξ ∂/∂ξ of p' and of the velocity normal to the face, one per axis.
     programs: Vec<(usize, Program)>,
 }
 
 impl Along {
-    /// Those of face number `face` of this rank, across `axis`, of the points of `part`; `None` where no flow is known beyond it that moves
-    /// along it.
+    /// The lines of face number `face` of this rank, across `axis`, with the points of `part`; `None` unless a known flow beyond the face
+    /// moves along it.
     pub(super) fn new(
         (face, part): (usize, &Part<'_>),
         (axis, waves): (Axis, Waves),
@@ -83,7 +83,7 @@ impl Along {
         }))
     }
 
-    /// Put what is carried at the state before a stage, `u` less so much of `rate`, into the geometry of the face.
+    /// Write the transport terms at the state before a stage, `u` − `advance` × `rate`, into the geometry of the face.
     pub(super) fn carry(
         &mut self,
         backend: &dyn Backend,
@@ -109,7 +109,7 @@ impl Along {
     }
 }
 
-/// ∂/∂ξ along `axis` of p', and of the velocity through the face, times a speed.
+/// ∂/∂ξ along `axis` of p' and of the velocity normal to the face, times a speed.
 fn sweep(axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     let speed = s.read(CARRIES);
@@ -123,8 +123,8 @@ fn sweep(axis: Axis) -> Sweep {
     s.build()
 }
 
-/// p' and the velocity before a stage less those of the flow beyond, and V·∇ξ, but where a line begins with which the flow moves:
-/// nothing is known there of what comes along it. Parameter: a.
+/// p' and the velocity before a stage minus those of the flow beyond, and V·∇ξ, which is 0 at ends of lines where V leads into the face:
+/// the flow that arrives there is unknown. Parameter: a.
 struct Before(Waves);
 
 impl Formula<0, TAKEN, 1> for Before {
@@ -134,7 +134,7 @@ impl Formula<0, TAKEN, 1> for Before {
         let at = waves.before(&before[..BOTH], a);
         let beyond = waves.flow(std::array::from_fn(|k| before[BOTH + k]));
         let normal = std::array::from_fn(|k| before[BOTH + COUNT + k]);
-        // V, less what of it comes in.
+        // V minus its incoming normal part.
         let through = inward(dot(normal, beyond.velocity));
         let carried: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - through * normal[i]);
         let mut after = before;

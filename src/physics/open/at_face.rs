@@ -1,4 +1,4 @@
-//! What is done to a flow, or to a scalar, at the points of an open face or in the zone of a sponge.
+//! The formulas for a flow or a scalar at the points of an open face or in the zone of a sponge.
 
 use smallvec::SmallVec;
 
@@ -7,26 +7,26 @@ use crate::backend::{Backend, Field, Prepared};
 use crate::error::Result;
 use crate::physics::discretisation::Part;
 
-/// The formulas of a flow or a scalar there, and the fields that they take behind those of the state, in this order.
+/// The formulas for a flow or a scalar, and the fields that they take after those of the state, in this order.
 pub(in crate::physics) struct AtFace {
-    /// Makes the sums of rates and the state, or the state alone where it is given, what they should be.
+    /// Corrects the accumulated rates and the state; if the state is prescribed, sets the state only.
     pub(in crate::physics) correct: Prepared,
-    /// Gives the state where a start comes in faster than sound.
+    /// Sets the state where the initial flow enters at supersonic speed.
     pub(in crate::physics) give: Option<Prepared>,
-    /// Keeps the sums of rates; none where nobody needs them.
+    /// Copies the accumulated rates; `None` if they are not needed.
     pub(in crate::physics) keep: Option<Prepared>,
-    /// Takes what is known from the state at the start, where it is of that.
+    /// Takes the values beyond the face from the initial state, if they are defined by it.
     pub(in crate::physics) of_start: Option<Prepared>,
-    /// The sums of rates before a stage; what is [`left`](super::left) behind a flow.
+    /// The accumulated rates before a stage; for a flow, [`left`](super::left) afterwards.
     pub(in crate::physics) kept: Vec<Field>,
-    /// What is known beyond: a state or φ, and behind it the outward derivatives where waves go through.
+    /// The values beyond: a state or φ, followed by the outward derivatives if waves pass the face.
     pub(in crate::physics) beyond: Vec<Field>,
-    /// What is known of the points of the face.
+    /// Geometry of the points of the face.
     pub(in crate::physics) geometry: Vec<Field>,
 }
 
 impl AtFace {
-    /// By `correct`, without waves: one field of each of the values `beyond`.
+    /// With the formula `correct`, without waves: one field for each of the values `beyond`.
     pub(in crate::physics) fn new(
         part: &Part<'_>,
         correct: Prepared,
@@ -39,8 +39,8 @@ impl AtFace {
         Ok(Self { correct, give: None, keep: None, of_start, kept, beyond, geometry })
     }
 
-    /// Take what is known from these fields of the start, if it is of that.
-    pub(in crate::physics) fn know_start<'a>(
+    /// Take the values beyond the face from these fields of the initial state, if they are defined by it.
+    pub(in crate::physics) fn capture_initial<'a>(
         &'a mut self,
         backend: &dyn Backend,
         start: impl IntoIterator<Item = &'a mut Field>,
@@ -51,8 +51,8 @@ impl AtFace {
         }
     }
 
-    /// Make the state, the first of `fields`, that of the start where this comes in faster than sound.
-    pub(in crate::physics) fn give_start<'a>(
+    /// Set the state, the first of `fields`, to the initial state where that enters at supersonic speed.
+    pub(in crate::physics) fn impose_initial<'a>(
         &'a mut self,
         backend: &dyn Backend,
         fields: impl IntoIterator<Item = &'a mut Field>,
@@ -63,7 +63,7 @@ impl AtFace {
         }
     }
 
-    /// Keep the sums of rates.
+    /// Copy the accumulated rates.
     pub(in crate::physics) fn keep<'a>(
         &'a mut self,
         backend: &dyn Backend,
@@ -74,7 +74,7 @@ impl AtFace {
         }
     }
 
-    /// Make the sums of rates and the state, with which `fields` begin, what they should be.
+    /// Correct the accumulated rates and the state, the first of `fields`.
     pub(in crate::physics) fn correct<'a>(
         &'a mut self,
         backend: &dyn Backend,
@@ -86,7 +86,7 @@ impl AtFace {
     }
 }
 
-/// Run `formula`: a step allocates nothing.
+/// Run `formula` without allocation.
 fn run<'a>(
     backend: &dyn Backend,
     formula: &Prepared,

@@ -1,14 +1,14 @@
-//! Where an open face lies: its normal, its size, and how points follow one another across it and along it.
+//! Geometry of an open face: its normal, the length of the box across it, and the coordinate gradients across and along it.
 
 use crate::grid::{Axis, End, Grid};
 
-/// The outward normal, one over the spacing across the face, what is carried along it, and whether a start comes in faster than sound
-/// there, 1 or 0.
+/// Number of fields: the outward normal, 1/spacing across the face, the two transport terms along it, and 1 where the initial flow enters
+/// at supersonic speed, otherwise 0.
 pub(super) const GEOMETRY: usize = 7;
-/// Where what is carried of p' and of the velocity through the face stands: see [`Along`](super::along::Along).
+/// Slot of the transport terms of p' and of the normal velocity: see [`Along`](super::along::Along).
 pub(super) const CARRIED: usize = 4;
 
-/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it; the rest is known later.
+/// The outward normal at a point of end `at` of axis `a`, and 1/spacing along it; the other values are set later.
 pub(in crate::physics) fn across(
     grid: &Grid,
     a: usize,
@@ -34,7 +34,7 @@ pub(super) fn gradient(grid: &Grid, axis: Axis, index: [usize; 3]) -> [f64; 3] {
     gradient
 }
 
-/// −1 where lines along `axis` begin with an end, 1 where they stop at one, else 0. Planes of symmetry are none.
+/// −1 at the low end of lines along `axis`, 1 at the high end, otherwise 0. Symmetry planes do not count as ends.
 pub(super) fn outward(grid: &Grid, axis: Axis, index: [usize; 3]) -> f64 {
     let a = axis.index();
     let is_end = |end: usize| grid.ends[a].is_some_and(|ends| ends[end] != End::Symmetry);
@@ -45,7 +45,7 @@ pub(super) fn outward(grid: &Grid, axis: Axis, index: [usize; 3]) -> f64 {
     }
 }
 
-/// The distance from one end of axis `a` to the other; along curves the largest of those of their ends.
+/// The distance between the two ends of axis `a`; on curved lines the largest distance between the ends of a line.
 pub(super) fn length(grid: &Grid, a: usize, straight: f64) -> f64 {
     let Some(plane) = grid.plane.as_ref().filter(|_| a < 2) else { return straight };
     let distance = |other: usize| {

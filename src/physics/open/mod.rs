@@ -1,7 +1,7 @@
-//! Open faces: what leaves the box goes without reflection, what comes in is chosen.
+//! Open faces: non-reflecting outflow, inflow and far-field conditions, and sponges.
 //!
-//! At the points of a face the rates are written as those of the characteristic variables along the outward normal n (Thompson 1987;
-//! Poinsot and Lele 1992), with u_n the velocity along it:
+//! At the points of a face the rates are those of the characteristic variables along the outward normal n (Thompson 1987; Poinsot and
+//! Lele 1992), with the normal velocity u_n:
 //!
 //! ```text
 //! wave      speed    rate                      amplitude L
@@ -11,29 +11,29 @@
 //! outgoing  u_n + c  ∂p/∂t + ρc ∂u_n/∂t        (u_n + c) (∂p/∂n + ρc ∂u_n/∂n)
 //! ```
 //!
-//! rate + L is what the transverse and the viscous terms make of a wave. In L stands what ∂/∂n is off that of the flow beyond, where it
-//! has any: the start of a boundary layer grows along it, and is to stay. The rate of a wave of negative speed is replaced; all parts
-//! vanish with the speed, so that nothing switches where the flow turns round or passes the speed of sound:
+//! rate + L is the contribution of the transverse and the viscous terms. The derivatives ∂/∂n in L are taken minus those of the flow
+//! beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative speed is
+//! replaced; all replacements vanish with the speed, so that nothing switches where the flow reverses or becomes supersonic:
 //!
 //! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
-//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field. For
-//!   what a stream carries out with U, ∂/∂t = −U ∂/∂n, and κ = U/(U + c − u_n) makes of rate + L the rate itself: nothing comes back. To
-//!   first order in the disturbance that is its Mach number (Yoo and Im 2007; Lodato et al. 2008). U is that of the flow beyond this face
-//!   or the opposite one; where none is known, u_n, with κ = M.
-//!   Where that flow, V, moves along the lines ξ of the face too, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
-//!   but for the ends at which V leads into the face: nothing is known there of what comes along it, and V·∇ξ is taken as 0. Where it
-//!   comes in through the face V is its part along it.
-//! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
-//! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
-//! * Where the gas comes in faster than sound, the state is given: it is imposed as at walls, and its rates are 0. Of a start that comes in
-//!   this holds point by point.
-//! * Passive scalars are waves of speed u_n too: see the [scalars](AtFace::through).
+//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field.
+//!   Disturbances that a stream carries out with the speed U have ∂/∂t = −U ∂/∂n. With κ = U/(U + c − u_n) the new rate then equals the
+//!   old one: no reflection. To first order in the disturbance κ is the Mach number U/c (Yoo and Im 2007; Lodato et al. 2008). U is the
+//!   normal velocity of the flow beyond this face or the opposite one; if neither is known, it is u_n, with κ = M.
+//!   If that flow V also moves along the lines ξ of the face, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
+//!   except at ends of lines where V leads into the face: the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the
+//!   flow enters through the face, V is its part along the face.
+//! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
+//! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
+//! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this
+//!   is decided point by point.
+//! * Passive scalars are waves with the speed u_n: see the [scalars](AtFace::through).
 //!
-//! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
-//! and Lee 2000). Lines that meet it aslant have n·∇ξ ≠ 0, and U n a part in V·∇ξ.
+//! On a curvilinear grid n is ±∇η/|∇η| and ∂/∂n represents |∇η| ∂/∂η, the derivative in the flux through the face (Kim and Lee 2000). If
+//! lines meet the face at an angle, n·∇ξ ≠ 0, and U n contributes to V·∇ξ.
 //!
-//! What is changed are the sums of rates and the state after a stage: the state before it is U − a K, so that sweeps know nothing of
-//! it. Where faces meet, each changes what those before it left; that across the later axis holds. Walls come after them.
+//! The accumulated rates K and the state U are corrected after a stage: the state before it is U − a K, so that sweeps need no knowledge
+//! of faces. Where faces meet, each corrects the result of the previous ones; the face across the later axis prevails. Walls follow.
 
 mod along;
 mod at_face;
@@ -63,13 +63,13 @@ use waves::{ALL, Imposed, OfStart, Waves};
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
 pub(super) struct OpenFaces {
-    /// With σ at the points of their zones.
+    /// Sponges, each with σ at the points of its zone.
     sponges: Vec<(Field, Face)>,
-    /// Which waves go through.
+    /// Faces that waves pass.
     faces: Vec<Face>,
-    /// The lines along those that a known flow moves along.
+    /// The lines of those faces along which a known flow moves.
     along: Vec<Along>,
-    /// Where the gas comes in faster than sound.
+    /// Faces with prescribed supersonic inflow.
     given: Vec<GivenFace>,
 }
 
@@ -79,31 +79,32 @@ struct Face {
     scalars: Vec<AtFace>,
 }
 
-impl Face {
-    /// Make the scalars that `are` so what is given, in a flow that is.
-    fn give_scalars(
-        &mut self,
-        backend: &dyn Backend,
-        states: &mut [Field],
-        are: impl Fn(&AtFace) -> bool,
-    ) {
-        let Self { flow, scalars } = self;
-        for (scalar, state) in scalars.iter_mut().zip(states).filter(|(scalar, _)| are(scalar)) {
-            scalar.correct(backend, [state, &mut flow.beyond[MASS]], &[]);
+/// A face with prescribed state.
+struct GivenFace {
+    face: Face,
+    /// Sets a rate to 0.
+    still: Prepared,
+}
+
+impl GivenFace {
+    /// Whether scalars are prescribed by the initial state.
+    fn needs_start(&self) -> bool {
+        self.face.scalars.iter().any(|scalar| scalar.of_start.is_some())
+    }
+
+    /// Set flow and scalars to their prescribed values.
+    fn impose(&mut self, backend: &dyn Backend, flow: &mut [Field], states: &mut [Field]) {
+        let Face { flow: at, scalars } = &mut self.face;
+        at.correct(backend, flow, &[]);
+        for (scalar, state) in scalars.iter_mut().zip(states) {
+            scalar.correct(backend, [state, &mut at.beyond[MASS]], &[]);
         }
     }
 }
 
-/// A face whose state is given.
-struct GivenFace {
-    face: Face,
-    /// Makes a rate 0.
-    still: Prepared,
-}
-
 impl OpenFaces {
     /// # Errors
-    /// What a compiler says, or where the block has too few points.
+    /// Compiler errors, or a block with too few points.
     pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
         let problem = on.problem;
         let mut found = Self::default();
@@ -131,7 +132,7 @@ impl OpenFaces {
         Ok(found)
     }
 
-    /// Add a face that waves go through.
+    /// Add a face that waves pass.
     fn add(
         &mut self,
         on: &Discretisation<'_>,
@@ -149,55 +150,54 @@ impl OpenFaces {
         Ok(())
     }
 
-    /// Take what is known beyond them from the state at the start.
-    pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
+    /// Take the values beyond the faces from the initial state.
+    pub(super) fn capture_initial(&mut self, backend: &dyn Backend, start: &mut [Field]) {
         let (flow, states) = start.split_at_mut(COUNT);
         let sponges = self.sponges.iter_mut().map(|(_, face)| face);
         let given = self.given.iter_mut().map(|it| &mut it.face);
         for face in sponges.chain(&mut self.faces).chain(given) {
-            face.flow.know_start(backend, &mut *flow);
+            face.flow.capture_initial(backend, &mut *flow);
             for (scalar, state) in face.scalars.iter_mut().zip(&mut *states) {
-                scalar.know_start(backend, [&mut flow[MASS], state]);
+                scalar.capture_initial(backend, [&mut flow[MASS], state]);
             }
         }
     }
 
-    /// Make flow and scalars what is given, but for scalars whose start is.
+    /// Set flow and scalars at supersonic inflow to their prescribed values, except where the initial state prescribes scalars.
     pub(super) fn impose(
         &mut self,
         backend: &dyn Backend,
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for GivenFace { face, .. } in &mut self.given {
-            face.flow.correct(backend, &mut *flow, &[]);
-            face.give_scalars(backend, states, |scalar| scalar.of_start.is_none());
+        for face in self.given.iter_mut().filter(|face| !face.needs_start()) {
+            face.impose(backend, flow, states);
         }
     }
 
-    /// Make flow and scalars those of a start where this comes in faster than sound, or is given.
-    pub(super) fn give_start(
+    /// Set flow and scalars to the initial state where it is prescribed or enters at supersonic speed.
+    pub(super) fn impose_initial(
         &mut self,
         backend: &dyn Backend,
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for GivenFace { face, .. } in &mut self.given {
-            face.give_scalars(backend, states, |scalar| scalar.of_start.is_some());
+        for face in self.given.iter_mut().filter(|face| face.needs_start()) {
+            face.impose(backend, flow, states);
         }
         for Face { flow: at, scalars } in &mut self.faces {
             if at.give.is_none() {
                 continue;
             }
-            at.give_start(backend, &mut *flow);
+            at.impose_initial(backend, &mut *flow);
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
                 let is_given = &mut at.geometry[GEOMETRY - 1];
-                scalar.give_start(backend, [state, &mut at.beyond[MASS], is_given]);
+                scalar.impose_initial(backend, [state, &mut at.beyond[MASS], is_given]);
             }
         }
     }
 
-    /// Keep the sums of rates on the faces, of which a stage makes others.
+    /// Copy the accumulated rates on the faces, which a stage replaces.
     pub(super) fn keep(&mut self, backend: &dyn Backend, rate: &mut [Field], weights: Weights) {
         if weights.beta == 0.0 {
             return;
@@ -211,7 +211,7 @@ impl OpenFaces {
         }
     }
 
-    /// Make `rate` = β × what was kept + R what it should be, and `u`, which it has advanced, with it.
+    /// Correct `rate` = β × (kept rates) + R, and `u`, which it has advanced.
     pub(super) fn correct(
         &mut self,
         backend: &dyn Backend,
@@ -256,7 +256,7 @@ fn pairs<'a>(
     rate.iter_mut().zip(state).map(<[_; 2]>::from)
 }
 
-/// The zone of the sponge of an open face, as far as this block has part in it, and σ there.
+/// The zone of the sponge of an open face within this block, and σ there; `None` if the block has no point of it.
 fn zone(
     on: &Discretisation<'_>,
     [a, at]: [usize; 2],
@@ -294,7 +294,7 @@ fn zone(
     Ok(Some((sigma, Face { flow, scalars: scalars.collect::<Result<_>>()? })))
 }
 
-/// Face number `at` across axis `a`, which waves go through, of the points of `face`.
+/// Face number `at` across axis `a`, with the points of `face`, that waves pass.
 fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face> {
     let on = face.on;
     let Discretisation { problem, grid, block, .. } = on;
@@ -314,7 +314,7 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
         let known = scalar.known([a, at], &open);
         AtFace::through(face, (&end, spacing), (&open, length), known)
     };
-    // The outward derivatives of ρ', u, v, w and p' stand behind the state.
+    // The outward derivatives of ρ', u, v, w and p' follow the state.
     let values = beyond(on, known).into_iter().chain([0.0; COUNT]);
     let keep = face.prepare(PointFormula::map(Keep), &[], COUNT)?;
     let correct = face.prepare(PointFormula::map(waves), &reads, ALL - BOTH)?;
@@ -329,7 +329,7 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     Ok(Face { flow, scalars: scalars.collect::<Result<_>>()? })
 }
 
-/// A face where `stream` comes in faster than sound.
+/// A face where `stream` enters at supersonic speed.
 fn given_face(on: &Discretisation<'_>, [a, at]: [usize; 2], stream: Stream) -> Result<GivenFace> {
     let part = on.part(End::new(&on.block, a, at).face(&on.block));
     let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
@@ -342,14 +342,14 @@ fn given_face(on: &Discretisation<'_>, [a, at]: [usize; 2], stream: Stream) -> R
     Ok(GivenFace { face: Face { flow, scalars }, still })
 }
 
-/// The state of what is `known`; where nothing is, and until the start is known, of the gas at rest.
+/// The state of the `known` flow; the gas at rest if there is none, and until the initial state is known.
 fn beyond(on: &Discretisation<'_>, known: Option<Known>) -> [f64; COUNT] {
     let gas = &on.problem.gas;
     let stream = known.and_then(Known::stream).unwrap_or(Stream::at_rest(gas));
     stream.conserved(gas, on.base)
 }
 
-/// The flow that is known beyond end `at` of axis `a`, or else beyond the other.
+/// The flow known beyond end `at` of axis `a`, otherwise beyond the other end.
 fn known(problem: &Problem, a: usize, at: usize) -> Option<Known> {
     let faces = problem.boundaries.0[a]?;
     let known = |end: usize| faces[end].open().and_then(|open| open.known());
@@ -381,7 +381,7 @@ impl Formula<0, BOTH> for Keep {
     }
 }
 
-/// The given state, which stands behind it.
+/// The prescribed state, which follows the state.
 struct Given;
 
 impl Formula<0, BOTH> for Given {
@@ -391,7 +391,7 @@ impl Formula<0, BOTH> for Given {
     }
 }
 
-/// The rate of what does not change.
+/// Zero, the rate of a prescribed value.
 struct Still;
 
 impl Formula<0, 1> for Still {
@@ -401,7 +401,7 @@ impl Formula<0, 1> for Still {
     }
 }
 
-/// The rates with −σ (U − U∞), and the state with what it makes of it (Israeli and Orszag 1981). Behind them stand σ and U∞.
+/// Adds −σ (U − U∞) to the rates, and its effect to the state (Israeli and Orszag 1981). The fields σ and U∞ follow.
 /// Parameter: a.
 struct Damping;
 

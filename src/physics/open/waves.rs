@@ -1,4 +1,4 @@
-//! The characteristic waves through an open face: what the rates have too little on it. See [the faces](super).
+//! The characteristic waves through an open face: the corrections to the rates. See [the faces](super).
 
 use super::geometry::GEOMETRY;
 use crate::boundary::{Beyond, Known, Open};
@@ -11,37 +11,37 @@ use crate::physics::walls::{INSIDE, outward_slope};
 
 /// Rates and state.
 pub(in crate::physics) const BOTH: usize = 2 * COUNT;
-/// What is read at the points inside.
+/// Number of values read at the points inside.
 const READ: usize = BOTH * INSIDE;
-/// With the rates that were kept, the flow beyond, and the geometry of the face.
+/// Rates and state, with the kept rates, the flow beyond, and the geometry of the face.
 pub(super) const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
 
-/// What is left for scalars in the place of the rates that were kept.
+/// Values for scalars, stored in the slots of the kept rates.
 pub(in crate::physics) mod left {
-    /// What was added to ∂ρ/∂t.
+    /// The correction of ∂ρ/∂t.
     pub(in crate::physics) const ADDED: usize = 0;
-    /// ∂ρ/∂t with it.
+    /// ∂ρ/∂t with the correction.
     pub(in crate::physics) const MASS_RATE: usize = 1;
-    /// u_n where the gas comes in, else 0.
+    /// u_n where the gas enters, otherwise 0.
     pub(in crate::physics) const INWARD: usize = 2;
     /// c.
     pub(in crate::physics) const SOUND: usize = 3;
-    /// How many there are.
+    /// Number of these values.
     pub(in crate::physics) const COUNT: usize = 4;
 }
 
-/// The waves through a face. What it leaves in the place of the rates that were kept is for scalars: see [`left`]. Parameters: β, a.
+/// The waves through a face. They leave values for scalars in the slots of the kept rates: see [`left`]. Parameters: β, a.
 #[derive(Clone, Copy)]
 pub(super) struct Waves {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
     pub(super) open: Open,
     pub(super) length: f64,
-    /// Whether a flow is, and thus U.
+    /// Whether the flow beyond this face or the opposite one is known, and thus U.
     pub(super) is_known: bool,
 }
 
-/// ρ', (u, v, w), p' and T', or what they change by.
+/// ρ', (u, v, w), p' and T', or their rates or derivatives.
 #[derive(Clone, Copy)]
 pub(super) struct Flow<N> {
     rho: N,
@@ -57,7 +57,7 @@ pub(super) fn inward<N: Number>(speed: N) -> N {
 }
 
 impl Waves {
-    /// The flow at a point as it was before the stage, from the sums of rates and the state there.
+    /// The flow at a point before the stage, from the accumulated rates and the state there.
     #[inline(always)]
     pub(super) fn before<N: Number>(&self, both: &[N], a: N) -> Flow<N> {
         self.flow(std::array::from_fn(|k| both[COUNT + k] - a * both[k]))
@@ -84,8 +84,8 @@ impl Waves {
         }
     }
 
-    /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
-    /// less that of the flow beyond, and what is carried along the face is (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ.
+    /// The corrections to the rates: of the incoming and outgoing sound waves, of entropy and of velocity. `slope` is that of the flow
+    /// minus that of the flow beyond; the transport terms along the face are (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
@@ -127,7 +127,7 @@ impl Waves {
             };
         }
         let leaving = u_n - slow;
-        // Next to nothing, not 0, where nothing is carried out: κ becomes 1 where the gas goes out faster than sound all the same.
+        // Small but not 0 where nothing is carried out, so that κ becomes 1 at supersonic outflow in this case too.
         let least = N::of(1e-3 / gas.mach);
         let carried = match self.is_known {
             true => least - inward(least - n(&beyond.velocity)),
@@ -148,7 +148,7 @@ impl Waves {
         }
     }
 
-    /// 1 where the flow beyond comes in faster than sound, else 0.
+    /// 1 where the flow beyond enters at supersonic speed, otherwise 0.
     #[inline(always)]
     fn given<N: Number>(&self, beyond: &Flow<N>, normal: [N; 3]) -> N {
         let (rho, p) = (whole(beyond.rho, self.base.density), whole(beyond.p, self.base.pressure));
@@ -159,17 +159,17 @@ impl Waves {
     }
 }
 
-/// See [`Waves::missing`]; the velocity without its component through the face, which the two waves of sound have.
+/// See [`Waves::missing`]. The normal component of `velocity` is not used: the two sound waves determine it.
 struct Missing<N> {
     coming: N,
     entropy: N,
     velocity: [N; 3],
     going: N,
-    /// ρ, c, and u_n where the gas comes in.
+    /// ρ, c, and u_n where the gas enters, otherwise 0.
     speed: [N; 3],
 }
 
-/// The state, what the flow beyond a face is by it, and the geometry. Read are the states inside.
+/// Defines the flow beyond a face from the initial state. Fields: the state, the flow beyond, the geometry; reads the states inside.
 pub(super) struct OfStart(pub(super) Waves);
 
 impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
@@ -193,7 +193,7 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
     }
 }
 
-/// The state, which is that of the start where this comes in faster than sound. Behind it stand the flow beyond and the geometry.
+/// Sets the state to the initial state where that enters at supersonic speed. The flow beyond and the geometry follow the state.
 pub(super) struct Imposed;
 
 impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
@@ -245,7 +245,7 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let Missing { coming, entropy, velocity, going, speed: [rho, c, inward] } =
             self.missing(&at, &beyond, &rate, &slope, normal, [carried_p, carried_u_n]);
         let p = half * (going + coming);
-        // Along the normal the two waves of sound have it.
+        // The two sound waves determine the normal component.
         let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
         let velocity: [N; 3] = std::array::from_fn(|i| velocity[i] + through * normal[i]);
         let mass = entropy + p / (c * c);

@@ -1,8 +1,8 @@
-//! What implicit steps compute at one point.
+//! Pointwise formulas of implicit steps.
 
 use crate::engine::{Formula, Number};
 
-/// Unknowns of a point.
+/// Number of unknowns per point.
 pub(super) const COUNT: usize = 5;
 
 /// Σₖ aₖ bₖ over the unknowns of a point.
@@ -15,7 +15,7 @@ fn product<N: Number>(a: &[N], b: &[N]) -> N {
     sum
 }
 
-/// x·x of a vector, to be added up.
+/// x·x of a vector at one point, to be summed.
 pub(super) struct Square;
 
 impl Formula<COUNT, 1> for Square {
@@ -25,7 +25,7 @@ impl Formula<COUNT, 1> for Square {
     }
 }
 
-/// vᵢ·x of K vectors and the x behind them, to be added up.
+/// vᵢ·x of K vectors and the vector x after them at one point, to be summed.
 pub(super) struct Products<const K: usize>;
 
 /// x + Σᵢ aᵢ vᵢ of K vectors.
@@ -102,8 +102,8 @@ impl Formula<{ 2 * COUNT }, COUNT, 1> for Slope {
     }
 }
 
-/// U* of backward differences, from U and the U before it: with ω, the step over that before,
-/// U* = ((1 + ω)² Uₙ − ω² Uₙ₋₁) / (1 + 2ω).
+/// U* of backward differences, from Uₙ and the previous Uₙ₋₁: U* = ((1 + ω)² Uₙ − ω² Uₙ₋₁) / (1 + 2ω), with the ratio ω of the step to
+/// the previous one.
 pub(super) struct Extrapolated;
 
 impl Formula<COUNT, COUNT, 1> for Extrapolated {
@@ -119,7 +119,7 @@ impl Formula<COUNT, COUNT, 1> for Extrapolated {
     }
 }
 
-/// Each unknown times a number of its own.
+/// Each unknown times its own factor.
 #[derive(Clone, Copy)]
 pub(super) struct Rescaled(pub(super) [f64; COUNT]);
 
@@ -133,7 +133,7 @@ impl Formula<COUNT, COUNT> for Rescaled {
     }
 }
 
-/// The same of V + ε x.
+/// [`Rescaled`] applied to V + ε x.
 #[derive(Clone, Copy)]
 pub(super) struct RescaledAlong(pub(super) [f64; COUNT]);
 
@@ -152,15 +152,15 @@ impl Formula<{ 2 * COUNT }, COUNT, 1> for RescaledAlong {
     }
 }
 
-/// The equation of a stage for one unknown, of U and dU/dt where boundaries are imposed, V and U*, whether boundaries hold it, 1 or 0,
-/// 1/(γ dt), and what U is multiplied by to be scaled.
+/// The equation of a stage for one unknown, from U and dU/dt with the boundary conditions, V, U*, 1 if boundaries impose the unknown
+/// (otherwise 0), 1/(γ dt), and the factor that scales U.
 #[inline(always)]
 fn equation<N: Number>([u, rate, v, base, held]: [N; 5], [per_dt, scale]: [N; 2]) -> N {
     let own = scale * u;
     held * (per_dt * (v - own)) + (N::of(1.0) - held) * (per_dt * (own - base) - scale * rate)
 }
 
-/// (V − U*)/(γ dt) − R(V), or (V − P(V))/(γ dt) where boundaries hold V, of one unknown.
+/// (V − U*)/(γ dt) − R(V) of one unknown, or (V − P(V))/(γ dt) if boundaries impose it.
 pub(super) struct Equation;
 
 impl Formula<5, 1, 2> for Equation {
@@ -170,7 +170,7 @@ impl Formula<5, 1, 2> for Equation {
     }
 }
 
-/// The difference of [`Equation`] at V + ε x and at V, over ε: the first five as there, then x, and minus the equation at V.
+/// The difference of [`Equation`] at V + ε x and at V, divided by ε: reads the five fields of [`Equation`], x, and minus the equation at V.
 pub(super) struct AlongEquation;
 
 impl Formula<7, 1, 3> for AlongEquation {
@@ -186,7 +186,7 @@ impl Formula<7, 1, 3> for AlongEquation {
     }
 }
 
-/// How far density and inner energy of V + f ΔV are below a third of those of V: both are negative where the fraction f can be taken.
+/// A third of density and internal energy at V, minus their values at V + f ΔV: both are negative if the fraction f is admissible.
 /// U = scale × V.
 pub(super) struct Shortfall(pub(super) [f64; COUNT]);
 

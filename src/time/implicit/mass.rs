@@ -1,4 +1,5 @@
-//! The mass of a closed box. The equations leave it open in a steady flow: neither preconditioned pseudo-time nor a filter keeps it.
+//! The mass in a closed box. The equations do not determine it in a steady flow: neither preconditioned pseudo-time nor a filter
+//! conserves it.
 
 use super::vectors::Vector;
 use crate::backend::{Backend, Prepared};
@@ -14,7 +15,7 @@ pub(super) struct Mass {
 }
 
 impl Mass {
-    /// That of the flow of `problem`, unless gas passes through faces.
+    /// The average to be kept in the flow of `problem`; `None` if the box has open faces.
     pub(super) fn kept(
         backend: &dyn Backend,
         problem: &Problem,
@@ -29,14 +30,14 @@ impl Mass {
         Ok(Some(Self { density, volume }))
     }
 
-    /// Of unknowns of which the first is ρ, or a multiple. Collective.
+    /// The average of the first unknown of `v`, a multiple of ρ. Collective.
     pub(super) fn of(&self, backend: &dyn Backend, v: &Vector) -> Result<f64> {
         let [mass] = self.volume.of(backend, &self.density, &[&v[0]], &[])?;
         Ok(mass)
     }
 }
 
-/// A value itself.
+/// The value read.
 struct Density;
 
 impl Formula<1, 1> for Density {

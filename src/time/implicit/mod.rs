@@ -1,8 +1,8 @@
-//! Implicit steps: each stage by Newton's method, its linear systems by GMRES with products of the compact residual, which are differences
-//! of two of them, preconditioned by sweeps over the blocks of nearest neighbours (Knoll and Keyes 2004).
+//! Implicit steps: each stage by Newton's method, its linear systems by matrix-free GMRES (Knoll and Keyes 2004). Products are finite
+//! differences of the compact residual; the preconditioner sweeps over nearest-neighbour blocks.
 //!
-//! The flow and the vectors of the linear systems live where the backend has its fields, and so do the blocks when they are swept over;
-//! they are filled and factored on the host, once a correction.
+//! The flow, the vectors of the linear systems and the blocks are in the memory of the backend. The blocks are computed and factored on
+//! the host, once per correction.
 
 mod formulas;
 mod mass;
@@ -30,18 +30,18 @@ use mass::Mass;
 use residual::{Along, Residual, StageEnd};
 use vectors::{Vector, Vectors, fields};
 
-/// Units of round-off that a residual of nothing may have.
+/// Residuals up to this multiple of the round-off count as zero.
 const UNITS: f64 = 16.0;
-/// Most corrections of a stage.
+/// Maximum number of corrections per stage.
 const MOST_CORRECTIONS: usize = 12;
 
-/// What steps are made with.
+/// The solver of implicit steps.
 pub(in crate::time) struct ImplicitStepper {
     backend: Arc<dyn Backend>,
     options: ImplicitConfig,
     jacobian: Jacobian,
     residual: Residual,
-    /// Of all ranks.
+    /// Number of unknowns on all ranks.
     unknowns: f64,
     vectors: Vectors,
     gmres: Gmres<Vector>,
@@ -50,49 +50,49 @@ pub(in crate::time) struct ImplicitStepper {
     extrapolated: Prepared,
     /// Rates of the stages of a step.
     rates: Vec<Vector>,
-    /// The state before the step, that of a stage, its U*, the residual, and a correction.
+    /// The state before the step, the state of a stage, its U*, the residual, and a correction.
     start: Vector,
     v: Vector,
     base: Vector,
     defect: Vector,
     correction: Vector,
-    /// What stays from the start on.
+    /// Values that are fixed at the start of the run.
     kept: ImplicitState,
-    /// Where the step begins, and 1/dt of an explicit step there.
+    /// Start of the step, and 1/dt of an explicit step there.
     at: TimeLevel,
     rate: f64,
-    /// The state before this one, where `bdf2` knows it: scaled unknowns, and the step from it.
+    /// The previous state for `bdf2`, if known: scaled unknowns, and the step from it.
     before: Option<(Vector, f64)>,
-    /// What a steady run keeps the mass with.
+    /// The mass average, if a steady run has to keep it.
     mass: Option<Mass>,
-    /// The last step of a steady run, where it was one.
+    /// Size of the previous step of a steady run.
     grown_from: Option<f64>,
-    /// What the last step took.
+    /// Work of the last step.
     pub(super) work: Work,
-    /// Root mean square of dU/dt of the state, where it is known.
+    /// Root mean square of dU/dt of the state, if known.
     pub(super) rate_of_change: Option<f64>,
-    /// Root mean square of the state, when that was found.
+    /// Root mean square of the state when `rate_of_change` was computed.
     size: f64,
 }
 
-/// What a step took, of all its stages.
+/// Work of a step, over all its stages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Work {
-    /// Corrections of Newton's method.
+    /// Number of Newton corrections.
     pub(super) corrections: usize,
-    /// Products of the linear systems.
+    /// Number of products in the linear systems.
     pub(super) products: usize,
-    /// Right-hand sides.
+    /// Number of right-hand sides.
     pub(super) residuals: usize,
-    /// ‖b − A x‖ / ‖b‖ at which the worst of the linear systems was left.
+    /// Largest final ‖b − A x‖ / ‖b‖ of the linear systems.
     pub(super) left: f64,
 }
 
 impl ImplicitStepper {
-    /// For the flow of `problem`.
+    /// The solver for the flow of `problem`.
     ///
     /// # Errors
-    /// Where points cannot be numbered, or what the backend says.
+    /// Too many points for the index type; errors of the backend.
     pub(super) fn new(
         backend: Arc<dyn Backend>,
         options: ImplicitConfig,
@@ -133,18 +133,18 @@ impl ImplicitStepper {
         })
     }
 
-    /// What a checkpoint carries.
+    /// The state for a checkpoint.
     pub(super) fn saved(&self) -> ImplicitState {
         let fall = self.rate_of_change.map(|now| now / self.kept.first_residual);
         ImplicitState { fall: fall.filter(|fall| fall.is_finite()), ..self.kept }
     }
 
-    /// Whether steps lead to a steady flow.
+    /// Whether the run marches to a steady flow.
     pub(super) fn is_steady(&self) -> bool {
         self.options.is_steady()
     }
 
-    /// Root mean square of dU/dt over the unknowns, as they are scaled. Collective.
+    /// Root mean square of dU/dt over the scaled unknowns. Collective.
     pub(super) fn residual_now(&mut self, place: &mut Place<'_>, time: f64) -> Result<f64> {
         if let Some(known) = self.rate_of_change {
             return Ok(known);
@@ -152,7 +152,7 @@ impl ImplicitStepper {
         self.residual.gather(place, &mut self.v);
         let stage = StageEnd { per_dt: 0.0, time };
         self.residual.at(place, [&self.v, &self.v], stage, &mut self.defect);
-        // As it was: what boundaries ask for is made anew with other round-off at edges.
+        // Restore the state bitwise: imposing boundary conditions again changes edges by round-off.
         self.residual.write(place, &self.v);
         let rms = self.root_mean_square(&self.defect)?;
         self.size = self.root_mean_square(&self.v)?;
@@ -160,7 +160,7 @@ impl ImplicitStepper {
         Ok(rms)
     }
 
-    /// U a step of dt after `at`, from U there, where an explicit step has the limit 1/`rate`. Collective.
+    /// Advance U by a step of dt from `at`, where the limit of an explicit step is 1/`rate`. Collective.
     pub(super) fn step(
         &mut self,
         place: &mut Place<'_>,
@@ -199,7 +199,7 @@ impl ImplicitStepper {
             self.before = Some((std::mem::replace(&mut self.start, next), dt));
         }
         if let Some(mass) = &self.mass {
-            // All of U: velocity and temperature stay.
+            // Scaling all of U leaves velocity and temperature unchanged.
             let [before, after] = [&self.start, &self.v].map(|v| mass.of(&*self.backend, v));
             self.vectors.scale(&mut self.v, before? / after?);
         }
@@ -208,7 +208,7 @@ impl ImplicitStepper {
         self.backend.finish()
     }
 
-    /// The rates of a stage that is the old state.
+    /// The rates of an explicit first stage, at the state before the step.
     fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) {
         let (end, rate) = (StageEnd { per_dt: 0.0, time }, &mut self.rates[stage]);
         self.residual.at(place, [&self.v, &self.v], end, rate);
@@ -216,12 +216,12 @@ impl ImplicitStepper {
         self.work.residuals += 1;
     }
 
-    /// V of a stage, from that of the stage before.
+    /// Solve for V of a stage, starting from V of the previous stage.
     fn implicit_stage(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
         let steady = self.is_steady();
         let mut size = self.evaluate(place, stage)?;
         let first = size;
-        // Of a few units of V, and of the rates.
+        // Effect of the round-off of V on V/(γ dt) and on the rates.
         let round_off = UNITS * f64::EPSILON * self.root_mean_square(&self.v)?;
         let round_off = round_off * (stage.per_dt + self.rate);
         let enough = (self.options.tolerance() * size).max(round_off);
@@ -233,7 +233,7 @@ impl ImplicitStepper {
             self.correct(place, stage)?;
             let fraction = self.residual.admissible(&self.v, &self.correction)?;
             if fraction == 0.0 {
-                let why = "no part of a correction leaves density and pressure positive";
+                let why = "no fraction of a correction keeps density and pressure positive";
                 return Err(not_solved(self.at, why.into()));
             }
             let correction = std::slice::from_ref(&self.correction);
@@ -247,23 +247,23 @@ impl ImplicitStepper {
             return Ok(());
         }
         let left = size / first;
-        let why = format!("the residual of a stage was left at {left:.1e} of its first value");
+        let why = format!("the residual of a stage fell only to {left:.1e} of its first value");
         Err(not_solved(self.at, why))
     }
 
-    /// The residual at V, and its root mean square. Collective.
+    /// Compute the residual at V and return its root mean square. Collective.
     fn evaluate(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<f64> {
         self.residual.at(place, [&self.v, &self.base], stage, &mut self.defect);
         self.work.residuals += 1;
         self.root_mean_square(&self.defect)
     }
 
-    /// Over the unknowns of all ranks. Collective.
+    /// Root mean square over the unknowns of all ranks. Collective.
     fn root_mean_square(&self, x: &Vector) -> Result<f64> {
         Ok(self.vectors.norm(x)? / self.unknowns.sqrt())
     }
 
-    /// The correction of Newton's method from the residual at V. Collective.
+    /// Compute the Newton correction from the residual at V. Collective.
     fn correct(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
         self.refill(stage)?;
         let size = f64::EPSILON.sqrt() * (1.0 + self.root_mean_square(&self.v)?);
@@ -299,7 +299,7 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// Let the preconditioner have the blocks at V. Collective.
+    /// Update the preconditioner with the blocks at V. Collective.
     fn refill(&mut self, stage: StageEnd) -> Result<()> {
         let rate = self.kept.filter_time.map_or(0.0, |time| 1.0 / time);
         let comm = self.backend.comm();
@@ -308,7 +308,7 @@ impl ImplicitStepper {
         let inertia = inertia.as_deref();
         self.residual.set_inertia(inertia)?;
         let matrix = self.jacobian.blocks(comm, state, (stage.per_dt, inertia), rate)?.factored();
-        let singular = "a block of its linear systems is singular";
+        let singular = "a block of the preconditioner is singular";
         let matrix = matrix.map_err(|_| not_solved(self.at, singular.into()));
         let matrix = all_or_error(comm, matrix)?;
         self.backend.set_blocks(&mut self.blocks, matrix)

@@ -1,4 +1,4 @@
-//! What an implicit stage makes zero.
+//! The residual of an implicit stage.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::physics::{Jacobian, System};
 use crate::real::Values;
 
-/// The equations of a stage, V − U* − γ dt R(V) = 0, divided by γ dt. What boundaries hold of the state is an equation too: V − P(V) = 0.
+/// The equations of a stage, V − U* − γ dt R(V) = 0, divided by γ dt. The equation of an unknown imposed by boundaries is V − P(V) = 0.
 /// Unknowns and equations are scaled.
 pub(super) struct Residual {
     backend: Arc<dyn Backend>,
     scale: [f64; COUNT],
-    /// Whether boundaries hold each unknown at each point, 1 or 0.
+    /// 1 for each unknown imposed by boundaries, otherwise 0.
     held: Vector,
     scaled: Prepared,
     unscaled: Prepared,
@@ -24,18 +24,18 @@ pub(super) struct Residual {
     equation: Prepared,
     along: Prepared,
     shortfall: Prepared,
-    /// Of a steady run: (Γ − I)/(γ dt), and β.
+    /// For a steady run: (Γ − I)/(γ dt), and β.
     pseudo_time: Option<(Prepared, Field)>,
 }
 
-/// The end of a stage: 1/(γ dt), and the time that it leads to.
+/// The end of a stage: 1/(γ dt), and the time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StageEnd {
     pub(super) per_dt: f64,
     pub(super) time: f64,
 }
 
-/// What a residual is computed of: the equations, and fields for U and its rates.
+/// The equations, and the fields for U and its rates.
 pub(in crate::time) struct Place<'a> {
     pub(in crate::time) system: &'a mut dyn System,
     pub(in crate::time) u: &'a mut [Field],
@@ -43,7 +43,7 @@ pub(in crate::time) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// U of a flow.
+    /// The fields of the flow in U.
     fn flow(&mut self) -> [&mut Field; COUNT] {
         let Some(flow) = self.u.first_chunk_mut() else {
             unreachable!("implicit steps are of flows")
@@ -52,7 +52,7 @@ impl Place<'_> {
     }
 }
 
-/// A change of V along which the residual is looked at: ε x, and minus the residual at V.
+/// A change of V for a finite difference of the residual: ε x, and minus the residual at V.
 pub(super) struct Along<'a> {
     pub(super) x: &'a Vector,
     pub(super) distance: f64,
@@ -87,7 +87,7 @@ impl Residual {
         })
     }
 
-    /// U of scaled unknowns on the host, point by point.
+    /// U from scaled unknowns, on the host, point by point.
     pub(super) fn unscaled(&self, v: &Vector) -> Result<Vec<f64>> {
         let mut state = Vec::new();
         for (k, (field, scale)) in v.iter().zip(self.scale).enumerate() {
@@ -99,7 +99,7 @@ impl Residual {
         Ok(state)
     }
 
-    /// The variables of scaled unknowns on the host.
+    /// The variables of U from scaled unknowns, on the host.
     pub(super) fn variables(&self, v: &Vector) -> Result<Vec<Values<'static>>> {
         let variable = |(field, scale): (&Field, f64)| {
             let values = self.backend.values(field)?;
@@ -108,7 +108,7 @@ impl Residual {
         v.iter().zip(self.scale).map(variable).collect()
     }
 
-    /// The scaled unknowns of variables on the host.
+    /// The scaled unknowns from variables of U on the host.
     pub(super) fn scaled(&self, variables: &[Vec<f64>; COUNT]) -> Result<Vector> {
         let field = |k: usize| {
             let scaled = variables[k].iter().map(|value| value / self.scale[k]);
@@ -117,24 +117,24 @@ impl Residual {
         Ok([field(0)?, field(1)?, field(2)?, field(3)?, field(4)?])
     }
 
-    /// The scaled unknowns of a state.
+    /// Copy the state into scaled unknowns.
     pub(super) fn gather(&self, place: &mut Place<'_>, to: &mut Vector) {
         let u = place.flow();
         self.backend.map(&self.scaled, &u.each_ref().map(|u| &**u), &mut to.each_mut(), &[]);
     }
 
-    /// The state of scaled unknowns, with what boundaries hold at `time`.
+    /// Set the state from scaled unknowns, with the boundary conditions at `time`.
     pub(super) fn scatter(&self, place: &mut Place<'_>, v: &Vector, time: f64) {
         self.write(place, v);
         place.system.hold(place.u, time);
     }
 
-    /// The same as it is.
+    /// Set the state from scaled unknowns, without boundary conditions.
     pub(super) fn write(&self, place: &mut Place<'_>, v: &Vector) {
         self.backend.map(&self.unscaled, &fields([v]), &mut place.flow(), &[]);
     }
 
-    /// The residual at `v`, where `base` is U*. The fields hold anything behind it.
+    /// The residual at `v`, where `base` is U*. Overwrites the fields of `place`.
     pub(super) fn at(
         &self,
         place: &mut Place<'_>,
@@ -152,7 +152,7 @@ impl Residual {
         }
     }
 
-    /// Let pseudo-time, where there is any, have this β.
+    /// Set β of pseudo-time, if used.
     pub(super) fn set_inertia(&mut self, inertia: Option<&[f64]>) -> Result<()> {
         match self.pseudo_time.as_mut().zip(inertia) {
             Some(((_, field), inertia)) => {
@@ -162,7 +162,7 @@ impl Residual {
         }
     }
 
-    /// The change of the residual from `v` along x, per distance. The fields hold anything behind it.
+    /// The directional derivative of the residual at `v` along x. Overwrites the fields of `place`.
     pub(super) fn change(
         &self,
         place: &mut Place<'_>,
@@ -187,8 +187,8 @@ impl Residual {
         }
     }
 
-    /// The largest fraction of `change` that leaves density and pressure above a third of what they are, of 1, 1/2, 1/4 ...: those that
-    /// do are all below one, as ρe is a concave function of U. Collective.
+    /// The largest of the fractions 1, 1/2, 1/4 ... of `change` that leaves density and pressure above a third of their values. All
+    /// smaller fractions do so too, because ρe is a concave function of U. Collective.
     pub(super) fn admissible(&self, v: &Vector, change: &Vector) -> Result<f64> {
         let mut fraction = 1.0;
         for _ in 0..40 {

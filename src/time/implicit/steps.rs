@@ -1,4 +1,4 @@
-//! The steps of a simulation that are implicit.
+//! Implicit steps in a simulation.
 
 use super::formulas::COUNT;
 use super::{ImplicitStepper, Place};
@@ -9,16 +9,16 @@ use crate::real::Values;
 use crate::scheme::{ImplicitConfig, Marching};
 use crate::time::Simulation;
 
-/// Columns added where steps are implicit: root mean square of dU/dt, as it is scaled, the filter with it; corrections of Newton's method
-/// and products of the linear systems in the last step.
+/// Columns of implicit runs: root mean square of the scaled dU/dt, filter included; Newton corrections and products of the linear systems
+/// in the last step.
 pub(in crate::time) const IMPLICIT_COLUMNS: [&str; 3] =
     ["residual", "newton_corrections", "linear_products"];
 
-/// The fraction of the limit of stability of an explicit step that stands for one between two applications of the filter.
+/// Size of an explicit step as a fraction of its stability limit, for the time between two applications of the filter.
 const EXPLICIT_CFL: f64 = 0.8;
 
 impl Simulation {
-    /// Begin with implicit steps, where they are, or go on with what was `saved`. Collective.
+    /// Start implicit steps, if configured, or continue with the `saved` state. Collective.
     pub(in crate::time) fn begin_implicit(&mut self, saved: Option<ImplicitState>) -> Result<()> {
         let Some(rate) = self.rate else { return Ok(()) };
         let Some(implicit) = &mut self.implicit else { return Ok(()) };
@@ -31,21 +31,21 @@ impl Simulation {
         let usual = |every: u64| kept.unwrap_or(every as f64 * EXPLICIT_CFL / rate);
         implicit.kept.filter_every = every;
         implicit.kept.filter_time = every.map(usual).or(filter.and_then(|it| it.time));
-        // Of a time that the input has the system knows.
+        // The system already knows a filter time from the input.
         if let Some(time) = implicit.kept.filter_time.filter(|_| every.is_some()) {
             all_or_error(self.backend.comm(), self.system.set_filter_time(time))?;
         }
         self.look_at_residual()
     }
 
-    /// Whether a steady run has reached its steady flow.
+    /// Whether a steady run has converged.
     pub fn is_steady(&self) -> bool {
         let Some((implicit, rate)) = self.implicit.as_ref().zip(self.rate) else { return false };
         let fallen = implicit.rate_of_change.is_some_and(|now| now <= implicit.enough(rate));
         implicit.is_steady() && fallen
     }
 
-    /// Decades that the residual of a steady run has fallen, and those after which it is over.
+    /// Decades by which the residual of a steady run has fallen, and by which it has to fall.
     pub(in crate::time) fn decades(&self) -> Option<[f64; 2]> {
         let (implicit, rate) = self.implicit.as_ref().zip(self.rate)?;
         let now = implicit.rate_of_change.filter(|_| implicit.is_steady())?;
@@ -53,7 +53,7 @@ impl Simulation {
         Some([now, implicit.enough(rate)].map(|residual| (first / residual).log10()))
     }
 
-    /// Why a steady run that is over is not steady, where that is so.
+    /// The reason why a finished steady run has not converged; `None` if it has.
     pub(in crate::time) fn unsteady(&self) -> Option<String> {
         let implicit = self.implicit.as_ref().filter(|it| it.is_steady() && !self.is_steady())?;
         let fallen = implicit.saved().fall.map_or(String::new(), |fall| {
@@ -63,8 +63,8 @@ impl Simulation {
         let left = implicit.work.left;
         let short = if left > linear_tolerance {
             format!(
-                "; the last linear system was left at {left:.1e} of its right-hand side, linear_tolerance is \
-                 {linear_tolerance}: give more products (now {products}) and krylov, or a smaller cfl"
+                "; the last linear system was solved to {left:.1e} of its right-hand side, linear_tolerance is \
+                 {linear_tolerance}: increase products (now {products}) and krylov, or reduce cfl"
             )
         } else {
             String::new()
@@ -72,20 +72,20 @@ impl Simulation {
         Some(format!("not steady after {} steps{fallen}{short}", self.steps()))
     }
 
-    /// Begin anew with implicit steps from a flow that another run made. Collective.
+    /// Restart implicit steps from the flow of another run. Collective.
     pub(in crate::time) fn forget_other_run(&mut self) -> Result<()> {
         self.implicit.iter_mut().for_each(ImplicitStepper::forget);
         self.begin_implicit(None)
     }
 
-    /// The next step: of a steady run as long as its residual has fallen so far.
+    /// The next dt; in a steady run it grows as the residual falls.
     pub(in crate::time) fn next_implicit_dt(
         &mut self,
         rate: f64,
         until: Option<f64>,
     ) -> Result<f64> {
         let usual = self.next_dt(rate, until);
-        // Where the state was changed from outside.
+        // The state may have been changed by the caller.
         self.look_at_residual()?;
         let time = self.time();
         let Some(implicit) = self.implicit.as_ref().filter(|it| it.is_steady()) else {
@@ -98,7 +98,7 @@ impl Simulation {
         Ok((first * fallen).max(first).min(most).min(left))
     }
 
-    /// Find the residual of a steady run, the first of which is kept. Collective.
+    /// Compute the residual of a steady run and keep the first one. Collective.
     pub(in crate::time) fn look_at_residual(&mut self) -> Result<()> {
         let row = if self.config.time.is_steady() { self.implicit_row()? } else { None };
         if let (Some(implicit), Some([residual, ..])) = (&mut self.implicit, row)
@@ -109,7 +109,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// [`IMPLICIT_COLUMNS`], where steps are implicit.
+    /// Values of [`IMPLICIT_COLUMNS`]; `None` in explicit runs.
     pub(in crate::time) fn implicit_row(&mut self) -> Result<Option<[f64; 3]>> {
         let Self { implicit, system, state, stepper, moment, .. } = self;
         let Some(implicit) = implicit else { return Ok(None) };
@@ -121,19 +121,19 @@ impl Simulation {
 }
 
 impl ImplicitStepper {
-    /// Forget what was found of the state, which has changed.
+    /// Discard the values computed from the state, which has changed.
     pub(in crate::time) fn forget(&mut self) {
         self.rate_of_change = None;
         self.before = None;
     }
 
-    /// The state before this one, where it takes part in the next step: its variables one after another.
+    /// The variables of the previous state; empty if the next step does not use it.
     pub(in crate::time) fn state_before(&self) -> Result<Vec<Values<'static>>> {
         let Some((before, _)) = &self.before else { return Ok(Vec::new()) };
         self.residual.variables(before)
     }
 
-    /// Go on from a step of `last` from this state.
+    /// Set the previous state and the step of size `last` from it.
     pub(in crate::time) fn set_state_before(
         &mut self,
         before: Vec<Vec<f64>>,
@@ -147,8 +147,8 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// The dU/dt of a steady flow: as far as it is to fall, or its round-off. `rate` is 1/dt of an explicit step at its limit, and U
-    /// has a relative error of a few units.
+    /// The residual of a converged steady flow: the tolerance times the first residual, or the round-off of dU/dt if larger. `rate` is
+    /// 1/dt of an explicit step at its limit; U has a relative error of a few units of round-off.
     fn enough(&self, rate: f64) -> f64 {
         const UNITS: f64 = 4.0;
         let round_off = UNITS * f64::EPSILON * rate * self.size;

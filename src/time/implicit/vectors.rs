@@ -1,4 +1,4 @@
-//! Vectors of the linear systems: what is solved for at all points, a field of each unknown where the backend has its fields.
+//! Vectors of the linear systems: the unknowns at all points, one backend field per unknown.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::krylov::Space;
 
-/// The unknowns, those of a point scaled by powers of 2.
+/// The unknowns, scaled by powers of 2.
 pub(super) type Vector = [Field; COUNT];
 
-/// Vectors that one formula reads: with what it writes they are as many fields as a backend takes.
+/// Maximum number of vectors that one formula reads; with more, reads and writes would exceed the field limit of backends.
 const FEW: usize = 3;
 
-/// Their space, on a backend.
+/// The vector space on a backend.
 pub(super) struct Vectors {
     backend: Arc<dyn Backend>,
-    /// Points of this rank.
+    /// Number of points of this rank.
     len: usize,
     square: Prepared,
-    /// Of one vector, two, three.
+    /// For one, two and three vectors.
     products: [Prepared; FEW],
     sums: [Prepared; FEW],
     scaled: Prepared,
 }
 
 impl Vectors {
-    /// Of `len` points.
+    /// Vectors of `len` points.
     pub(super) fn new(backend: Arc<dyn Backend>, len: usize) -> Result<Self> {
         Ok(Self {
             square: backend.prepare(PointFormula::sum(Square))?,
@@ -66,7 +66,7 @@ impl Space for Vectors {
     }
 
     fn products(&self, vectors: &[Vector], x: &Vector) -> Result<Vec<f64>> {
-        // All are under way before the first is waited for.
+        // Start all reductions before waiting for the first.
         let begin = |few: &[Vector]| {
             self.backend.reduce_here(
                 &self.products[few.len() - 1],

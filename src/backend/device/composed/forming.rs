@@ -21,7 +21,7 @@ pub(super) enum Place {
 }
 
 /// Statements that compute expressions of a sweep at a point, and the fields that they need.
-pub(super) struct Forming<'a> {
+pub(super) struct ExpressionText<'a> {
     pub(super) task: &'a Task,
     /// Buffers of the operators' results.
     made: &'a BTreeMap<Value, usize>,
@@ -36,7 +36,7 @@ pub(super) struct Forming<'a> {
     pub(super) coefficients: Coefficients,
 }
 
-impl<'a> Forming<'a> {
+impl<'a> ExpressionText<'a> {
     pub(super) fn new(
         task: &'a Task,
         made: &'a BTreeMap<Value, usize>,

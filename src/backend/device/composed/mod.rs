@@ -6,7 +6,7 @@ mod forming;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::ends::Joints;
+use super::ends::LineEnds;
 use super::job::Job;
 use super::lines::DeviceOperator;
 use super::pointwise::{Visit, pointwise};
@@ -18,7 +18,7 @@ use crate::engine::{Expr, Op, Operation, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Precision;
-use forming::{Forming, Place};
+use forming::{ExpressionText, Place};
 
 /// A sweep along one axis, compiled operation by operation.
 pub(super) struct Composed {
@@ -52,7 +52,7 @@ struct Application {
     from: Place,
     to: Place,
     /// The coupling to other ranks, if lines are split.
-    joints: Option<Joints>,
+    joints: Option<LineEnds>,
 }
 
 impl Composed {
@@ -132,7 +132,7 @@ impl Builder<'_> {
     fn stage(&mut self, number: usize, applied: &[(Op, &Expr, Value)]) -> Result<Stage> {
         let workspace = &self.task.workspace;
         let results = self.places.results.clone();
-        let mut forming = Forming::new(self.task, &results, Vec::new());
+        let mut forming = ExpressionText::new(self.task, &results, Vec::new());
         let (mut from, mut formed, mut stores) = (Vec::new(), Vec::new(), Vec::new());
         for (_, operand, _) in applied {
             let field = operand.as_value().and_then(|value| forming.place(value));
@@ -160,7 +160,7 @@ impl Builder<'_> {
         for (at, (&(op, _, result), from)) in applied.iter().zip(from).enumerate() {
             let joints = ends.get(at).map(|ends| {
                 let place = (&workspace.device, workspace.precision);
-                Joints::new(place, ends, self.task.lines(), &layout.starts[at])
+                LineEnds::new(place, ends, self.task.lines(), &layout.starts[at])
             });
             let operator = self.operator(op)?;
             let (to, joints) = (self.home(result), joints.transpose()?);
@@ -216,7 +216,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let number = |slot| slots.iter().position(|other| *other == slot).unwrap_or_default();
-        let mut forming = Forming::new(self.task, results, slots.clone());
+        let mut forming = ExpressionText::new(self.task, results, slots.clone());
         let mut stores = Vec::new();
         // Sums first: a stored value may be advanced by them.
         for (slot, terms) in &sums {
@@ -238,7 +238,7 @@ impl Builder<'_> {
     }
 }
 
-impl Forming<'_> {
+impl ExpressionText<'_> {
     /// Compiles the kernel that computes the requested expressions and stores them.
     fn kernel(
         &self,
