@@ -1,6 +1,6 @@
 "use strict";
-// Kolmo's own code, compiled for the browser: a question in JSON, an answer in JSON. `KOLMO_PROGRAM` is it, compressed, in base64: a page
-// that was opened from a file may not read another one.
+// Kolmo's own code, compiled for the browser: requests and answers in JSON. `KOLMO_PROGRAM` is the program, compressed, in base64, because
+// a page opened from a file may not read another file.
 const kolmo = {
   program: null,
   code: null,
@@ -14,7 +14,7 @@ const kolmo = {
     this.code = (await WebAssembly.instantiate(this.program, {})).exports;
   },
 
-  // What it answers; an Error with its sentence where it refuses.
+  // Returns the answer to a request; throws an Error with the message if it is refused.
   ask(question) {
     const bytes = new TextEncoder().encode(JSON.stringify(question));
     const { memory, room, ask, answer } = this.code;
@@ -25,7 +25,7 @@ const kolmo = {
       length = ask();
     } catch (trap) {
       const words = this.lastWords();
-      this.open(); // What stopped cannot be asked again.
+      this.open(); // After a panic the program must be loaded again.
       throw new Error(words || String(trap));
     }
     const told = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, answer(), length)));

@@ -1,5 +1,5 @@
 "use strict";
-// A field as a picture: blue to red round zero, or from dark to light.
+// A field as a picture: blue to red around zero, or from dark to light.
 const field = {
   diverging: [[33, 82, 163], [134, 178, 219], [247, 247, 247], [240, 154, 118], [178, 34, 42]],
   rising: [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]],
@@ -22,7 +22,7 @@ const field = {
     const scale = high > low ? 255 / (high - low) : 0;
     for (let j = 0; j < ny; j++) {
       for (let i = 0; i < nx; i++) {
-        // y goes up.
+        // y points upwards.
         const value = values[(ny - 1 - j) * nx + i];
         const step = Math.max(0, Math.min(255, Math.round((value - low) * scale)));
         image.data.set([...colours[scale ? step : 127], 255], 4 * (j * nx + i));

@@ -4,12 +4,12 @@ const [ONE, TWO, THREE] = ["#0b62a4", "#c2410c", "#047857"];
 const SIGNED = ["vorticity", "dilatation"];
 const STATE = ["step", "time", "dt", "kinetic_energy", "enstrophy", "max_mach", "min_density", "error_l2"];
 const ROUND_OFF = 1e-17;
-// Milliseconds of work between two pictures.
+// Milliseconds of computation between two pictures.
 const SHARE = 30;
 
 const energy = new Chart("energy", { label: "t", min: 0, max: 1 }, { label: "", min: 0, max: 1 });
 const kept = new Chart("kept", { label: "t", min: 0, max: 1 }, { label: "", min: ROUND_OFF, max: 1, log: true });
-let flow = null; // What was started: { set, points, size, columns, rows }
+let flow = null; // The current flow: { set, points, size, columns, rows }
 let running = false;
 let steps = 1;
 let scale = null;
@@ -21,7 +21,7 @@ function prepare() {
   page.fill(fields.integrator, integrators.map((one) => one.name), "hale64");
 }
 
-// The `--set` of these fields.
+// The `--set` options of these fields.
 function changes(values) {
   const n = whole(values, "points", "points");
   const own = [
@@ -34,7 +34,7 @@ function changes(values) {
     `time.cfl=${number(values, "cfl", "cfl")}`,
   ];
   const more = values.more.split("\n").map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
-  // What was typed goes before the fields; a step of one's own, before that of `cfl`.
+  // Typed keys override the fields; a typed step overrides `cfl`.
   const keys = more.map((line) => line.split("=")[0].trim());
   if (keys.includes("time.dt")) keys.push("time.cfl");
   return [...own.filter((line) => !keys.includes(line.split("=")[0])), ...more];
@@ -71,7 +71,7 @@ function draw() {
   const { len, low, high } = kolmo.ask({ about: "picture", variable: name });
   const signed = SIGNED.includes(name);
   const size = Math.max(Math.abs(low), Math.abs(high));
-  // The scale of the first picture, which grows with the field.
+  // The colour scale starts with the first picture and grows with the field.
   scale = signed ? [Math.min(-size, scale?.[0] ?? 0), Math.max(size, scale?.[1] ?? 0)] : [Math.min(low, scale?.[0] ?? low), Math.max(high, scale?.[1] ?? high)];
   const values = kolmo.picture(len);
   const [width, height] = flow.size;
@@ -110,7 +110,7 @@ function curves() {
 
 function advance(count) {
   flow.rows.push(kolmo.ask({ about: "advance", steps: count, until: null }).row);
-  // Curves need no more points than the screen.
+  // Curves need no more points than the screen has pixels.
   if (flow.rows.length > 2000) flow.rows = flow.rows.filter((_, at) => at % 2 === 0 || at === flow.rows.length - 1);
   draw();
 }

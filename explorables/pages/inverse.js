@@ -1,5 +1,5 @@
 "use strict";
-// The rows of the inverse, and what it costs to cut them off.
+// The rows of the inverse, and the error of truncating them.
 const row = new Chart("row", { label: "j", min: 0, max: 63 }, { label: "entry", min: -1, max: 1.5 });
 const decay = new Chart("decay", { label: "|i−j|", min: 0, max: 40 }, { label: "largest entry", min: 1e-17, max: 10, log: true });
 const cost = new Chart("cost", { label: "kh", min: 0, max: Math.PI }, { label: "error / k", min: 1e-17, max: 10, log: true });

@@ -1,5 +1,5 @@
 "use strict";
-// Fields that say which operator on which line.
+// Fields that select an operator and a line.
 const PERIODIC = "periodic";
 const FREE = "tridiagonal";
 const [ONE, TWO, THREE] = ["#0b62a4", "#c2410c", "#047857"];

@@ -1,5 +1,5 @@
 "use strict";
-// Rows across, levels down, and lines from the rows that are read to the row that reads them.
+// Rows horizontally, levels downwards, and lines from the rows that are read to the row that reads them.
 const net = {
   element(name, attributes, parent) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -8,7 +8,7 @@ const net = {
     return element;
   },
 
-  // `stages`: { name, rows, edges }, of `count` rows; the stage and the row `at` stand out.
+  // `stages`: { name, rows, edges }, of `count` rows; the stage and the row `at` are highlighted.
   draw(svg, count, stages, at) {
     const [gap, left, step, top] = [Math.max(17, Math.min(60, 640 / count)), 118, 44, 30];
     const [width, height] = [left + gap * count, top + step * stages.length + 18];

@@ -1,8 +1,8 @@
 "use strict";
-// What all pages share: fields of a form, which the address remembers, and sentences about what is wrong.
+// Common to all pages: fields of a form, which the address stores, and error messages.
 const $ = (id) => document.getElementById(id);
 
-// Numbers as a reader wants them.
+// Formatted numbers.
 function digits(value, count = 4) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -10,7 +10,7 @@ function digits(value, count = 4) {
   return String(Number(value.toPrecision(count)));
 }
 
-// Milliseconds without a change before the address is written: browsers refuse to have it written often.
+// Milliseconds without a change before the address is written: browsers limit the rate of such writes.
 const QUIET = 200;
 
 const page = {
@@ -36,7 +36,7 @@ const page = {
     return this.form.querySelectorAll("input[type=range]");
   },
 
-  // A slider stands before the number that it moves.
+  // Each slider precedes the number field that it controls.
   pair() {
     for (const slider of this.sliders()) {
       const number = slider.nextElementSibling;
@@ -54,7 +54,7 @@ const page = {
     slider.value = number.value;
   },
 
-  // A field that changes nothing cannot be changed.
+  // Fields without effect are disabled.
   enable(name, wanted) {
     const number = this.form.elements[name];
     number.disabled = number.previousElementSibling.disabled = !wanted;
@@ -86,7 +86,7 @@ const page = {
     $("error").hidden = !sentence;
   },
 
-  // `prepare` fills the fields, `show` draws what they say, at every change.
+  // `prepare` fills the fields, `show` draws their content after every change.
   async begin(prepare, show) {
     this.form = $("choices");
     this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -97,11 +97,11 @@ const page = {
         this.remember();
       } catch (error) {
         this.say(error.message);
-        // A mistake of the page, not of its reader.
+        // An error in the page, not in the input.
         if (error.name !== "Error") throw error;
       }
     };
-    // Twice: what there is to choose from in one field depends on another.
+    // Twice, because the options of one field depend on another.
     const restore = () => {
       prepare();
       this.recall();
@@ -128,10 +128,10 @@ const page = {
   },
 };
 
-// A number field, checked: the sentence names it.
+// The checked value of a number field; the message names the field.
 function number(values, name, what) {
   if (Number.isFinite(values[name])) return values[name];
-  throw new Error(`${what}: this is no number`);
+  throw new Error(`${what}: this is not a number`);
 }
 
 function whole(values, name, what) {

@@ -1,5 +1,5 @@
 "use strict";
-// Reductions level by level. A stage: name, rows, edges, what it says, and [row, coefficients ...] of a table with these heads.
+// Reductions level by level. A stage: name, rows, edges, explanation, and [row, coefficients ...] of a table with these heads.
 const couple = new Chart("couple", { label: "stage", min: 0, max: 5 }, { label: "largest", min: 1e-17, max: 10, log: true });
 let stages = [];
 
@@ -20,9 +20,9 @@ function cyclic(told) {
     };
   };
   const down = told.cyclic.map(({ rows, forward }, level) => of(level, rows, 1, forward, ["k₁", "k₂"],
-    `${rows} rows ${2 ** level} apart. Every second one loses its neighbours: d ← d − k₁ d(left) − k₂ d(right).`, `forward ${level}`));
+    `${rows} rows ${2 ** level} apart. The neighbours of every second row are eliminated: d ← d − k₁ d(left) − k₂ d(right).`, `forward ${level}`));
   const up = told.cyclic.map(({ rows, backward }, level) => of(level, rows, 0, backward, ["1/b", "a/b", "c/b"],
-    "Back: the other rows follow from their neighbours, x = d/b − (a/b) x(left) − (c/b) x(right).", `back ${level}`));
+    "Back substitution: the other rows follow from their neighbours, x = d/b − (a/b) x(left) − (c/b) x(right).", `back ${level}`));
   const last = {
     name: "the last", rows: [2 ** told.cyclic.length - 1], edges: [], head: ["row", "1/b"], table: [[2 ** told.cyclic.length - 1, told.last]],
     says: "One row is left: x = d/b.", coupling: null,
@@ -39,11 +39,11 @@ function parallel(told) {
     return {
       name: `stride ${stride}`, rows: all(told.rows), edges, head: ["row", ...offsets.map((o) => `k(${o > 0 ? "+" : "−"}${Math.abs(o)})`)],
       table: rows.map((k, i) => [i, ...k]), coupling: largest(rows.flat()),
-      says: `Every row loses its neighbours ${stride} away and is coupled to those ${2 * stride} away then: d ← d − Σ k d.`,
+      says: `The neighbours at distance ${stride} are eliminated from every row, which is then coupled to those at distance ${2 * stride}: d ← d − Σ k d.`,
     };
   });
   const need = Math.ceil(Math.log2(told.rows));
-  const stop = made.length < need ? ` Here ${made.length} of ${need} levels do: the couplings that are left are below the tolerance.` : "";
+  const stop = made.length < need ? ` Here ${made.length} of ${need} levels suffice: the remaining couplings are below the tolerance.` : "";
   return [...made, {
     name: "divide", rows: all(told.rows), edges: [], head: ["row", "1/b"], table: told.inverse.map((one, i) => [i, one]), coupling: null,
     says: `No row is coupled to another: x = d/b.${stop}`,
@@ -51,15 +51,15 @@ function parallel(told) {
 }
 
 const PHASES = {
-  tail: "What its last row is without the unknown separators goes to the right neighbour.",
-  detach: "An odd number of rows: the last of each system is eliminated first, by those beside it.",
-  reduce: "Every row loses its neighbours, as in parallel cyclic reduction, and couples to those twice as far away.",
-  reattach: "Rows that were detached get the solution of their neighbours.",
-  head: "The separators go to the left neighbours; every rank can finish its block.",
+  tail: "Each rank sends its last row without the unknown separators to the right neighbour.",
+  detach: "An odd number of rows: the last row of each system is eliminated first, by its neighbours.",
+  reduce: "The neighbours of every row are eliminated, as in parallel cyclic reduction; the row then couples to those twice as far away.",
+  reattach: "Detached rows receive the solution of their neighbours.",
+  head: "The separators are sent to the left neighbours; every rank can finish its block.",
 };
 
 function ofRanks({ ranks, neighbour }) {
-  // The sums of a plan between one exchange and the next; the first exchange is that of the halo.
+  // The sums of a plan between two exchanges; the first exchange is that of the halo.
   const sums = ranks.map(({ steps }) => {
     const parts = [[]];
     for (const step of steps) {
@@ -87,7 +87,7 @@ function ofRanks({ ranks, neighbour }) {
     const heads = table.length ? table[0].slice(2).map((_, i) => (i ? "" : "times")) : [];
     return {
       name: phase === "reduce" ? `reduce, ${stride} apart` : phase, rows: all(ranks.length), edges, head: ["rank", "reads of", ...heads], table, coupling,
-      says: `${PHASES[phase]} With blocks of ${neighbour} points or more one message to each neighbour would do.`,
+      says: `${PHASES[phase]} With blocks of ${neighbour} points or more one message to each neighbour suffices.`,
     };
   });
 }
@@ -115,7 +115,7 @@ function show(values) {
     const told = kolmo.ask({ about: "reduction", line, tolerance: tolerance(values) });
     stages = method === "cyclic" ? cyclic(told) : parallel(told);
     count = told.rows;
-    const near = told.special === null ? "" : ` ${2 * told.special + 1} kinds of rows a level in ${told.rows}.`;
+    const near = told.special === null ? "" : ` ${2 * told.special + 1} kinds of rows per level in ${told.rows}.`;
     if (method === "cyclic") stages[0].says += near;
   }
   page.limit("row", count - 1);

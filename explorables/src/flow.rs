@@ -1,4 +1,4 @@
-//! A flow of the plane, by the engine that runs it elsewhere, from the same input.
+//! A two-dimensional flow, computed by the engine of the library from the same input.
 
 use kolmo::config::{self, Config, Variable};
 use kolmo::time::Simulation;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::sentence;
 
-/// Points that a page computes in a reasonable time.
+/// Largest number of points that a page computes in a reasonable time.
 const MOST_POINTS: usize = 256 * 256;
 
 /// A flow to start: the input of a case, changed by `key.path=value`.
@@ -17,7 +17,7 @@ pub(crate) struct Start {
     set: Vec<String>,
 }
 
-/// Steps to do, none of which passes `until`.
+/// Steps to compute, up to the time `until`.
 #[derive(Deserialize)]
 pub(crate) struct Advance {
     steps: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Flow {
 impl Flow {
     pub(crate) fn new(start: &Start) -> Result<Self, String> {
         let input = config::built_in(&start.case).map_err(|error| sentence(&error))?;
-        // One processor and no devices: as `kolmo run` has it there.
+        // One processor and no devices, as for `kolmo run` on such a machine.
         let own = ["compute.backend=\"cpu\"".to_string()];
         let set: Vec<String> = start.set.iter().cloned().chain(own).collect();
         let config = config::parse(input, &start.case, &set).map_err(|error| sentence(&error))?;
@@ -51,7 +51,7 @@ impl Flow {
         &self.picture
     }
 
-    /// Where it is.
+    /// The current state.
     pub(crate) fn describe(&mut self) -> Result<Value, String> {
         let row = self.simulation.row().map_err(|error| sentence(&error))?;
         let grid = self.simulation.grid();
@@ -64,7 +64,7 @@ impl Flow {
         }))
     }
 
-    /// Go on; the row of the series there.
+    /// Advance the flow; returns the new row of the series.
     pub(crate) fn advance(&mut self, by: &Advance) -> Result<Value, String> {
         for _ in 0..by.steps {
             if by.until.is_some_and(|until| self.simulation.time() >= until) {
@@ -76,8 +76,8 @@ impl Flow {
         Ok(json!({ "row": row }))
     }
 
-    /// The values of a field at the points, those along x fastest: of a vector its component along z, which is that of the vorticity of a flow
-    /// in the plane.
+    /// Values of a field at the points, x fastest. For a vector the z component, the only component of the vorticity of a
+    /// two-dimensional flow.
     pub(crate) fn draw(&mut self, wanted: &Picture) -> Result<Value, String> {
         let variable =
             Variable::OF_A_FLOW.into_iter().find(|known| known.name() == wanted.variable);

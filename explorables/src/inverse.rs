@@ -1,4 +1,4 @@
-//! The rows of A⁻¹, how fast they decay, and what it costs to leave out what is far away.
+//! Rows of A⁻¹, their decay, and the error of truncating them.
 
 use std::f64::consts::TAU;
 
@@ -17,7 +17,7 @@ use crate::waves::wavenumbers;
 pub(crate) struct Question {
     line: Line,
     row: usize,
-    /// Entries of a row on either side that are kept.
+    /// Number of entries of a row kept on either side.
     keep: usize,
 }
 
@@ -35,7 +35,7 @@ impl Question {
             true => i.abs_diff(j).min(n - i.abs_diff(j)),
             false => i.abs_diff(j),
         };
-        // The largest entries at each distance from the diagonal, of this row and of all.
+        // The largest entries at each distance from the diagonal, of this row and of all rows.
         let largest = |rows: &mut dyn Iterator<Item = usize>| {
             let mut largest = vec![0.0_f64; n];
             for i in rows {
@@ -50,8 +50,8 @@ impl Question {
         let scale = of_all.iter().copied().fold(0.0, f64::max);
         let reach = [1e-4, 1e-8, 1e-12, f64::EPSILON]
             .map(|part| of_all.iter().rposition(|entry| *entry > part * scale));
-        // Of a wave exp(iwj), relative to its exact derivative at this row: what is left out, and the error of the scheme. On a periodic
-        // line those that fit it.
+        // For a wave exp(iwj), relative to its exact derivative at this row: the truncated part, and the error of the scheme. On a
+        // periodic line only waves that are periodic on it.
         let waves: Vec<f64> = match periodic {
             true => (1..=n / 2).map(|j| TAU * j as f64 / n as f64).collect(),
             false => wavenumbers().skip(1).collect(),

@@ -1,7 +1,7 @@
-//! What the pages of a browser ask of Kolmo: a question in JSON, an answer in JSON, and a picture as numbers.
+//! Interface between the pages in a browser and Kolmo: requests and answers in JSON, and pictures as numbers.
 //!
-//! A page writes a question where [`room`] says, calls [`ask`], and reads the answer where [`answer`] says: `{"ok": ...}`, or
-//! `{"error": "a sentence"}`. All that a page shows was computed by the library.
+//! A page writes a request to the address returned by [`room`], calls [`ask`], and reads the answer at the address returned by
+//! [`answer`]: `{"ok": ...}`, or `{"error": "message"}`. The library computes all numbers of a page.
 
 mod flow;
 mod inverse;
@@ -17,13 +17,13 @@ use std::sync::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A question.
+/// A request.
 #[derive(Deserialize)]
 #[serde(tag = "about", rename_all = "kebab-case", deny_unknown_fields)]
 enum Question {
-    /// What there is to choose from.
+    /// Available schemes, closures and integrators.
     Choices,
-    /// What every scheme makes of a wave.
+    /// Modified wavenumbers of all schemes.
     Symbols,
     Stability(stability::Question),
     Inverse(inverse::Question),
@@ -34,7 +34,7 @@ enum Question {
     Picture(flow::Picture),
 }
 
-/// What passes between a page and here.
+/// Data exchanged with a page.
 #[derive(Default)]
 struct Desk {
     text: Vec<u8>,
@@ -45,7 +45,7 @@ thread_local! {
     static DESK: RefCell<Desk> = RefCell::default();
 }
 
-/// Where a question of `len` bytes is to be written.
+/// Returns the address for a request of `len` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn room(len: usize) -> *mut u8 {
     DESK.with_borrow_mut(|desk| {
@@ -54,7 +54,7 @@ pub extern "C" fn room(len: usize) -> *mut u8 {
     })
 }
 
-/// Answer the question; returns the bytes of the answer.
+/// Answers the request; returns the number of bytes of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> usize {
     std::panic::set_hook(Box::new(note));
@@ -69,20 +69,20 @@ pub extern "C" fn ask() -> usize {
     })
 }
 
-/// Where the answer is.
+/// Returns the address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     DESK.with_borrow(|desk| desk.text.as_ptr())
 }
 
-/// Where the numbers of the last picture are.
+/// Returns the address of the numbers of the last picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn picture() -> *const f32 {
     let numbers = |flow: &flow::Flow| flow.picture().as_ptr();
     DESK.with_borrow(|desk| desk.flow.as_ref().map_or(std::ptr::null(), numbers))
 }
 
-/// What a panic said. Nothing can be asked afterwards.
+/// Message of a panic, after which no request can be answered.
 static COMPLAINT: Mutex<String> = Mutex::new(String::new());
 
 fn note(panic: &PanicHookInfo<'_>) {
@@ -91,19 +91,19 @@ fn note(panic: &PanicHookInfo<'_>) {
     }
 }
 
-/// Where that is.
+/// Returns the address of that message.
 #[unsafe(no_mangle)]
 pub extern "C" fn complaint() -> *const u8 {
     COMPLAINT.lock().map_or(std::ptr::null(), |complaint| complaint.as_ptr())
 }
 
-/// Its bytes.
+/// Returns the number of bytes of that message.
 #[unsafe(no_mangle)]
 pub extern "C" fn complaint_length() -> usize {
     COMPLAINT.lock().map_or(0, |complaint| complaint.len())
 }
 
-/// What a page says of an error: nothing of files, since it writes none.
+/// Message of an error for a page, without parts about files, since a page writes none.
 fn sentence(error: &kolmo::Error) -> String {
     let told = error.what().replace("what was written before is intact; ", "");
     let of_page = told.lines().filter(|line| !line.ends_with("nothing was run"));
@@ -121,7 +121,7 @@ impl Desk {
             Question::Reduction(question) => question.answer(),
             Question::Ranks(question) => question.answer(),
             Question::Start(start) => {
-                self.flow = None; // Its memory is free for the next one.
+                self.flow = None; // Frees its memory before the next flow is created.
                 self.flow.insert(flow::Flow::new(&start)?).describe()
             }
             Question::Advance(by) => self.flow()?.advance(&by),

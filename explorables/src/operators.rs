@@ -1,4 +1,4 @@
-//! The operators that pages look at: a scheme on a line, by the names that users type.
+//! Operators shown in pages: a scheme on a line, selected by the names used in an input.
 
 use kolmo::engine::{LineOperator, Shift, closed_min_points};
 use kolmo::scheme::{
@@ -8,21 +8,21 @@ use kolmo::scheme::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Points of a line at most: matrices are inverted as a whole.
+/// Largest number of points of a line: matrices are inverted as a whole.
 const MOST_POINTS: usize = 256;
 
-/// Closures whose matrices have a zero pivot: `Factors::new` says which.
+/// Closures whose matrices have a zero pivot; `Factors::new` reports them.
 const WITHOUT_PIVOT: [&str; 1] = ["c5-pade4"];
 
 /// A f' = B f on a line with the spacing 1.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line {
-    /// The name of a family, or `tridiagonal` for that of `alpha`.
+    /// Name of a family, or `tridiagonal` for the scheme given by `alpha`.
     scheme: String,
     /// α of Lele's tridiagonal schemes.
     alpha: Option<f64>,
-    /// The name of a closure; a periodic line has none.
+    /// Name of a closure; a periodic line has none.
     closure: Option<String>,
     points: usize,
 }
@@ -65,7 +65,7 @@ impl Line {
     }
 }
 
-/// Lele 1992, eq. 2.1.6: a = ⅔ (α + 2), b = ⅓ (4 α − 1), of sixth order for α = ⅓ and else of fourth.
+/// Lele 1992, eq. 2.1.6: a = ⅔ (α + 2), b = ⅓ (4 α − 1), of sixth order for α = ⅓, otherwise of fourth order.
 fn tridiagonal(alpha: f64) -> Result<Scheme, String> {
     if !(0.0..0.5).contains(&alpha) {
         return Err(format!(
@@ -107,12 +107,12 @@ fn usable_closures() -> impl Iterator<Item = Closure> {
     closures().into_iter().filter(move |it| of_first(it) && !WITHOUT_PIVOT.contains(&it.name))
 }
 
-/// Whether a closure has a row for every point from which the stencil leaves the line.
+/// Whether a closure has a row for every point whose stencil extends beyond the line.
 fn fits(closure: &Closure, scheme: &Scheme) -> bool {
     closure.rows.len() >= scheme.half_width().max(scheme.half_band())
 }
 
-/// What there is to choose from.
+/// Available schemes, closures and integrators.
 pub(crate) fn choices() -> Value {
     let schemes = families().iter().map(|SchemeFamily { name, first, .. }| {
         let fitting = usable_closures().filter(|it| fits(it, first)).map(|it| it.name);

@@ -1,4 +1,4 @@
-//! Line systems reduced level by level: cyclic reduction, its parallel form, and that of one separator a rank.
+//! Line systems reduced level by level: cyclic reduction, its parallel form, and the form with one separator per rank.
 
 use kolmo::engine::distributed::{Method, Plan, Step, distribute, pcr, shortest};
 use kolmo::lines::{BandedPcr, Border, CyclicReduction, NearToeplitz};
@@ -11,7 +11,7 @@ use crate::operators::Line;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     line: Line,
-    /// Couplings that are smaller than this, relative to the diagonal, count as none.
+    /// Couplings smaller than this, relative to the diagonal, are neglected.
     tolerance: f64,
 }
 
@@ -47,7 +47,7 @@ impl Question {
     }
 }
 
-/// A line over ranks, each with as many points.
+/// A line split evenly across ranks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OfRanks {
@@ -87,7 +87,7 @@ impl OfRanks {
     }
 }
 
-/// What a rank does: messages, and between them sums of small matrices times slots.
+/// Steps of a rank: messages, and between them sums of small matrices times slots.
 fn steps(plan: &Plan) -> Vec<Value> {
     let step = |step: &Step| match step {
         Step::Combine { to, terms } => json!({ "to": to, "terms": terms }),

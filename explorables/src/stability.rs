@@ -1,4 +1,4 @@
-//! A step of an integrator on u_t + c u_x = ν u_xx: z = λ dt of the discrete operator in the region |R(z)| ≤ 1.
+//! Stability of a step of an integrator for u_t + c u_x = ν u_xx: z = λ dt of the discrete operator and the region |R(z)| ≤ 1.
 
 use std::f64::consts::TAU;
 
@@ -15,12 +15,12 @@ use crate::operators::{Line, family_of, tableau_of};
 use crate::sentence;
 use crate::waves::wavenumbers;
 
-/// The part of the complex plane that is drawn, and its lines.
+/// The displayed part of the complex plane, and its number of lines.
 const REAL: [f64; 2] = [-7.0, 1.0];
 const IMAGINARY: [f64; 2] = [-5.5, 5.5];
 const LINES: u32 = 240;
 const STEPS: u32 = 400;
-/// |R| beyond 1 that is round-off of published coefficients, as in `Tableau`.
+/// Excess of |R| over 1 that is attributed to the rounding of published coefficients, as in `Tableau`.
 const GROWTH: f64 = 1e-9;
 
 #[derive(Deserialize)]
@@ -30,12 +30,12 @@ pub(crate) struct Question {
     integrator: String,
     /// c dt / h.
     courant: f64,
-    /// ν / (c h), one over the Péclet number of a cell.
+    /// ν / (c h), the inverse of the cell Péclet number.
     diffusion: f64,
     points: usize,
-    /// The name of a closure, of a line with inflow at its first point, without diffusion; a periodic line has none.
+    /// Name of the closure of a line with inflow at its first point and without diffusion; a periodic line has none.
     closure: Option<String>,
-    /// α of the filter of eighth order after each step.
+    /// α of the eighth-order filter after each step.
     filter: Option<f64>,
 }
 
@@ -68,7 +68,7 @@ impl Question {
         let factor = |w: &f64| step.at(-symbol(family, diffusion, *w) * courant);
         let filtered = |w: &f64| filter.map_or(1.0, |filter| filter.symbol(*w));
         let amplitude: Vec<f64> = w.iter().map(|w| factor(w).norm() * filtered(w)).collect();
-        // The phase by which the wave turns, over that by which it should.
+        // Phase change of the wave, relative to the exact one.
         let turned = unwrapped(w.iter().map(|w| -factor(w).arg()));
         let phase: Vec<f64> = turned.zip(&w).map(|(turned, w)| turned / (courant * w)).collect();
         Ok(json!({
@@ -90,7 +90,7 @@ impl Question {
     }
 }
 
-/// Angles that go on from 0 without jumps of 2π.
+/// Angles continued from 0 without jumps of 2π.
 fn unwrapped(angles: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     angles.scan(0.0, |last: &mut f64, angle| {
         *last = angle + TAU * ((*last - angle) / TAU).round();
@@ -98,7 +98,7 @@ fn unwrapped(angles: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// What limits the step of `kolmo run scalar-advection` with these.
+/// Limits of the time step of `kolmo run scalar-advection` with these parameters.
 fn limits(family: &SchemeFamily, integrator: &Tableau) -> Result<Limits, String> {
     let set = [("scheme.derivative", family.name), ("time.integrator", integrator.name)];
     let set = set.map(|(key, name)| format!("{key}=\"{name}\""));
@@ -120,7 +120,7 @@ fn of_waves(family: &SchemeFamily, diffusion: f64, n: usize) -> Result<Vec<Compl
     }
     let wave = |j: usize| {
         let w = TAU * j as f64 / n as f64;
-        // Waves beyond π are those that run the other way.
+        // Waves beyond π are those with negative wavenumbers.
         let (w, sign) = if 2 * j > n { (TAU - w, -1.0) } else { (w, 1.0) };
         let symbol = symbol(family, diffusion, w);
         -Complex::new(symbol.re, sign * symbol.im)
@@ -158,7 +158,7 @@ impl Step {
         self.at(z).norm()
     }
 
-    /// The largest c dt / h for which no factor of `unit` times it is more than 1; none where some are at once.
+    /// Largest c dt / h for which the amplification factors of `unit` times it do not exceed 1; none if some exceed 1 at any step.
     fn largest_courant(&self, unit: &[Complex<f64>]) -> f64 {
         let stable = |courant: f64| unit.iter().all(|u| self.factor(u * courant) <= 1.0 + GROWTH);
         let (mut good, step) = (0.0, 1e-3);
@@ -173,7 +173,7 @@ impl Step {
         good
     }
 
-    /// [y, x₀, x₁, x₀, x₁, ...]: where |R(x + iy)| ≤ 1 on lines of the plane.
+    /// [y, x₀, x₁, x₀, x₁, ...]: intervals of |R(x + iy)| ≤ 1 on lines of the plane.
     fn region(&self) -> Vec<Vec<f64>> {
         let part = |[low, high]: [f64; 2], i: u32, n: u32| {
             low + (high - low) * f64::from(i) / f64::from(n)

@@ -1,4 +1,4 @@
-//! What schemes make of waves exp(ikx), as a function of w = kh.
+//! Modified wavenumbers of schemes for waves exp(ikx), as functions of w = kh.
 
 use std::f64::consts::PI;
 
@@ -13,7 +13,7 @@ pub(crate) fn wavenumbers() -> impl Iterator<Item = f64> {
     (0..=INTERVALS).map(|i| PI * f64::from(i) / f64::from(INTERVALS))
 }
 
-/// k'h and k''h² of every family, the largest of each, and the part of [0, π] that is resolved to some relative errors of k' (Lele 1992,
+/// k'h and k''h² of every family, their maxima, and the fraction of [0, π] that is resolved to given relative errors of k' (Lele 1992,
 /// §3.1).
 pub(crate) fn symbols() -> Value {
     let of = |SchemeFamily { name, first, second, .. }: &SchemeFamily| {

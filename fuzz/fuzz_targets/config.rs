@@ -3,7 +3,7 @@
 use kolmo::config::parse;
 use libfuzzer_sys::fuzz_target;
 
-// An input is refused, or means the same once it is resolved.
+// An input is refused, or its resolved form has the same meaning.
 fuzz_target!(|text: &str| {
     if let Ok(config) = parse(text, "input", &[]) {
         let resolved = config.to_toml();

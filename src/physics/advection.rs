@@ -11,7 +11,7 @@ use super::drawn::Drawn;
 use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::stability::Limits;
-use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::system::{Diagnostics, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::volume::field_of;
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
@@ -137,10 +137,6 @@ impl System for Advection {
         Ok(vec![field_of(&*self.backend, self.block.len(), phi)?])
     }
 
-    fn variables(&self) -> Vec<Variable> {
-        vec![Variable::Scalar]
-    }
-
     fn base_state(&self) -> Vec<f64> {
         vec![0.0]
     }
@@ -182,6 +178,12 @@ impl System for Advection {
         for sweep in &self.filter_sweeps {
             self.backend.run(sweep, &[], &mut [&mut u[0]], Weights::ADD);
         }
+    }
+}
+
+impl Diagnostics for Advection {
+    fn variables(&self) -> Vec<Variable> {
+        vec![Variable::Scalar]
     }
 
     fn budgets(&self) -> usize {

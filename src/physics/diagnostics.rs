@@ -1,228 +1,25 @@
-//! The Navier-Stokes equations as a [`System`]: stages, checks, and the quantities of series, report and output files.
+//! Diagnostics of a flow: the quantities of series, report, statistics and output files.
 
-use smallvec::{SmallVec, smallvec};
-
-use super::collective::{Broken, diverged, norms};
+use super::collective::norms;
 use super::drawn::{Drawn, mach_number};
-use super::filter_rate::FilterRate;
-use super::forcing::{Averages, Forcing, Strength};
-use super::formulas::pressure;
+use super::forcing::Strength;
 use super::navier_stokes::{NavierStokes, Sweeps};
 use super::quantities::on_host;
 use super::slots::{self, conserved, exactly};
-use super::stage_sweep::StageSweep;
-use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::system::{Diagnostics, System};
 use super::term_group::TermGroup;
 use super::{Gas, Variable};
-use crate::backend::{Backend, Field, Program, Weights};
-use crate::cases::{FlowCase, FlowPoint};
+use crate::backend::{Field, Weights};
+use crate::cases::FlowCase;
 use crate::comm::all_or_error;
-use crate::error::{Error, Result};
-use crate::grid::Grid;
-use crate::io::checkpoint::ForcingState;
+use crate::error::Result;
 use crate::real::Values;
 use crate::statistics::{BetweenWalls, Flow, Sample};
 
-impl System for NavierStokes {
-    fn backend(&self) -> &dyn Backend {
-        &*self.backend
-    }
-
-    fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
-    fn names(&self) -> Vec<String> {
-        let scalars = self.scalar_names.iter().map(|name| format!("rho_{name}"));
-        conserved::NAMES.map(String::from).into_iter().chain(scalars).collect()
-    }
-
-    fn start_names(&self) -> Vec<String> {
-        let flow = ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"];
-        flow.into_iter().map(String::from).chain(self.scalar_names.iter().cloned()).collect()
-    }
-
-    fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>> {
-        let base = System::base_state(self);
-        let zeros = Values::zeros(self.backend.precision(), self.block.len());
-        let mut start = vec![0.0; base.len()];
-        let mut state = vec![zeros; base.len()];
-        for at in 0..self.block.len() {
-            values(at, &mut start);
-            let (&mut [density, u, v, w, pressure], scalars) = flow_and_scalars(&mut start);
-            let flow = FlowPoint { density, velocity: [u, v, w], pressure };
-            let conserved = conserved_variables(&flow, self.gas.gamma);
-            let conserved = conserved.into_iter().chain(scalars.iter().map(|phi| density * phi));
-            for ((field, value), at_rest) in state.iter_mut().zip(conserved).zip(&base) {
-                field.set(at, value - at_rest);
-            }
-        }
-        // One after another: the values on the host are freed as each field is created.
-        state.into_iter().map(|field| self.backend.field(&field)).collect()
-    }
-
-    fn capture_initial(&mut self, start: &mut [Field]) -> Result<()> {
-        self.open.capture_initial(&*self.backend, start);
-        match &mut self.body {
-            Some(body) => body.capture_initial(&*self.backend, (&self.grid, &self.block), start),
-            None => Ok(()),
-        }
-    }
-
+impl Diagnostics for NavierStokes {
     fn variables(&self) -> Vec<Variable> {
         let scalars = self.scalar_names.iter().map(|name| Variable::Passive(name.as_str().into()));
         Variable::OF_A_FLOW.into_iter().chain(scalars).collect()
-    }
-
-    fn base_state(&self) -> Vec<f64> {
-        let mut base = self.base.conserved(self.gas.gamma).to_vec();
-        base.resize(conserved::COUNT + self.scalar_names.len(), 0.0);
-        base
-    }
-
-    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
-        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
-        if let Some(passive) = &self.scalars {
-            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], Weights::SET, false);
-        }
-        let weights = self.add_force(flow, of_flow, Weights::SET);
-        self.add_terms(TermGroup::All, flow, of_flow, weights);
-        self.difference_by_filter(u);
-        self.add_filter([u, rate], 0.0);
-        self.open.correct(&*self.backend, u, rate, Weights::SET);
-        self.heat_flux_walls.correct(&*self.backend, u, rate, Weights::SET);
-    }
-
-    fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
-        self.open.keep(&*self.backend, rate, weights);
-        self.heat_flux_walls.keep(&*self.backend, rate, weights);
-        self.difference_by_filter(u);
-        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
-        // Scalars need the flow before the stage.
-        if let Some(passive) = &self.scalars {
-            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], weights, true);
-        }
-        let forced = self.add_force(flow, of_flow, weights);
-        if let Some(stages) = self.sweeps.stages() {
-            let fields = [of_flow, &mut self.gradients.fields, flow];
-            stages.run(&*self.backend, fields, forced, stage);
-        } else {
-            self.add_terms(TermGroup::All, flow, of_flow, forced);
-            add_scaled(&*self.backend, &self.formulas.add_scaled, flow, forced.advance, of_flow);
-        }
-        self.add_filter([u, rate], weights.advance);
-        self.open.correct(&*self.backend, u, rate, weights);
-        self.heat_flux_walls.correct(&*self.backend, u, rate, weights);
-        self.impose(u, stage.end);
-    }
-
-    fn impose(&mut self, u: &mut [Field], time: f64) {
-        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        self.open.impose_initial(&*self.backend, flow, scalars);
-        self.hold(u, time);
-    }
-
-    fn hold(&mut self, u: &mut [Field], time: f64) {
-        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        self.open.impose(&*self.backend, flow, scalars);
-        self.walls.impose(&*self.backend, flow, time);
-        if let Some(passive) = &self.scalars {
-            passive.impose(&*self.backend, flow, scalars);
-        }
-    }
-
-    fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
-        // The strength of a force depends on the step, which is not known yet.
-        let Some(stages) = self.sweeps.stages().filter(|_| self.forcing.is_none()) else {
-            return false;
-        };
-        let [u, rate] = [u, rate].map(|fields| &mut fields[..conserved::COUNT]);
-        stages.begin(&*self.backend, [rate, &mut self.gradients.fields, u])
-    }
-
-    fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
-        self.sweeps.stages().map_or_else(Vec::new, |stages| stages.each().collect())
-    }
-
-    fn run_sweep(&mut self, at: usize, u: &mut [Field], rate: &mut [Field]) {
-        let Some(stages) = self.sweeps.stages() else { return };
-        let [u, rate] = [u, rate].map(|fields| &mut fields[..conserved::COUNT]);
-        stages.run_alone(&*self.backend, at, [rate, &mut self.gradients.fields, u]);
-    }
-
-    fn is_forced(&self) -> bool {
-        self.forcing.is_some()
-    }
-
-    fn update_force(&mut self, u: &[Field], scratch: &mut [Field], dt: Option<f64>) -> Result<()> {
-        let Some(forcing) = &self.forcing else { return Ok(()) };
-        let averages = match forcing.needs_loss() {
-            false => {
-                let mut averages = forcing.averages(&*self.backend, &self.volume, u)?;
-                if forcing.needs_friction() {
-                    averages.friction = self.friction(u, scratch)?;
-                }
-                averages
-            }
-            true => {
-                let [kinetic_energy, _, dissipation, _, _, p_div, density, x, y, z, total_energy] =
-                    self.averages(u, scratch)?;
-                let (momentum, loss) = ([x, y, z], dissipation - p_div);
-                let friction = [0.0; 3];
-                Averages { density, momentum, total_energy, kinetic_energy, loss, friction }
-            }
-        };
-        let (backend, volume) = (&*self.backend, &self.volume);
-        let forcing = self.forcing.as_mut();
-        forcing.map_or(Ok(()), |forcing| forcing.update(backend, volume, u, &averages, dt))
-    }
-
-    fn advance_force(&mut self, dt: f64, done: u64) {
-        self.forcing.iter_mut().for_each(|forcing| forcing.advance(dt, done));
-    }
-
-    fn saved_force(&self) -> Option<ForcingState> {
-        self.forcing.as_ref().map(Forcing::saved)
-    }
-
-    fn restore_force(&mut self, saved: &ForcingState, last_dt: f64) {
-        self.forcing.iter_mut().for_each(|forcing| forcing.restore(saved, last_dt));
-    }
-
-    fn begin_check(&self, u: &[Field]) -> Result<Seen> {
-        let fields: SmallVec<[&Field; 10]> =
-            slots::flow(u).into_iter().chain(self.metric.of_curves()).collect();
-        let flow = self.backend.reduce(&self.formulas.step_rate, &fields, &[])?;
-        let mut seen: Seen = smallvec![flow];
-        self.scalars.as_ref().map_or(Ok(()), |it| it.begin_check(&*self.backend, u, &mut seen))?;
-        Ok(seen)
-    }
-
-    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64> {
-        let mut seen = seen.into_iter();
-        let [flow] = exactly(seen.by_ref().take(1));
-        let scalars = are_finite(seen);
-        let [rate, negative_density, negative_pressure] = flow.wait()?;
-        let is_sound = rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0;
-        if is_sound && scalars? { Ok(rate) } else { Err(self.first_broken_point(u, at)?) }
-    }
-
-    fn filter(&mut self, u: &mut [Field]) {
-        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        if let Some(passive) = &self.scalars {
-            passive.filter(&*self.backend, scalars);
-        }
-        let mut u: [&mut Field; conserved::COUNT] = exactly(flow.iter_mut());
-        for sweep in &self.filter_sweeps {
-            self.backend.run(sweep, &[], &mut u, Weights::ADD);
-        }
-    }
-
-    fn set_filter_time(&mut self, time: f64) -> Result<()> {
-        self.filter_rate = Some(FilterRate::new(&*self.backend, time, self.block.len())?);
-        Ok(())
     }
 
     fn budgets(&self) -> usize {
@@ -379,7 +176,6 @@ impl System for NavierStokes {
         Ok(Sample::Flow(Box::new(flow)))
     }
 }
-
 impl NavierStokes {
     /// The flow of the case if it is the exact solution; `None` with a force or boundaries that the case does not have.
     fn exact(&self) -> Option<&dyn FlowCase> {
@@ -426,7 +222,7 @@ impl NavierStokes {
     }
 
     /// Loss of ⟨ρu⟩ per unit time without a force.
-    fn friction(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 3]> {
+    pub(super) fn friction(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 3]> {
         self.rhs_group(TermGroup::All, u, scratch);
         let Some(forcing) = &self.forcing else { return Ok([0.0; 3]) };
         // Only the averages of the momentum rates are meaningful.
@@ -435,7 +231,7 @@ impl NavierStokes {
     }
 
     /// Volume averages: see [`super::formulas::Averages`].
-    fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
+    pub(super) fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
         let gradients = self.gradients.of(&*self.backend, u, scratch).map(|field| &*field);
         let fields: [_; 14] = exactly(u[..conserved::COUNT].iter().chain(gradients));
         self.volume.of(&*self.backend, &self.formulas.averages, &fields, &[])
@@ -447,43 +243,4 @@ impl NavierStokes {
             self.backend.reduce(&self.formulas.extrema, &slots::flow(u), &[])?.wait()?;
         Ok([mach_squared.sqrt(), -density, -temperature])
     }
-
-    fn first_broken_point(&self, u: &[Field], at: TimeLevel) -> Result<Error> {
-        let base = self.base.conserved(self.gas.gamma);
-        let names = &self.scalar_names;
-        let fields =
-            u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;
-        let broken = |point: usize| {
-            let state: [f64; 5] = std::array::from_fn(|k| fields[k].at(point) + base[k]);
-            let [rho, m0, m1, m2, _] = state;
-            let p = pressure(&self.gas, state);
-            let scalars = names.iter().zip(&fields[conserved::COUNT..]);
-            let mut scalars = scalars.map(|(name, field)| (&**name, field.at(point) / rho));
-            let (field, value) = if !(rho.is_finite() && rho > 0.0) {
-                ("density", rho)
-            } else if let Some(m) = [m0, m1, m2].into_iter().find(|m| !m.is_finite()) {
-                ("momentum", m)
-            } else if !(p.is_finite() && p > 0.0) {
-                ("pressure", p)
-            } else {
-                scalars.find(|(_, phi)| !phi.is_finite())?
-            };
-            Some(Broken { field: field.into(), value, index: self.block.index(point) })
-        };
-        let found = (0..self.block.len()).find_map(broken);
-        Ok(diverged(self.backend.comm(), found, "time step", at))
-    }
-}
-
-/// Split a state into flow quantities and scalars.
-fn flow_and_scalars(start: &mut [f64]) -> (&mut [f64; 5], &mut [f64]) {
-    start.split_first_chunk_mut().unwrap_or_else(|| unreachable!("a flow has five quantities"))
-}
-
-/// (ρ, ρu, ρv, ρw, ρE).
-fn conserved_variables(point: &FlowPoint, gamma: f64) -> [f64; 5] {
-    let [u, v, w] = point.velocity;
-    let rho = point.density;
-    let e = point.pressure / (gamma - 1.0) + 0.5 * rho * (u * u + v * v + w * w);
-    [rho, rho * u, rho * v, rho * w, e]
 }

@@ -11,6 +11,7 @@ mod context;
 mod diagnostics;
 mod discretisation;
 mod drawn;
+mod equations;
 mod filter_rate;
 mod forcing;
 mod formulas;
@@ -59,7 +60,7 @@ pub(crate) use step::{
     FieldCounts, StepParts, all_sweeps, composed_scratch_fields, sweeps_of_stages,
 };
 pub(crate) use system::add_scaled;
-pub use system::{Seen, Stage, System, TimeLevel};
+pub use system::{Diagnostics, Seen, Stage, System, TimeLevel};
 pub use term_group::TermGroup;
 pub(crate) use volume::VolumeAverage;
 

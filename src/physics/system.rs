@@ -63,7 +63,7 @@ pub struct Stage {
 
 /// A set of equations dU/dt = R(U) on a grid. Fields hold this rank's block of the grid; sums, averages and extreme values are
 /// collective: they cover all ranks, and all ranks must call them.
-pub trait System {
+pub trait System: Diagnostics {
     /// The backend that holds the fields.
     fn backend(&self) -> &dyn Backend;
 
@@ -94,9 +94,6 @@ pub trait System {
     fn capture_initial(&mut self, _start: &mut [Field]) -> Result<()> {
         Ok(())
     }
-
-    /// The variables that [`System::output`] can compute.
-    fn variables(&self) -> Vec<Variable>;
 
     /// Reference values of the fields: they store U minus these values.
     fn base_state(&self) -> Vec<f64>;
@@ -185,6 +182,12 @@ pub trait System {
     fn set_filter_time(&mut self, _time: f64) -> Result<()> {
         Ok(())
     }
+}
+
+/// What the series, the report, the statistics and the output files show of the fields of a [`System`].
+pub trait Diagnostics {
+    /// The variables that [`Diagnostics::output`] can compute.
+    fn variables(&self) -> Vec<Variable>;
 
     /// Number of quantities with budgets in the series.
     fn budgets(&self) -> usize;
@@ -193,7 +196,7 @@ pub trait System {
     fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()>;
 
     /// One row of the series, in the columns of [`columns`](super::columns()) after `step`, `time` and `dt`. `scratch` has the
-    /// size of U and is overwritten; `filter_rates` are the rates of change of [`System::energies`] by the filter.
+    /// size of U and is overwritten; `filter_rates` are the rates of change of [`Diagnostics::energies`] by the filter.
     fn diagnostics(
         &mut self,
         u: &[Field],

@@ -372,7 +372,7 @@ def test_the_command_of_a_flow_is_one_that_a_shell_takes(explorable):
     "name, field, value, says",
     [
         ("waves", "courant", "-1", "c dt / h must be more than 0"),
-        ("waves", "courant", "", "this is no number"),
+        ("waves", "courant", "", "this is not a number"),
         ("waves", "points", "3", "from 4 to 256"),
         ("waves", "points", "12.5", "whole number"),
         ("inverse", "row", "200", "the last of 64 is 63"),
