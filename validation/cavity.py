@@ -1,11 +1,11 @@
-"""The lid-driven cavity against tables of the velocity on the lines through the centre of the box: of Ghia, Ghia and Shin (1982), by
-finite differences on 129 x 129 points, and at Re = 1000 of Botella and Peyret (1998), by a spectral method with the corners' singular
-part subtracted. The two differ by up to 0.0185 at Re = 1000 (v at x = 0.9453), by which Ghia's are off.
+"""Compare the lid-driven cavity with tables of the velocity on the lines through the centre of the box: of Ghia, Ghia and Shin (1982), by
+finite differences on 129 x 129 points, and at Re = 1000 of Botella and Peyret (1998), by a spectral method with the singular part at the
+corners subtracted. The two differ by up to 0.0185 at Re = 1000 (v at x = 0.9453), the error of the tables of Ghia et al.
 
     usage: cavity.py REYNOLDS RUN_DIR...
 
-Each RUN_DIR is a run of the case on an odd number of points that wrote `velocity` among its fields; the last is taken. Prints a line of
-Markdown for each table: points, largest deviations of u and v in units of the lid's velocity, mass lost.
+Each RUN_DIR is a run of the case on an odd number of points that wrote the field `velocity`; the last time is used. Prints a line of
+Markdown for each table: points, largest deviations of u and v in units of the velocity of the lid, loss of mass.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
@@ -18,7 +18,7 @@ from common import kolmo, script  # noqa: E402
 
 import numpy  # noqa: E402
 
-# The coordinates of both, and u on x = 1/2, v on y = 1/2.
+# Coordinates of both tables, u on x = 1/2 and v on y = 1/2.
 Y = [0.0547, 0.0625, 0.0703, 0.1016, 0.1719, 0.2813, 0.4531, 0.5, 0.6172, 0.7344, 0.8516, 0.9531, 0.9609, 0.9688, 0.9766]
 X = [0.0625, 0.0703, 0.0781, 0.0938, 0.1563, 0.2266, 0.2344, 0.5, 0.8047, 0.8594, 0.9063, 0.9453, 0.9531, 0.9609, 0.9688]
 TABLES = {
@@ -48,7 +48,7 @@ TABLES = {
 
 
 def through(points, values, at):
-    """The polynomial through the four points about each of `at`."""
+    """Interpolate to each of `at` by the polynomial through the four surrounding points."""
     found = []
     for x in at:
         first = min(max(int(numpy.searchsorted(points, x)) - 2, 0), len(points) - 4)

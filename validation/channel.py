@@ -1,10 +1,10 @@
-"""A turbulent channel against what direct numerical simulation of incompressible flow at Re_tau = 180 shows. Standard library only.
+"""Compare a turbulent channel with direct numerical simulations of incompressible flow at Re_tau = 180. Standard library only.
 
-RUN_DIR is a run of the case with profiles averaged over time. Prints a line of Markdown for each quantity: what the run has, and what it
-should; stops with an error where one is out of its range. The ranges allow for a small box, a coarse grid and a short average.
+RUN_DIR is a run of the case with profiles averaged over time. Prints a line of Markdown for each quantity: value of the run and expected
+range; stops with an error if a value is out of its range. The ranges allow for a small box, a coarse grid and a short average.
 
-Figures, rounded, of Kim, Moin and Moser (1987) and Moser, Kim and Mansour (1999), Re_tau = 178: bulk velocity 15.6 u_tau, velocity in the
-middle 18.3 u_tau; peak of the rms of u 2.65 at y+ = 15, of v 0.84, of w 1.07; peak of -<u'v'> 0.72 at y+ = 30. The mean velocity is
+Rounded values of Kim, Moin and Moser (1987) and Moser, Kim and Mansour (1999), Re_tau = 178: bulk velocity 15.6 u_tau, centreline
+velocity 18.3 u_tau; peak of the rms of u 2.65 at y+ = 15, of v 0.84, of w 1.07; peak of -<u'v'> 0.72 at y+ = 30. The mean velocity is
 compared with the law of Reichardt (1951), which is within 3 % of theirs.
 """
 
@@ -35,7 +35,7 @@ def main():
     ]
     series = rows(run / "series.csv")
     n = len(last)
-    # Both halves together, in units of the mean stress at both walls.
+    # Average of both halves, in units of the mean stress at both walls.
     stress = 0.5 * (abs(last[0]["total_stress"]) + abs(last[-1]["total_stress"]))
     u_tau = math.sqrt(stress)
     re_tau = u_tau / last[0]["viscosity"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A row of validation/histories/forced.csv from a forced run. Standard library only.
+"""Write a row of validation/histories/forced.csv from a forced run. Standard library only.
 
     forced.py                     the names of the columns
     forced.py RUN_DIR NAME FROM   averages over time from FROM on

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cut a run down to what the tables of docs/validation.md need, on standard output. The second needs postprocess/requirements.txt.
+"""Extract the data of a run for the tables of docs/validation.md, to standard output. The second form needs postprocess/requirements.txt.
 
     history.py SERIES_CSV                   the history of a run, thinned
     history.py RUN_DIR --robustness START   one row of robustness.csv
@@ -16,7 +16,7 @@ INTERVAL = 0.05
 
 
 def history(path):
-    """Rows of the series about every INTERVAL, first and last included."""
+    """Print rows of the series about every INTERVAL, including first and last."""
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     print(",".join(COLUMNS))
@@ -28,7 +28,7 @@ def history(path):
 
 
 def robustness(run, start):
-    """points, Ma, Re, start, forms, time reached, whether that was the end, kinetic energy and rms density there."""
+    """Print points, Ma, Re, start, forms, final time, whether the run finished, and the final kinetic energy and rms density."""
     summary = json.loads((run / "summary.json").read_text())
     with open(run / "series.csv", newline="") as file:
         last = list(csv.DictReader(file))[-1]
@@ -44,7 +44,7 @@ def robustness(run, start):
 
 
 def rms_density(run):
-    """sqrt of the variance of the density in the last fields written."""
+    """Return the square root of the variance of the density in the last fields written."""
     sys.path.append(str(pathlib.Path(__file__).parent.parent / "postprocess"))
     from common import kolmo
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Incompressible Taylor-Green vortex by a Fourier method: the reference curves that Kolmo is held against. NumPy and SciPy.
+"""Incompressible Taylor-Green vortex by a Fourier method: reference curves for comparison with Kolmo. Needs NumPy and SciPy.
 
 With u = sin x cos y cos z, v = -cos x sin y cos z, w = 0 at the start, every velocity stays odd across its own mirror planes and
-even across the others (Brachet et al. 1983, J. Fluid Mech. 130, 411), so that sine and cosine series on an eighth of the box hold
-all of it:
+even across the others (Brachet et al. 1983, J. Fluid Mech. 130, 411), so that sine and cosine series on an eighth of the box
+represent the whole flow:
 
     du/dt = P (u x omega) - nu k^2 u,   omega = curl u,   P N = N - k (k.N) / k^2
 
-The rotational form, the 2/3 rule for products, and the classical Runge-Kutta method. Averages of products are exact, since the
-points hold waves of twice the largest wavenumber.
+It uses the rotational form, the 2/3 rule for products, and the classical Runge-Kutta method. Averages of products are exact, since the
+points resolve waves of twice the largest wavenumber.
 
     validation/incompressible.py RE MODES DT > FILE          a row every 0.1 up to t = 10
     validation/incompressible.py 400 192 0.0125 > cases/taylor-green/reference/re400-incompressible.csv
     validation/incompressible.py 200 96 0.0125 --against cases/taylor-green/reference/re200-incompressible.csv
 
---against prints the largest deviations from another table instead, at the instants that both have, relative to the kinetic energy
-at the start and to the peak of the dissipation.
+--against prints the largest deviations from another table instead, at the times common to both, relative to the initial kinetic
+energy and to the peak of the dissipation.
 """
 
 import argparse
@@ -33,7 +33,7 @@ VORTICITY = [(False, True, True), (True, False, True), (True, True, False)]
 class Vortex:
     def __init__(self, reynolds, modes):
         self.nu, self.points = 1.0 / reynolds, modes // 2
-        # Waves that stay: less than a third of the points of a whole period.
+        # Retained waves: wavenumbers below a third of the points of a whole period.
         self.kept = (modes + 2) // 3
         k = numpy.arange(self.kept, dtype=float)
         self.k = [k[:, None, None], k[None, :, None], k[None, None, :]]
@@ -47,7 +47,7 @@ class Vortex:
         self.u = numpy.array([self.series(f, odd) for f, odd in zip(start, VELOCITY)])
 
     def series(self, f, odd):
-        """Coefficients of the waves 0, 1, ... along each axis."""
+        """Return the coefficients of the waves 0, 1, ... along each axis."""
         for axis in (2, 1, 0):
             f = (fft.dst if odd[axis] else fft.dct)(f, axis=axis)
             first = numpy.take(f, range(self.kept - odd[axis]), axis)
@@ -64,7 +64,7 @@ class Vortex:
         return f
 
     def fields(self, u):
-        """Velocity and vorticity at the points."""
+        """Return velocity and vorticity at the points."""
         (a, b, c), (k, l, m) = u, self.k
         vorticity = [m * b - l * c, k * c - m * a, l * a - k * b]
         return ([self.values(f, odd) for f, odd in zip(u, VELOCITY)],
@@ -85,7 +85,7 @@ class Vortex:
         self.u = self.u + dt / 6 * (k1 + 2 * (k2 + k3) + k4)
 
     def averages(self):
-        """Kinetic energy, dissipation, enstrophy."""
+        """Return kinetic energy, dissipation, enstrophy."""
         velocity, vorticity = self.fields(self.u)
         half_square = lambda field: 0.5 * sum(float(numpy.mean(f * f)) for f in field)
         energy, enstrophy = half_square(velocity), half_square(vorticity)

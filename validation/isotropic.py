@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""validation/histories/isotropic.csv: the same decaying turbulence on grid after grid. Standard library only.
+"""Write validation/histories/isotropic.csv: the same decaying turbulence on several grids. Standard library only.
 
-The runs are of one flow, the finest last, with rows at the same times.
+The runs compute the same flow, the finest grid last, with rows at the same times.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import json
 import pathlib
 import sys
 
-# Largest distance from the finest grid over all times, and the largest value on that grid which it is a fraction of.
+# Quantities whose largest difference from the finest grid is reported, relative to the largest value on that grid.
 QUANTITIES = ["kinetic_energy", "enstrophy", "dissipation"]
 COLUMNS = ["points", *(f"{name}_off" for name in QUANTITIES), "enstrophy_growth", "skewness", "kmax_eta"]
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Whether `kolmo verify` finds planted mistakes. Standard library only (Python 3.11).
+"""Mutation test: check that `kolmo verify` finds planted mistakes. Standard library only (Python 3.11).
 
 validation/mistakes.toml lists mistakes, each a text that occurs once in a file, of which ⟦this part⟧, or all, is replaced. The tree is
 copied to target/mistakes and built twice, since building takes longer than checking:
 
 - mistakes in code are all planted in one program, each behind a switch, so that the variable KOLMO_MISTAKE turns one of them on;
-  first the program has to pass with all of them off wherever one of them is tried;
+  before that, the program must pass with all of them off, in every configuration in which one is tried;
 - mistakes in tables of constants, which have no switch, are planted together. Each names the checks that no other part of
-  the tables can make fail (`checks`), and those alone count.
+  the tables can make fail (`checks`), and only these count.
 
-A failed check, or a run that stops itself, is a mistake caught. What was found is kept in target/mistakes/found.json, so that the
-list can be gone through in parts.
+A mistake is caught if a check fails or the run stops itself. Results are kept in target/mistakes/found.json, so that the
+list can be processed in parts.
 
-    validation/mistakes.py --check           every text occurs once; nothing is built
-    validation/mistakes.py                   all that have not been tried yet
-    validation/mistakes.py NAME...           these, also where they were tried before
-    validation/mistakes.py --table           what was found, as Markdown
+    validation/mistakes.py --check           check that every text occurs once; nothing is built
+    validation/mistakes.py                   try all that have not been tried yet
+    validation/mistakes.py NAME...           try these, again if necessary
+    validation/mistakes.py --table           print the results as Markdown
 """
 
 import argparse
@@ -32,10 +32,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "target" / "mistakes"
 TREE = WORK / "tree"
 FOUND = WORK / "found.json"
-# Longer than full checks take; a mistake may make a run stall.
+# Seconds, longer than full checks take; a mistake may make a run hang.
 LIMIT = 1800
-# Ranks of Open MPI share cores, each lets others go while it waits, root may start them, and one whose end is seen before its
-# MPI_Finalize has not failed. MPICH needs none of it.
+# Open MPI: ranks share cores and yield while they wait, root may start them, and a rank whose exit is noticed before its
+# MPI_Finalize has not failed. MPICH needs none of these.
 RANKS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -45,7 +45,7 @@ RANKS = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_orte_allowed_exit_without_sync": "1",
 }
-# Which mistake is switched on, in the library and in the text of every kernel.
+# The active mistake, for the library and for the text of every kernel.
 SWITCH = """
 /// The number of the mistake that is switched on.
 pub(crate) fn mistake() -> usize {
@@ -69,14 +69,14 @@ class Mistake:
         self.backend, self.full = entry.get("backend", "cpu"), entry.get("full", False)
 
     def place(self, text):
-        """Where the right text begins in that of its file."""
+        """Return the position of the right text in its file."""
         whole = self.before + self.right + self.after
         if text.count(whole) != 1:
             sys.exit(f"{self.name}: `{whole}` occurs {text.count(whole)} times in {self.file}, not once")
         return text.index(whole) + len(self.before)
 
     def planted(self):
-        """What takes the place of the right text."""
+        """Return the replacement of the right text."""
         if self.checks:
             return self.wrong
         if self.file.endswith(".cu"):
@@ -100,7 +100,7 @@ def read_list():
 
 
 def plant(mistakes):
-    """A copy of the files that git knows with these mistakes, written only where it differs: what is built stays fresh."""
+    """Copy the files known to git with these mistakes; unchanged files are not rewritten, so that the build is incremental."""
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in names.splitlines():
         if not (ROOT / name).is_file():
@@ -109,7 +109,7 @@ def plant(mistakes):
         own = [mistake for mistake in mistakes if mistake.file == name]
         if own or name in ("src/lib.rs", KERNELS[0]):
             text = content.decode()
-            # From the last place to the first, so that places stay where they are.
+            # From the last position to the first, so that the other positions stay valid.
             for at, mistake in sorted(((mistake.place(text), mistake) for mistake in own), key=lambda one: -one[0]):
                 text = text[:at] + mistake.planted() + text[at + len(mistake.right):]
             content = (text + SWITCH if name == "src/lib.rs" else text.replace(*KERNELS[1:])).encode()
@@ -129,7 +129,7 @@ def build(mistakes, to):
 
 
 def verify(program, families, switched=None, backend="cpu", ranks=1, full=False):
-    """(how it ended, names of the checks that failed)."""
+    """Return the outcome and the names of the failed checks."""
     command = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
     command += [str(program), "verify", "--json", "--backend", backend, *([] if full else ["--quick"]), *families]
     environment = os.environ | RANKS | ({} if switched is None else {"KOLMO_MISTAKE": str(switched)})
@@ -148,7 +148,7 @@ def verify(program, families, switched=None, backend="cpu", ranks=1, full=False)
 
 
 def attempt(mistakes):
-    """What becomes of each."""
+    """Yield each mistake with its outcome and failed checks."""
     switched = [mistake for mistake in read_list() if not mistake.checks]
     program = WORK / "kolmo-switched"
     asked = [mistake for mistake in mistakes if not mistake.checks]
@@ -176,7 +176,7 @@ def attempt(mistakes):
 
 
 def table(mistakes, found):
-    """Which family of checks saw which mistakes first, as docs/validation.md has it."""
+    """Print the family of checks that found each mistake first, as in docs/validation.md."""
     rows = {}
     for mistake in mistakes:
         result = found.get(mistake.name, {"result": "not tried", "checks": []})

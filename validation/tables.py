@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the tables of docs/validation.md from validation/histories. Standard library only.
 
-The page holds a pair of comments for each table, `<!-- table: NAME -->` and `<!-- end -->`; what lies between is replaced.
+The page has a pair of comments for each table, `<!-- table: NAME -->` and `<!-- end -->`; the text between them is replaced.
 """
 
 import argparse
@@ -21,7 +21,7 @@ def read(path):
 
 
 def interpolate(rows, name, t):
-    """Cubic through the four nearest rows."""
+    """Interpolate by the cubic through the four nearest rows."""
     times = [float(row["time"]) for row in rows]
     after = next((i for i, time in enumerate(times) if time >= t), len(times) - 1)
     first = min(max(after - 2, 0), len(times) - 4)

@@ -1,7 +1,7 @@
 #%Module
-# A module of Kolmo for Environment Modules. Copy it to MODULEPATH as kolmo/VERSION: the version is the name of the file.
+# Module file of Kolmo for Environment Modules. Copy it to MODULEPATH as kolmo/VERSION: the version is the name of the file.
 set version [file tail $ModulesCurrentModulefile]
-# change: below this folder lies VERSION/bin/kolmo
+# change: the folder that contains VERSION/bin/kolmo
 set root /opt/kolmo/$version
 
 proc ModulesHelp { } {
@@ -9,11 +9,11 @@ proc ModulesHelp { } {
 }
 module-whatis "Kolmo $version: direct numerical simulation of compressible flow on CPUs and GPUs"
 
-# change: the MPI library for several ranks, and CUDA for its compiler of kernels (it sets CUDA_HOME)
+# change: the MPI library for several ranks, and CUDA for its kernel compiler (it sets CUDA_HOME)
 module load openmpi
 # module load cuda
 
 prepend-path PATH $root/bin
 prepend-path MANPATH $root/share/man
-# change: only where the loader does not find the library, or finds another one
+# change: only if the loader does not find the library, or finds another one
 # setenv KOLMO_MPI_LIBRARY /opt/mpi/lib/libmpi.so.40

@@ -32,7 +32,7 @@ _STOPPED = 3
 
 @cache
 def _absolute(named: str) -> Path:
-    """Return a path relative to the working directory of the first call, which `os.chdir` may change later."""
+    """Return the absolute path, resolved in the working directory of the first call; a later `os.chdir` has no effect on it."""
     return Path(named).absolute()
 
 
@@ -144,7 +144,7 @@ def converge(
 
     Returns:
         A row per grid: `points`, `steps`, `dt` (in L/V₀), `error_l2` and `error_max` (root mean square and largest error),
-        `order_l2` and `order_max` (from the previous grid; NaN for the first), `floor` (estimate of the part that a finer grid does not reduce).
+        `order_l2` and `order_max` (from the previous grid; NaN for the first), `floor` (estimated error that a finer grid does not reduce).
         `attrs` has the variable of the errors, the scheme and its formal order, and notes.
     """
     import pandas

@@ -1,4 +1,4 @@
-# Kolmo for Spack 1.0 or later. `packaging/tarball` writes a copy of this repository beside its tarball, with the checksum filled in:
+# Kolmo for Spack 1.0 or later. `packaging/tarball` writes a copy of this repository next to its tarball, with the checksum filled in:
 #
 #   spack repo add dist/spack/spack_repo/kolmo
 #   spack install kolmo
@@ -13,7 +13,7 @@ class Kolmo(CargoPackage):
     """Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences, on CPUs and
     GPUs, on one rank or many."""
 
-    # The folder that `spack` lies in.
+    # The folder that contains `spack`.
     url = f"file://{Path(__file__).resolve().parents[5]}/kolmo-0.1.0.tar.gz"
 
     license("MIT OR Apache-2.0")
@@ -25,7 +25,7 @@ class Kolmo(CargoPackage):
 
     depends_on("c", type="build")
     depends_on("rust@1.91:", type="build")
-    # Neither is linked: the program looks for them when it needs them.
+    # Neither is linked: the program loads them at run time.
     depends_on("mpi", type="run", when="+mpi")
     depends_on("cuda@12:", type="run", when="+cuda")
 
