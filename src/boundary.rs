@@ -261,4 +261,10 @@ impl Wall {
         let phase = (self.frequency * time).cos();
         self.velocity.map(|component| component * phase)
     }
+
+    /// Acceleration at `time`.
+    pub fn acceleration_at(&self, time: f64) -> [f64; 3] {
+        let factor = -self.frequency * (self.frequency * time).sin();
+        self.velocity.map(|component| component * factor)
+    }
 }

@@ -133,7 +133,7 @@ fn a_vortex_leaves_nothing_behind() {
 fn methods_have_their_orders_in_time() {
     for (case, points, end, more) in [
         ("acoustic-wave", [24, 1, 1], 0.4, &["case.amplitude=0.05", "case.reynolds=200"][..]),
-        // A wall with prescribed heat flux, and one that oscillates.
+        // Walls with prescribed heat flux at rest and oscillating, and an isothermal one that oscillates.
         (
             "lid-driven-cavity",
             [18, 17, 1],
@@ -142,7 +142,7 @@ fn methods_have_their_orders_in_time() {
                 "case.mach=0.5",
                 "case.reynolds=20",
                 "boundary.x={ low = { kind = 'wall', temperature = 1.1 }, high = { kind = 'wall', heat_flux = 0.05 } }",
-                "boundary.y={ low = 'wall', high = { kind = 'wall', temperature = 0.9, velocity = [0.7, 0.0, 0.3], frequency = 5.0 } }",
+                "boundary.y={ low = { kind = 'wall', velocity = [0.4, 0.0, -0.2], frequency = 11.0 }, high = { kind = 'wall', temperature = 0.9, velocity = [0.7, 0.0, 0.3], frequency = 5.0 } }",
             ],
         ),
     ] {

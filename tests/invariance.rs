@@ -316,6 +316,7 @@ fn integrators_of_every_form_agree_where_steps_are_small() {
     const SUPERSONIC: &str = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
     const SCALAR: &str = "scalars.dye={ schmidt = 0.7, start = '1.5 + sin(x)*cos(y)' }";
     const RATE: &str = "scheme.filter={ order = 6, alpha = 0.45, time = 0.05 }";
+    const TURNING: &str = "boundary.y={ low = { kind = 'wall', velocity = [0.5, 0.0, 0.2], frequency = 8.0 }, high = { kind = 'far-field', velocity = [1.0, 0.0, 0.0] } }";
     const IMPLICIT: &str = "time.implicit={ method = 'esdirk64', tolerance = 1e-9 }";
     let forced = ["forcing={ kind = 'linear', energy = 0.5 }"];
     let fast = |more: &[&str]| {
@@ -331,6 +332,11 @@ fn integrators_of_every_form_agree_where_steps_are_small() {
         ("a lid", true, config("lid-driven-cavity", [17, 17, 1], &[])),
         ("a channel", false, config("channel", [16, 17, 16], &[])),
         ("a body", true, config("cylinder", [48, 25, 1], &["scheme.filter=none"])),
+        (
+            "a body that oscillates",
+            true,
+            config("cylinder", [48, 25, 1], &["scheme.filter=none", TURNING]),
+        ),
         ("a force", false, config("isotropic-turbulence", [16; 3], &forced)),
         ("a filter as a rate", true, config("taylor-green", [16; 3], &[RATE])),
     ] {

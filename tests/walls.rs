@@ -10,7 +10,9 @@ use kolmo::grid::{Axis, Block};
 use kolmo::scheme::families;
 use kolmo::time::Simulation;
 
-use crate::common::{advance, assert_repeats, config, host, on_host, state, steps};
+use crate::common::{
+    advance, assert_orders, assert_repeats, config, host, max_difference, on_host, state, steps,
+};
 use crate::device::gpu;
 use crate::spread::blocks::assert_cuts_agree;
 use crate::verify::assert_verified;
@@ -139,6 +141,23 @@ fn the_heat_that_enters_is_what_is_given() {
             (heat / 0.05 - 1.0).abs()
         });
         assert!(coarse < 2.5e-3 && fine < coarse / 5.0, "{viscous}: {coarse} {fine}");
+    }
+}
+
+/// Catches internal energy that an oscillating adiabatic wall loses or makes, which lowers the order in time to 2.
+#[test]
+fn an_oscillating_adiabatic_wall_keeps_the_order_in_time() {
+    let walls = "boundary.x={ low = { kind = 'wall', velocity = [0, 2, 0], frequency = 30 }, high = { kind = 'wall', temperature = 1 } }";
+    for integrator in ["rk4", "hale64"] {
+        let run = |dt: f64| {
+            let set = [format!("time.dt={dt}"), format!("time.integrator={integrator}")];
+            let mut flow = tube(25, "0.2*sin(pi*x)", 20.0, &[walls, &set[0], &set[1]]);
+            advance(&mut flow, 0.12);
+            state(&flow).concat()
+        };
+        let exact = run(0.000125);
+        let errors = [0.002, 0.001].map(|dt| (dt, max_difference(&run(dt), &exact)));
+        assert_orders(&errors, 3.6..4.6, integrator);
     }
 }
 

@@ -236,7 +236,7 @@ fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
     true
 }
 
-/// A message if grid lines meet an adiabatic wall too far from a right angle: temperature is extrapolated to the wall along them.
+/// A message if grid lines meet an adiabatic wall too far from a right angle: ∂T/∂n at the wall is taken along them.
 fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
     /// Largest cosine of the angle.
     const MOST: f64 = 0.02;

@@ -141,7 +141,7 @@ impl System for Advection {
         vec![0.0]
     }
 
-    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
+    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field], _: f64) {
         let fields = &mut [&mut u[0], &mut rate[0]];
         self.backend.run_all(&mut self.sweeps.iter(), &[], fields, Weights::SET);
     }

@@ -70,7 +70,7 @@ impl System for NavierStokes {
         base
     }
 
-    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
+    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field], time: f64) {
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
         let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
         if let Some(passive) = &self.scalars {
@@ -81,7 +81,7 @@ impl System for NavierStokes {
         self.difference_by_filter(u);
         self.add_filter([u, rate], 0.0);
         self.open.correct(&*self.backend, u, rate, Weights::SET);
-        self.heat_flux_walls.correct(&*self.backend, u, rate, Weights::SET);
+        self.heat_flux_walls.correct(&*self.backend, u, rate, time);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
@@ -104,7 +104,7 @@ impl System for NavierStokes {
         }
         self.add_filter([u, rate], weights.advance);
         self.open.correct(&*self.backend, u, rate, weights);
-        self.heat_flux_walls.correct(&*self.backend, u, rate, weights);
+        self.heat_flux_walls.correct_stage(&*self.backend, u, rate, weights);
         self.impose(u, stage.end);
     }
 

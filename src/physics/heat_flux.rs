@@ -8,7 +8,7 @@
 //! ```
 //!
 //! with q into the gas, n outward, h the spacing and w₀ the weight of the end point in the norm of the first derivative. Summed with that
-//! norm the heat that enters is q. Mass and internal energy at the wall both follow their equations, so the pressure does, and sound
+//! norm the heat that enters is q, to the order of the rows at the wall. Mass and internal energy at the wall both follow their equations, so the pressure does, and sound
 //! between walls neither grows nor decays. (With the temperature extrapolated from inside, ρ from its equation and p from both, it grows
 //! at about c/L with `compact6`.) ∂T/∂n is the one-sided formula of third order
 //!
@@ -20,13 +20,18 @@
 //! with which the linear equations between such walls, or with one isothermal wall, have no growing mode for any derivative with a norm
 //! and either viscous form, and whose largest rate is about that of the inner points: see [`LARGEST_RATE`].
 //!
-//! The velocity is imposed after each stage ([`Walls`](super::walls::Walls)). The force that holds it does work on a moving wall:
+//! The velocity V is imposed after each stage ([`Walls`](super::walls::Walls)), which keeps the internal energy. Its own equation is
 //!
 //! ```text
-//! R_m → V R_ρ,   R_E → R_E − V·R_m + V² R_ρ
+//! ∂(ρe)/∂t = R_E − V·R_m + ½ V² R_ρ
 //! ```
 //!
-//! keeps the internal energy to its own equation. As at open faces, the sums of rates and the state are corrected after a stage.
+//! since the force that holds the velocity does work. In 2N storage the accumulated rate of the energy at the wall is that of ρe, and the
+//! state is corrected with it after the stage, as at open faces. Other integrators combine rates of the conserved variables:
+//!
+//! ```text
+//! R_m → ρ V' + V R_ρ,   R_E → ∂(ρe)/∂t + ½ V² R_ρ + ρ V·V'
+//! ```
 
 use super::ViscousForm;
 use super::base_state::BaseState;
@@ -38,7 +43,7 @@ use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
 use super::walls::{End, INSIDE, faces_here};
 use crate::backend::{Backend, Field, Weights};
-use crate::boundary::Heat;
+use crate::boundary::{Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
@@ -63,66 +68,98 @@ pub(super) fn with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
     Limits { diffusion: limits.diffusion.max(largest), ..limits }
 }
 
-/// What the formula changes and reads at the points of the wall: rates, state, the previous sums of rates, and |∇ξ|/h.
-const OWN: usize = BOTH + COUNT + 1;
+/// What the formula changes and reads at the points of the wall: rates, state, the previous sums of rates, |∇ξ|/h, and the direction
+/// along a curved wall.
+const OWN: usize = BOTH + COUNT + 3;
 
 /// The walls with a given heat flux that bound this rank's block.
-pub(super) struct HeatFluxWalls(Vec<AtFace>);
+pub(super) struct HeatFluxWalls(Vec<(Wall, AtFace)>);
 
 impl HeatFluxWalls {
     /// # Errors
-    /// What a compiler says, or where the block has too few points.
+    /// Compiler errors, or a block with too few points.
     pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
         let Discretisation { grid, block, base, .. } = on;
         let mut walls = Vec::new();
         for axis in grid.active_axes() {
             let a = axis.index();
             for (at, face) in faces_here(on, axis)? {
-                let Some(Heat::HeatFlux(heat_flux)) = face.wall().map(|wall| wall.heat) else {
-                    continue;
-                };
+                let Some(wall) = face.wall() else { continue };
+                let Heat::HeatFlux(heat_flux) = wall.heat else { continue };
                 let end = End::new(block, a, at);
                 let part = on.part(end.face(block));
-                let weight = grid.end_weights[a][at][0];
-                let formula = HeatFlux { gas: on.problem.gas, base: *base, heat_flux, weight };
+                let curve = grid.plane.as_ref().filter(|_| a < 2);
+                let formula = HeatFlux {
+                    gas: on.problem.gas,
+                    base: *base,
+                    heat_flux,
+                    weight: grid.end_weights[a][at][0],
+                    along: curve.map(|_| 1 - a),
+                };
                 let reads: Vec<_> = end.fields_inside(BOTH).collect();
                 let correct = part.prepare(PointFormula::map(formula), &reads, OWN - BOTH)?;
                 let keep = part.prepare(PointFormula::map(Keep), &[], COUNT)?;
-                let per_spacing = part.field(|index| across(grid, a, at, index)[3])?;
-                walls.push(AtFace {
+                let direction = |index| {
+                    curve.map_or([0.0; 2], |plane| plane.direction(grid.in_plane(index), 1 - a))
+                };
+                let geometry = [
+                    part.field(|index| across(grid, a, at, index)[3])?,
+                    part.field(|index| direction(index)[0])?,
+                    part.field(|index| direction(index)[1])?,
+                ];
+                let points = AtFace {
                     keep: Some(keep),
                     kept: (0..COUNT).map(|_| part.field(|_| 0.0)).collect::<Result<_>>()?,
-                    geometry: vec![per_spacing],
+                    geometry: geometry.into(),
                     ..AtFace::new(&part, correct, [], None)?
-                });
+                };
+                walls.push((wall, points));
             }
         }
         Ok(Self(walls))
     }
 
-    /// Keep the sums of rates, which a stage replaces.
+    /// Copy the accumulated rates, which a stage replaces.
     pub(super) fn keep(&mut self, backend: &dyn Backend, rate: &mut [Field], weights: Weights) {
         if weights.beta != 0.0 {
-            self.0.iter_mut().for_each(|wall| wall.keep(backend, rate.iter_mut().take(COUNT)));
+            for (_, points) in &mut self.0 {
+                points.keep(backend, rate.iter_mut().take(COUNT));
+            }
         }
     }
 
-    /// Correct `rate` = β × what was kept + R, and `u`, which it has advanced.
+    /// Correct `rate` = R(`u`) at `time`; `u` is not changed.
     pub(super) fn correct(
+        &mut self,
+        backend: &dyn Backend,
+        u: &mut [Field],
+        rate: &mut [Field],
+        time: f64,
+    ) {
+        for (wall, points) in &mut self.0 {
+            let fields = rate.iter_mut().take(COUNT).chain(u.iter_mut().take(COUNT));
+            let [x, y, z] = wall.acceleration_at(time);
+            points.correct(backend, fields, &[0.0, 0.0, 1.0, x, y, z]);
+        }
+    }
+
+    /// Correct `rate` = β × its previous value + R, and `u`, which the stage has advanced.
+    pub(super) fn correct_stage(
         &mut self,
         backend: &dyn Backend,
         u: &mut [Field],
         rate: &mut [Field],
         Weights { beta, advance }: Weights,
     ) {
-        for wall in &mut self.0 {
+        for (_, points) in &mut self.0 {
             let fields = rate.iter_mut().take(COUNT).chain(u.iter_mut().take(COUNT));
-            wall.correct(backend, fields, &[beta, advance]);
+            points.correct(backend, fields, &[beta, advance, 0.0, 0.0, 0.0, 0.0]);
         }
     }
 }
 
-/// The rates and the state of a wall through which this heat flows. Parameters: β, a.
+/// Rates and state at a wall of given heat flux. Parameters: β, a, whether the rates are those of the conserved variables (1) or, in 2N
+/// storage, of the internal energy (0), and V'.
 struct HeatFlux {
     gas: Gas,
     base: BaseState,
@@ -130,21 +167,24 @@ struct HeatFlux {
     heat_flux: f64,
     /// w₀.
     weight: f64,
+    /// The axis whose component of V' is along a curved wall.
+    along: Option<usize>,
 }
 
-impl Formula<{ BOTH * INSIDE }, OWN, 2> for HeatFlux {
+impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
     #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; BOTH * INSIDE],
         mut own: [N; OWN],
-        [beta, a]: [N; 2],
+        [beta, a, conserved, x, y, z]: [N; 6],
     ) -> [N; OWN] {
-        let Self { gas, base, heat_flux, weight } = *self;
+        let Self { gas, base, heat_flux, weight, along } = *self;
         // The state before the stage, and T' there.
         let before =
             |both: &[N]| -> [N; COUNT] { std::array::from_fn(|k| both[COUNT + k] - a * both[k]) };
         let temperature = |state: [N; COUNT]| Primitives { gas, base }.at(state, state, [])[4];
+        let momentum = |state: &[N]| std::array::from_fn(|i| state[MOMENTUM + i]);
         let state = before(&own);
         let t = temperature(state);
         let mut slope = N::of(SLOPE[0]) * t;
@@ -153,24 +193,37 @@ impl Formula<{ BOTH * INSIDE }, OWN, 2> for HeatFlux {
                 slope = slope + N::of(*weight) * temperature(before(both));
             }
         }
-        let rho = whole(state[MASS], base.density);
-        let velocity: [N; 3] = std::array::from_fn(|i| state[MOMENTUM + i] / rho);
-        let own_rate: [N; COUNT] = std::array::from_fn(|k| own[k] - beta * own[BOTH + k]);
-        let [mass, m_x, m_y, m_z, _] = own_rate;
-        let per_spacing = own[OWN - 1];
+        let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);
         let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
         let heat = per_spacing
             * N::of(1.0 / weight)
             * (N::of(heat_flux) - conductivity * per_spacing * slope);
-        let mut change = [N::of(0.0); COUNT];
+
+        let rho = whole(state[MASS], base.density);
+        let velocity: [N; 3] = momentum(&state).map(|momentum: N| momentum / rho);
+        let acceleration = match along {
+            None => [x, y, z],
+            Some(axis) => {
+                let along = [x, y][axis];
+                [along * along_x, along * along_y, z]
+            }
+        };
+        let rate: [N; COUNT] = std::array::from_fn(|k| own[k] - beta * own[BOTH + k]);
+        let half_square = N::of(0.5) * dot(velocity, velocity);
+        let internal =
+            rate[ENERGY] + heat - dot(velocity, momentum(&rate)) + half_square * rate[MASS];
+        let kinetic = half_square * rate[MASS] + rho * dot(velocity, acceleration);
+        own[ENERGY] = own[ENERGY] + (internal - rate[ENERGY]) + conserved * kinetic;
         for i in 0..3 {
-            change[MOMENTUM + i] = velocity[i] * mass - own_rate[MOMENTUM + i];
+            let given = rho * acceleration[i] + velocity[i] * rate[MASS];
+            let at = MOMENTUM + i;
+            own[at] = own[at] + conserved * (given - rate[at]);
         }
-        change[ENERGY] = heat - dot(velocity, [m_x, m_y, m_z]) + dot(velocity, velocity) * mass;
-        for k in MOMENTUM..COUNT {
-            own[k] = own[k] + change[k];
-            own[COUNT + k] = own[COUNT + k] + a * change[k];
-        }
+        // The velocity is imposed later and keeps the internal energy.
+        let rho_now = whole(own[COUNT + MASS], base.density);
+        let now: [N; 3] = momentum(&own[COUNT..]);
+        let moved = N::of(0.5) * dot(now, now) / rho_now - half_square * rho;
+        own[COUNT + ENERGY] = state[ENERGY] + a * own[ENERGY] + (N::of(1.0) - conserved) * moved;
         own
     }
 }

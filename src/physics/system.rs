@@ -98,8 +98,8 @@ pub trait System: Diagnostics {
     /// Reference values of the fields: they store U minus these values.
     fn base_state(&self) -> Vec<f64>;
 
-    /// `rate` = R(`u`); `u` is not changed.
-    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]);
+    /// `rate` = R(`u`) at `time`; `u` is not changed.
+    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field], time: f64);
 
     /// Perform a stage in 2N storage: `rate` = β × `rate` + R(`u`), then `u` += advance × `rate`. With β = 0 the old content
     /// of `rate` is not read.

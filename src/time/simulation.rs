@@ -453,7 +453,7 @@ impl Simulation {
     /// `rate` = dU/dt.
     pub fn rhs(&mut self, rate: &mut [Field]) {
         self.stepper.forget();
-        self.system.rhs(&mut self.state, rate);
+        self.system.rhs(&mut self.state, rate, self.moment.time);
     }
 
     /// The passes and sweeps of a stage in 2N storage: see [`System::sweeps`].

@@ -89,11 +89,12 @@ impl Stepper {
                     system.backend().copy(u, base);
                 }
                 for stage in 0..b.len() {
+                    let time = time + self.nodes[stage] * dt;
                     if stage > 0 {
                         self.combine(system.backend(), u, a[stage], dt);
-                        system.impose(u, time + self.nodes[stage] * dt);
+                        system.impose(u, time);
                     }
-                    system.rhs(u, &mut self.rates[stage]);
+                    system.rhs(u, &mut self.rates[stage], time);
                 }
                 self.combine(system.backend(), u, b, dt);
                 system.impose(u, time + dt);

@@ -144,7 +144,7 @@ impl Residual {
     ) {
         self.scatter(place, v, stage.time);
         let Place { system, u, rate } = place;
-        system.rhs(u, rate);
+        system.rhs(u, rate, stage.time);
         for k in 0..COUNT {
             let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k]];
             let parameters = [stage.per_dt, self.scale[k].recip()];
@@ -174,7 +174,7 @@ impl Residual {
         self.backend.map(&self.moved, &fields([v, x]), &mut place.flow(), &[distance]);
         place.system.hold(place.u, stage.time);
         let Place { system, u, rate } = place;
-        system.rhs(u, rate);
+        system.rhs(u, rate, stage.time);
         for k in 0..COUNT {
             let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k], &x[k], &right[k]];
             let parameters = [stage.per_dt, self.scale[k].recip(), distance];
