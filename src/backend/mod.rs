@@ -108,7 +108,7 @@ pub struct OnPart {
     pub points: [usize; 3],
     /// Part where it is evaluated.
     pub part: Block,
-    /// Additional inputs from the fields that it writes: (field, offset from the point in values).
+    /// Inputs of the formula, read from the fields that it writes: (field, offset from the point in values).
     pub reads: Vec<(usize, isize)>,
     /// This many of the last fields hold the points of the part only.
     pub own: usize,
@@ -160,7 +160,8 @@ pub trait Backend: Send + Sync {
         self.decomposition().block(self.comm().rank(), points)
     }
 
-    /// True if the work of this rank is queued while the host continues: early requests delay no other rank.
+    /// True if work is queued while the host continues and concerns this rank only: a result that is requested early then
+    /// delays neither the host nor another rank.
     fn queues(&self) -> bool {
         false
     }
@@ -206,8 +207,8 @@ pub trait Backend: Send + Sync {
     /// Sets every value of a field to zero.
     fn clear(&self, field: &mut Field);
 
-    /// Calls `work` for 0 to `count` − 1, in several threads if the backend's compiler is
-    /// slow. See [`all_of`](#method.all_of).
+    /// Calls `work` for 0 to `count` − 1, in several threads if the backend's compiler is slow. See
+    /// [`all_of`](#method.all_of).
     fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
         (0..count).for_each(work);
     }
@@ -221,7 +222,7 @@ pub trait Backend: Send + Sync {
         self.program(sweep, lines)
     }
 
-    /// Compiles, concurrently, those of `programs` that will be run and are not compiled yet.
+    /// Compiles, concurrently, the `programs` that are not compiled yet. Call it for programs that will run.
     fn compile(&self, programs: &[&Program]) {
         let _ = programs;
     }
@@ -264,8 +265,8 @@ pub trait Backend: Send + Sync {
     /// Evaluates a map at the points of its part.
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]);
 
-    /// Sums over all points in a fixed order, or maxima. They may still be pending: work queued later does not wait for
-    /// them.
+    /// Starts sums over all points in a fixed order, or maxima. They may still be pending on return; to wait for them is not
+    /// to wait for work that is queued later.
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction>;
 
     /// Like [`Backend::reduce`], for the points of this rank only.

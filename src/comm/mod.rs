@@ -51,14 +51,15 @@ pub trait Communicator: Send + Sync {
     fn local(&self) -> (usize, usize);
 
     /// Starts to send `bytes` bytes at `data` to rank `to`. Messages between the same two ranks with the same `tag` (0 to
-    /// 32766) arrive in the order in which they were sent. If `bytes` is 0 no message is sent, and none may be received.
+    /// 32766) arrive in the order in which they were sent. If `bytes` is 0 no message is sent, and the receiver must
+    /// expect 0 bytes too.
     ///
     /// # Safety
     /// The memory must be readable, and must not be written or freed before [`Communicator::wait`] was called with the
     /// result.
     unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request;
 
-    /// Starts to receive `bytes` bytes at `data` from rank `from`.
+    /// Starts to receive `bytes` bytes at `data` from rank `from`; if `bytes` is 0 there is no message to wait for.
     ///
     /// # Safety
     /// The memory must be writable, and must not be used or freed before [`Communicator::wait`] was called with the
@@ -68,7 +69,7 @@ pub trait Communicator: Send + Sync {
     /// Waits until all `requests` are complete.
     fn wait(&self, requests: Vec<Request>);
 
-    /// Like [`Communicator::wait`], but leaves the core free for other threads: polls every few milliseconds.
+    /// Like [`Communicator::wait`], but leaves the core free for other threads and ranks: polls every few milliseconds.
     fn wait_asleep(&self, requests: Vec<Request>) {
         self.wait(requests);
     }

@@ -23,7 +23,7 @@ struct Told {
     facts: BTreeMap<String, String>,
 }
 
-/// Stops if a rank has other facts than rank 0. Ranks exchange 64 bytes, independent of the facts, so that the check
+/// Returns an error if a rank has other facts than rank 0. Ranks exchange 64 bytes, independent of the facts, so that the check
 /// works between programs that have nothing else in common. Collective.
 ///
 /// # Errors

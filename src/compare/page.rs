@@ -66,7 +66,6 @@ pub(super) fn history<'a>(
 
 /// Spectra at one time: those nearest to `time`, or to the last time common to all runs with spectra; for steady runs the last
 /// ones. Returns notes on spectra that could not be drawn.
-/// what could not be drawn.
 pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
     if runs.iter().all(|run| run.spectrum(None).is_none()) {
         let asked = time.map(|_| "no run has spectra, so --time has no effect".to_string());

@@ -107,7 +107,9 @@ fn why_no_run(path: &Path) -> Option<String> {
         true if lacks("series.csv") => format!("error: {shown} has no series.csv: it holds no run"),
         // The summary is the last file that a run writes.
         true if lacks("summary.json") => {
-            format!("error: {shown} has no summary.json: the run still continues, or was killed")
+            format!(
+                "error: {shown} has no summary.json: the run is still in progress, or was killed"
+            )
         }
         true => return None,
     })

@@ -9,7 +9,7 @@ use super::{Operation, Sweep, Value};
 pub(crate) struct Accesses {
     /// Slots whose previous value or sum the sweep needs.
     pub(crate) reads: BTreeSet<usize>,
-    /// Slots in the operands that depend on no other operator.
+    /// Slots whose previous value enters the operands that depend on no other operator.
     pub(crate) reads_early: BTreeSet<usize>,
     pub(crate) adds: BTreeSet<usize>,
     pub(crate) stores: BTreeSet<usize>,

@@ -79,7 +79,7 @@ pub(crate) enum Operation {
     Map { map: PointFormula, operands: Vec<Value>, results: Vec<Value> },
     /// `result` is `value` + the advance of the run × the sum in field `slot` of the fields that are written.
     Advance { value: Value, slot: usize, result: Value },
-    /// Multiply field `slot` of the written fields by β and add the expression.
+    /// Add the expression to field `slot` of the written fields, whose old value is multiplied by β once per run.
     Add { slot: usize, expr: Expr },
     /// Set field `slot` of the written fields to the expression.
     Store { slot: usize, expr: Expr },

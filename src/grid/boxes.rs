@@ -1,12 +1,12 @@
-//! A Cartesian product of boxes of points, each held by one rank.
+//! Boxes of points that are products of ranges along the axes, each held by one rank.
 
 use std::ops::Range;
 
 use super::{Block, Decomposition, position};
 
-/// All products of one range of points along each axis. Box number n, x fastest, is held by rank n R / N of R, with N boxes in total; other
-/// ranks hold none. Memory grows with the number of ranges along the axes, and the cost of a query with that number and the number of boxes
-/// found; neither grows with the number of ranks.
+/// The boxes that are products of one range of points along each axis. Box number n, x fastest, is held by rank n R / N of R, with N boxes
+/// in total; other ranks hold none. Memory grows with the number of ranges along the axes, and the cost of a query with that number and the
+/// number of boxes found; neither grows with the number of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boxes {
     /// Ranges along x, y, z. A range may be empty, and may overlap others.

@@ -54,8 +54,8 @@ impl Exterior {
         let n = near_circle.len();
         let mut planner = FftPlanner::new();
         let (forward, inverse) = (planner.plan_fft_forward(n), planner.plan_fft_inverse(n));
-        // Positions on the contour of the points of the circle, in intervals of the contour; the initial guess is arg w − arg w(tail) = arg
-        // ζ.
+        // Positions on the contour of the points of the circle, in intervals of the contour; the initial guess is
+        // arg w − arg w(tail) = arg ζ.
         let mut places = Vec::with_capacity(n);
         let mut behind = 0;
         for j in 0..n {

@@ -30,7 +30,7 @@ impl Decomposition {
         Self { ranks: std::array::from_fn(|a| if a == axis.index() { ranks } else { 1 }) }
     }
 
-    /// All decompositions over `size` ranks, sorted by communication: the smallest surface of the largest block at cuts first. On a tie,
+    /// All decompositions over `size` ranks, least communication first: sorted by the surface of the largest block at cuts. On a tie,
     /// cuts along z are preferred to cuts along y, and those to cuts along x, where memory is contiguous. Blocks have at least one point
     /// along an axis that is cut.
     pub fn all(size: usize, points: [usize; 3]) -> Vec<Self> {

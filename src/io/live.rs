@@ -195,8 +195,9 @@ impl Shared {
     }
 }
 
-/// Why a request is refused: it is malformed, or not for a page of this machine. If a foreign host name that resolves to this
-/// machine (DNS rebinding) were accepted, any page on the web could read the report. The port may differ, behind a tunnel.
+/// Why a request is refused: it does not ask for the page, or does not name this machine as its only host. If a foreign host name
+/// that resolves to this machine (DNS rebinding) were accepted, any page on the web could read the report. The port may differ,
+/// behind a tunnel.
 fn refusal(request: &Request) -> Option<(u16, &'static str)> {
     let is_here = |host: &str| {
         let (name, port) = host.split_once(':').unwrap_or((host, "80"));

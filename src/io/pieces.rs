@@ -3,7 +3,6 @@
 //! Readers would show a gap between pieces that share no points, so each box is extended by the first layer of its upper
 //! neighbours. For the same reason the first points of a periodic axis are written again after the last, where they close the
 //! period.
-//! once more behind the last, where they close the period.
 
 use std::ops::Range;
 

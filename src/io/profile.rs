@@ -23,7 +23,7 @@ pub(crate) fn figure(run_dir: &Path, end: f64) -> Result<Option<Figure>> {
         return Err(malformed(&path, "a profile has three columns"));
     };
     let Some(x_label) = Axis::ALL.map(Axis::name).into_iter().find(|name| name == axis) else {
-        return Err(malformed(&path, format!("`{axis}` is no coordinate")));
+        return Err(malformed(&path, format!("`{axis}` is not a coordinate")));
     };
     // The density of small waves is nearly one.
     let (label, base) = match &**quantity {

@@ -31,7 +31,7 @@ pub enum Verdict {
     /// The exact solution is known, and the error is measured; the acceptable error is up to the user.
     #[serde(rename = "measured")]
     Measured,
-    /// There is no reference; the resolution is not too low.
+    /// There is no reference; the resolution is not known to be too low.
     #[serde(rename = "no reference")]
     NoReference,
     /// kmax η fell below [`RESOLVED_KMAX_ETA`].

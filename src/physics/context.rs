@@ -48,7 +48,7 @@ impl CrossGradients {
 
 /// Rates, and operators along the axis.
 impl SweepContext<'_> {
-    /// Add to the rate of conserved variable `k`; on a curvilinear grid, J times the term is added.
+    /// Add to the rate of conserved variable `k`; along ξ or η of a curvilinear grid, `expr` is J times the term.
     pub(super) fn add(&self, k: usize, expr: impl Into<Expr>) {
         let expr = expr.into();
         match self.areas() {
@@ -180,7 +180,7 @@ impl SweepContext<'_> {
         (self.curved && self.j < 2).then(|| read::AREAS[self.j].map(|slot| self.s.read_plane(slot)))
     }
 
-    /// uⱼ; on a curvilinear grid J u·∇ξ.
+    /// uⱼ; along ξ or η of a curvilinear grid J u·∇ξ.
     pub(super) fn flux_velocity(&self) -> Value {
         match self.areas() {
             None => self.u(self.j),
@@ -225,7 +225,7 @@ impl SweepContext<'_> {
         self.define(2.0 * d(i, i) - (2.0 / 3.0) * divergence)
     }
 
-    /// ∂ⱼT; on a curvilinear grid J ∇T·∇ξ.
+    /// ∂ⱼT; along ξ or η of a curvilinear grid J ∇T·∇ξ.
     pub(super) fn heat(&self) -> Expr {
         let Some(areas) = self.areas() else { return self.d(self.t_deviation()) };
         let along = [0, 1].map(|j| {
@@ -282,7 +282,7 @@ impl SweepContext<'_> {
         stored.fold(Expr::zero(), |sum, value| sum + value)
     }
 
-    /// Sᵢⱼ; on a curvilinear grid J Sᵢₖ ∂ξ/∂xₖ.
+    /// Sᵢⱼ; along ξ or η of a curvilinear grid J Sᵢₖ ∂ξ/∂xₖ.
     pub(super) fn strain(&self, i: usize) -> Value {
         if let Some([x, y]) = self.areas() {
             let [s_x, s_y] = [0, 1].map(|k| self.strain_cartesian(i, k));

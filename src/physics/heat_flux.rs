@@ -8,9 +8,9 @@
 //! ```
 //!
 //! with q into the gas, n outward, h the spacing and w₀ the weight of the end point in the norm of the first derivative. Summed with that
-//! norm the heat that enters is q, to the order of the rows at the wall. Mass and internal energy at the wall both follow their equations, so the pressure does, and sound
-//! between walls neither grows nor decays. (With the temperature extrapolated from inside, ρ from its equation and p from both, it grows
-//! at about c/L with `compact6`.) ∂T/∂n is the one-sided formula of third order
+//! norm the heat that enters is q, to the order of the rows at the wall. Mass and internal energy at the wall both follow their equations,
+//! so the pressure does, and sound between walls neither grows nor decays. (With the temperature extrapolated from inside, ρ from its
+//! equation and p from both, it grows at about c/L with `compact6`.) ∂T/∂n is the one-sided formula of third order
 //!
 //! ```text
 //! h ∂T/∂n = 19/12 T₀ − 2 T₁ + 2/3 T₃ − 1/4 T₄
@@ -68,7 +68,7 @@ pub(super) fn with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
     Limits { diffusion: limits.diffusion.max(largest), ..limits }
 }
 
-/// What the formula changes and reads at the points of the wall: rates, state, the previous sums of rates, |∇ξ|/h, and the direction
+/// Number of values that the formula changes and reads at the points of the wall: rates, state, the previous sums of rates, |∇ξ|/h, and the direction
 /// along a curved wall.
 const OWN: usize = BOTH + COUNT + 3;
 

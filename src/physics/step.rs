@@ -153,7 +153,7 @@ pub(crate) fn composed_scratch_fields(
 ) -> usize {
     let whole = whole(problem, block);
     let (mut all, operators) = all_sweeps(problem, block);
-    // Along split lines, the interface values are computed operation by operation.
+    // Along split lines, the values sent to the neighbours are computed operation by operation.
     all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
     all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
 }

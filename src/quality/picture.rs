@@ -15,7 +15,7 @@ const TEXT: f64 = 50.0;
 /// Maximum numbers of lines in a panel and of points on a line that can be distinguished.
 const MOST_LINES: usize = 160;
 const MOST_POINTS: usize = 400;
-/// Width of the region around the body that is shown, as a fraction of the size of the body.
+/// Margin shown on each side of the body, as a fraction of its size.
 const AROUND: f64 = 0.4;
 /// Widths of lines in the interior and at the ends of a bounded axis.
 const WIDTHS: [f64; 2] = [0.5, 1.6];

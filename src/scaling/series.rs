@@ -135,7 +135,10 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
 fn baseless<'a>(base: usize, name: &str, ranks: impl Iterator<Item = &'a usize>) -> Error {
     let numbers: Vec<_> = ranks.map(usize::to_string).collect();
     refused(
-        format!("efficiencies are relative to {}, but {name} has no time for them", in_words(base)),
+        format!(
+            "efficiencies are relative to {}, but {name} has no time on that many",
+            in_words(base)
+        ),
         format!("there is one for {}; choose with `--base`, or add {base}", numbers.join(", ")),
     )
 }

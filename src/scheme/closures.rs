@@ -89,9 +89,9 @@ pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
     closure(&name).filter(|_| scheme.order as usize == highest).or_else(|| open_closure(scheme))
 }
 
-/// Returns the closure of a scheme at the points for boundaries where waves leave the domain, so that rates on the face
-/// itself let them pass: stable for advection, with the fewest rows that its stencil needs (three for pentadiagonal
-/// schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
+/// Returns the closure of a scheme at the points for faces through which waves leave the domain (the boundary condition
+/// for the rates on the face lets them pass): stable for advection, with the fewest rows that its stencil needs (three
+/// for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
 pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
     let prefix = match scheme.kind {
         Kind::FirstDerivative => "",

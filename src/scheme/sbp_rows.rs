@@ -1,8 +1,8 @@
 //! Rows of closures by summation by parts, and the weights of their norms (see [`super::closures`]).
 //!
 //! Explicit rows of order 1 and 2: Strand 1994, J. Comput. Phys. 110, 47; those of order 3 and 4 satisfy the same
-//! conditions with the free parameters chosen for the smallest truncation error. The compact rows were derived for this code: with A = Ã H
-//! for a diagonal H, the operator A⁻¹B sums by parts where
+//! conditions with the free parameters chosen for the smallest truncation error. The compact rows were derived for this
+//! code: with A = Ã H for a diagonal H, the operator A⁻¹B sums by parts where
 //!
 //! B Ãᵀ + Ã Bᵀ = Ã E Ãᵀ,  E = diag(−1, 0, ..., 0, 1),
 //!

@@ -20,7 +20,7 @@ impl Simulation {
     /// The field `name` (`density`, `velocity_x`, `vorticity_z`, …) at the points of [`Simulation::block`], in an array of
     /// `[nz, ny, nx]` values: `[[k, j, i]]` is the value at point (i, j, k). Non-dimensional, as in the files of a run.
     ///
-    /// Where there is no such field; errors of the device.
+    /// # Errors
     /// Where there is no such field; errors of the device.
     pub fn field(&mut self, name: &str) -> Result<Array3<f64>> {
         let Some((_, variable, component)) = self.components().find(|(known, ..)| known == name)
@@ -57,9 +57,9 @@ impl Simulation {
 
     /// Start from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow and its passive scalars by
     /// name, or `scalar`, at the points of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] returns
-    /// them. Time and step count do not change. From here on, walls have the velocity and temperature of these arrays, and faces
-    /// with `state = "initial"` their flow. The exact solution is then unknown, so that [`Simulation::error`] returns `None` and
-    /// the error columns disappear. Collective.
+    /// them. Time and step count do not change. Walls then impose their own velocity and temperature on this state, and faces
+    /// with `state = "initial"` take the flow of these arrays. The exact solution is then unknown, so that [`Simulation::error`]
+    /// returns `None` and the error columns disappear. Collective.
     ///
     /// # Errors
     /// On all ranks, where an array is missing, unknown or of another shape, and where the flow is invalid (ρ or p ≤ 0, or not finite).

@@ -213,8 +213,8 @@ pub(super) struct Volume {
 pub(super) struct Volumes(Vec<Volume>);
 
 impl Volumes {
-    /// The volumes of `config` in `directory`: new, or continued after the existing files of the run, of which `owner` decides on
-    /// rank 0. Collective.
+    /// The volumes of `config` in `directory`: new, or continued after the existing files of the run, which are those that `owner`,
+    /// present on rank 0 only, owns. Collective.
     pub(super) fn open(
         comm: &dyn Communicator,
         config: &Config,

@@ -14,7 +14,7 @@ pub(super) struct Pixels {
 
 /// Pixels along the longer side of a picture of a curvilinear grid.
 const SIDE: f64 = 720.0;
-/// Visible region around a body, in body sizes: upstream (left), downstream (right), and above and below.
+/// Visible region around a body, in body sizes: to the left, to the right, and above and below.
 const VIEW: [f64; 3] = [2.0, 8.0, 3.0];
 
 /// Maximum number of points along a side of a picture: rank 0 holds all of them.

@@ -82,7 +82,7 @@ pub struct Simulation {
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
     pub(super) rate: Option<f64>,
     pub(super) last_dt: f64,
-    /// Rates of change of [`System::energies`] due to the last filtering.
+    /// Rates of change of [`Diagnostics::energies`](crate::physics::Diagnostics::energies) due to the last filtering.
     pub(super) filter_rates: Vec<f64>,
     /// These energies, before and after filtering.
     filtered: [Vec<f64>; 2],

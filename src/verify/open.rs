@@ -166,7 +166,7 @@ fn of_case(setup: &Setup, mach: f64) -> Result<f64> {
 fn supersonic(setup: &Setup) -> Result<Check> {
     let found = of_case(setup, 2.0)?;
     Ok(Check::at_most("supersonic-vortex", found, 1e-3)
-        .shows("a vortex leaves in a stream of Ma 2 without remaining pressure")
+        .shows("a vortex leaves in a stream of Ma 2 and no pressure remains")
         .source("no wave travels upstream"))
 }
 
@@ -174,7 +174,7 @@ fn vortex(setup: &Setup) -> Result<Check> {
     let found = of_case(setup, 0.3)?;
     Ok(Check::at_most("vortex", found, 0.05)
         .shows(format!(
-            "a vortex leaves at Ma 0.3, and {:.1} % of its pressure are reflected",
+            "a vortex leaves at Ma 0.3, and {:.1} % of its pressure is reflected",
             100.0 * found
         ))
         .source("measured"))
@@ -211,7 +211,7 @@ fn published(setup: &Setup, name: &'static str, direction: [f64; 2], bound: f64)
     let found = left_over(&mut run, &config, &[2.0])?;
     Ok(Check::at_most(name, found, bound)
         .shows(format!(
-            "a strong vortex leaves at Ma 0.5 through a {}, and {:.2} % of its pressure remain",
+            "a strong vortex leaves at Ma 0.5 through a {}, and {:.2} % of its pressure remains",
             if u > 0.0 { "corner" } else { "face" },
             100.0 * found
         ))

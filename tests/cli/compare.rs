@@ -295,5 +295,5 @@ fn what_cannot_be_compared_is_a_sentence() {
     fs::write(&summary, &text[..40]).unwrap();
     refused(&["a"], 1, "error: a/summary.json: ");
     fs::remove_file(&summary).unwrap();
-    refused(&["a"], 2, "error: a has no summary.json: the run still continues, or was killed");
+    refused(&["a"], 2, "error: a has no summary.json: the run is still in progress, or was killed");
 }

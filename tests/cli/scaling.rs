@@ -226,9 +226,12 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
             "wave.json: of is a step of shear-wave, but a step of taylor-green in a.json",
         ),
         ("model.json", "no measurement of weak scaling"),
-        ("a.json model.json", "relative to 1 rank, but modelled, torus, pcr has no time for them"),
+        (
+            "a.json model.json",
+            "relative to 1 rank, but modelled, torus, pcr has no time on that many",
+        ),
         ("a.json many.json", "16 modelled curves are too many for one figure"),
-        ("a.json --base 8", "relative to 8 ranks, but measured has no time for them"),
+        ("a.json --base 8", "relative to 8 ranks, but measured has no time on that many"),
         ("a.json --base 0", "1.."),
         ("a.json --out a.json/x", "a.json"),
     ] {

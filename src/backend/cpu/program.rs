@@ -96,8 +96,8 @@ pub(super) struct Code<T> {
     pub(super) packed: Vec<Application<T>>,
     pub(super) needs: Needs,
     pub(super) staged: Staged,
-    /// The same sweep as steps, if it only applies operators from fields to fields: it is then
-    /// limited by memory bandwidth.
+    /// The same sweep as steps, if it only applies operators from fields to fields: it is then limited by memory
+    /// bandwidth.
     pub(super) steps: Vec<Step<T>>,
     /// Slots of the fields that are read, of the planes that are read, and of the fields that are written, in rising
     /// order.

@@ -18,7 +18,8 @@ pub(super) struct Tiling {
     outer_stride: usize,
     /// Lines per group.
     width: usize,
-    /// Groups per row of lines; with `in_planes`, a row of lines along x or y is a plane.
+    /// Groups per row of lines. A row of lines along y fills a plane of constant z, and so does one along x with `in_planes`;
+    /// without it, all lines along x are one row.
     pub(super) groups_a_row: usize,
     rows: usize,
 }

@@ -49,8 +49,8 @@ pub(super) unsafe fn transpose<S: Simd, T: Real>(
     }
 }
 
-/// The compiler generates one move per number for a transposition; these take three shuffles per eight numbers (per
-/// four with AVX).
+/// The compiler generates one move per number for a transposition; these take three shuffles per eight numbers (four
+/// with registers of four numbers).
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{

@@ -62,7 +62,8 @@ impl Gpu {
     }
 
     /// Changes which sweeps are fused. The default is, on a GPU, sweeps that keep their values on chip, unless the user
-    /// has chosen a line solver; on a CPU none, because its compilers are slow on such kernels.
+    /// has chosen a line solver or permuted pencils; on a CPU none, because its compilers are slow on such kernels, unless
+    /// the user sets their block sizes.
     #[must_use]
     pub fn fusing(mut self, fusing: Fusing) -> Self {
         self.fusing = fusing;

@@ -101,7 +101,8 @@ impl Workspace {
 }
 
 /// Returns which sweeps are fused by default: on a GPU, those that keep their values on chip, unless the user has chosen
-/// a line solver; on a CPU none, because its compilers are slow on such kernels, unless the user sets their block sizes.
+/// a line solver or permuted pencils; on a CPU none, because its compilers are slow on such kernels, unless the user sets
+/// their block sizes.
 fn usual(info: &DeviceInfo, compute: &ComputeConfig) -> Fusing {
     let &ComputeConfig { line_solver, pencils, sweeps, .. } = compute;
     let is_free = line_solver.is_none() && pencils == Pencils::Strided;

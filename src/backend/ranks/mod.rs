@@ -129,7 +129,8 @@ impl Ranks {
     /// Distributes a grid over the ranks of `comm`; `inner` is the backend of this rank's block. Collective.
     ///
     /// # Errors
-    /// If the backend is out of memory, or if a library reports support for device addresses that it does not have.
+    /// If the backend is out of memory or its driver fails, or if a forced route between devices (`compute.nccl`,
+    /// `compute.device_aware`) does not work.
     ///
     /// # Panics
     /// If the decomposition is for another number of ranks.
@@ -333,7 +334,7 @@ impl Backend for Ranks {
     }
 
     /// Messages of a sweep's first stage start before the first sweep runs, if no sweep before it changes the values to
-    /// send. Sweeps without messages run first if the order does not matter.
+    /// send or is coupled along the same axis. Sweeps without messages run first if the order does not matter.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,

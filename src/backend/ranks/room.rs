@@ -125,7 +125,7 @@ type Travel = ([Field; 2], [Staging; 2]);
 pub(super) struct WholeLines {
     pub(super) products: Vec<Field>,
     pub(super) results: Vec<Field>,
-    /// Arrays exchanged forth and back, and host memory for them.
+    /// The array that is sent and the array that is received, both ways, and host memory for them.
     pub(super) travel: Option<Travel>,
     /// Number of values of each exchanged array.
     buffer: usize,

@@ -36,7 +36,7 @@ pub(super) fn checked(code: c_int) -> Result<(), Failure> {
 }
 
 impl Waiting {
-    /// Returns the way to wait for `ranks` ranks on this host.
+    /// Returns how a rank waits if `ranks` ranks run on its host.
     pub(super) fn among(ranks: usize) -> Self {
         Self { yields: ranks > cores(), patience: None }
     }

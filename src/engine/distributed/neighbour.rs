@@ -1,8 +1,8 @@
 //! One message to each neighbour.
 //!
-//! At an interface the left block receives z_right and the right block z_left. Each is the sum of s, which the other
-//! block sends with zero interface values, and of the part of its own interface value that the other block reflects
-//! (matrices of `TwoPort`; primes: the other block):
+//! At an interface the left block receives z_right and the right block z_left. Each is the sum of s, the value that the
+//! other block sends if its interface values are zero, and of the reflection of the interface value that the other block
+//! receives there (matrices of `TwoPort`; primes: the other block):
 //! ```text
 //! z_left = s' + ρ z_right'        ρ = − beyond_left tail_right'
 //! z_right' = s + σ z_left         σ = − beyond_right' head_left

@@ -89,8 +89,8 @@ pub fn schedule(ranks: usize, rank: usize, cyclic: bool) -> Vec<Round> {
     rounds
 }
 
-/// The ranks whose rows serve to eliminate a detached row from the system (empty for other rows), and the detached rows
-/// that are eliminated from this one.
+/// The ranks whose rows this row is eliminated from if it is detached (empty for other rows), and the detached rows that
+/// are eliminated from this row.
 fn detaching(
     rank: usize,
     stride: usize,
@@ -163,7 +163,7 @@ impl<'a> Part<'a> {
         Ok(Self { line, k, operator, plan, rounds, known: HEAD, solved: false, beyond: None })
     }
 
-    /// Perform the next round; the system before it is `rows`.
+    /// Add the steps of the next round to the plan; `rows` is the system before that round.
     fn advance(&mut self, rows: &[Rc<Row>]) -> Result<(), String> {
         let Some(Round { phase, stride, attached, sends, receives }) = self.rounds.next() else {
             unreachable!("all blocks have the same number of rounds");
@@ -249,7 +249,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Allocate a new slot = Σ matrix × slot.
+/// Append a new slot = Σ matrix × slot to the plan and return it.
 fn next(plan: &mut Plan, planes: usize, terms: &[(usize, Matrix)]) -> usize {
     let to = plan.slot(planes);
     plan.combine(to, terms);

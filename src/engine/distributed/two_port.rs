@@ -50,8 +50,8 @@ impl Coupling {
     }
 }
 
-/// All blocks to the left of an interface in relation to the right one, x_tail = g + G x_head, extended by one more
-/// block:
+/// Relation of all blocks to the left of an interface, x_tail = g + G x_head with x_head of the block to its right,
+/// extended by one more block:
 /// ```text
 /// x_head' = J (u − a g) − J b x_head(right)       J = (1 + a G)⁻¹, primes: of this block
 /// g' = v − K u + (K a − c) g                      K = c G J

@@ -126,8 +126,9 @@ impl<T: Real> Reduced<T> {
     pub fn room(&self, lanes: usize) -> usize {
         let n = self.rows;
         match &self.core {
-            // A copy of the matrix; the next level of the data, and two of the matrix.
+            // A copy of the matrix.
             Core::Cyclic(_) => (3 * n).div_ceil(lanes),
+            // The next level of the data, and two levels of the matrix.
             Core::Parallel(_) => n + (6 * n).div_ceil(lanes),
             Core::NearToeplitz(_) => 0,
             Core::Banded(_) | Core::SortedDirect(_) | Core::SortedStepwise(_) => n,

@@ -1,6 +1,6 @@
 //! Cyclic reduction of sorted rows, so that rows that are read together are contiguous (Esfahanian et al. 2014,
-//! section 2): on every level first the even rows, which are not needed again until the back substitution, then the odd rows,
-//! which continue.
+//! section 2): on every level first the even rows, which are not needed again until the back substitution, then the odd
+//! rows, which form the next level.
 
 use super::{less, times};
 use crate::lines::{BandedMatrix, CyclicReduction};

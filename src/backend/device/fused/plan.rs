@@ -45,7 +45,8 @@ pub(in super::super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Returns `None` if there is nothing to fuse, or if fusion is switched off.
+    /// Returns `None` if there is nothing to fuse, if the kernel would have too many arguments, or if the sweep applies
+    /// operators to fields that it advances and the user has switched that off (`link`).
     pub(in super::super) fn new(
         sweep: &'a Sweep,
         axis: Axis,

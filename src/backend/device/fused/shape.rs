@@ -57,8 +57,8 @@ pub(super) struct Shape {
 impl Shape {
     /// Returns the blocks that a device can start for lines with half-bandwidths up to `p`, best first. A thread has 255
     /// registers: with 8 points in f64 they hold 8 values per point, and 256 threads of a multiprocessor can park 12 more
-    /// in 226 KiB; or half of that with twice as many threads and half as many points. A sweep is not one kernel if
-    /// neither holds its values, which is the case
+    /// in 226 KiB. Alternatively a thread has 128 registers, with twice as many threads of half as many points each. A
+    /// sweep is not one kernel if neither holds its values, which is the case
     ///
     /// - if lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block
     ///   takes at least two lines, 1024 in f64; more in f32, as far as memory allows;

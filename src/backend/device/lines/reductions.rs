@@ -138,17 +138,17 @@ impl<'a> Launches<'a> {
         self.plan.output.clone()
     }
 
-    /// Returns the number of rows of a level that are absent from the next level; `even` returns the number of rows that
-    /// stay.
+    /// Returns the number of odd rows of a level, which form the next level.
     fn odd(&self, level: usize) -> usize {
         (self.border.rows() >> level) / 2
     }
 
+    /// Returns the number of even rows of a level, which the next level lacks and the backward pass adds.
     fn even(&self, level: usize) -> usize {
         (self.border.rows() >> level).div_ceil(2)
     }
 
-    /// Returns all launches, after those that close the border.
+    /// Appends the launches that close the border, and returns all launches.
     fn closed(mut self) -> Result<Vec<Step>> {
         if self.border.width > 0 {
             self.push("close_unknowns", 1, vec![self.out()])?;
