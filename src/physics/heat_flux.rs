@@ -68,8 +68,8 @@ pub(super) fn with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
     Limits { diffusion: limits.diffusion.max(largest), ..limits }
 }
 
-/// Number of values that the formula changes and reads at the points of the wall: rates, state, the previous sums of rates, |∇ξ|/h, and the direction
-/// along a curved wall.
+/// Number of values that the formula reads and changes at a point of the wall: rates, state, previous sums of rates, |∇ξ|/h, and the
+/// direction along a curved wall.
 const OWN: usize = BOTH + COUNT + 3;
 
 /// The walls with a given heat flux that bound this rank's block.
