@@ -161,7 +161,7 @@ fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
     );
     assert_eq!(
         refusal([32, 1, 1], 232_449),
-        "the kernel `saxpy` of `saxpy` takes 232449 bytes of on-chip memory a block; G has 232448"
+        "the kernel `saxpy` of `saxpy` needs 232449 bytes of on-chip memory per block; G has 232448"
     );
     assert!(recording.kernels().is_empty());
 }
