@@ -13,7 +13,7 @@ from conftest import ROOT
 
 def test_every_page_of_the_manual_that_a_page_names_is_installed(tmp_path):
     """A folder that is not made; pages that are named and lack."""
-    recipe = (ROOT / "packaging/README.md").read_text(encoding="utf-8").split("**2. Pages of the manual", 1)[1]
+    recipe = (ROOT / "packaging/README.md").read_text(encoding="utf-8").split("**2. Manual pages and shell completion", 1)[1]
     commands = re.search(r"```text\n(.*?)```", recipe, re.DOTALL)[1].replace("/opt/kolmo", str(tmp_path))
     subprocess.run(["bash", "-euc", f'kolmo() {{ "{kolmo.program()}" "$@"; }}\n{commands}'], check=True)
     (man,) = tmp_path.glob("*/share/man/man1")
