@@ -2,7 +2,7 @@
 
 use super::{Convection, SchemeConfig, ViscousForm};
 use crate::engine::Number;
-use crate::grid::Grid;
+use crate::grid::{Axis, End, Grid};
 use crate::scheme::{Scheme, Tableau};
 
 /// Linear stability limits of a scheme with an integrator on a grid. A step is considered stable if dt (C/I + V/R) ≤ 1, with C = k'max
@@ -104,3 +104,34 @@ fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
         .map(|w| a.symbol(w) * b.symbol(w))
         .fold(0.0, f64::max)
 }
+
+/// Notes on boundary rows with which the linear equations have growing waves: see `validation/stability.py`.
+pub(crate) fn instabilities(scheme: &SchemeConfig, grid: &Grid) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_pentadiagonal = scheme.derivative.first.half_band() == 2;
+    if is_pentadiagonal && scheme.filter.is_none() && grid.has_end(|end| end != End::Symmetry) {
+        let name = scheme.derivative.name;
+        notes.push(format!(
+            "note: {name} is unstable at walls and open faces without `scheme.filter`"
+        ));
+    }
+    for (a, axis) in Axis::ALL.into_iter().enumerate() {
+        let (Some(ends), Some(line)) = (grid.ends[a], &grid.lines[a]) else { continue };
+        let widest = line.jacobian.iter().copied().fold(0.0, f64::max);
+        let of_ends = [line.jacobian.first(), line.jacobian.last()];
+        let is_fine = |(end, of_end): (End, Option<&f64>)| {
+            end == End::Open && of_end.is_some_and(|it| *it < CLUSTERED * widest)
+        };
+        if ends.into_iter().zip(of_ends).any(is_fine) {
+            let x = axis.name();
+            notes.push(format!(
+                "note: points along {x} are clustered towards an open face, where waves then grow; leave the largest spacing there"
+            ));
+        }
+    }
+    notes
+}
+
+/// Spacing at an open face over the largest one below which waves grow at more than about c/L: a line of 65 points with an inflow and an
+/// outflow does so at 0.78.
+const CLUSTERED: f64 = 0.8;

@@ -19,13 +19,14 @@ use crate::backend::Backend;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::grid::{Decomposition, End};
+use crate::grid::Decomposition;
 use crate::io::checkpoint::{OutputProgress, Writing};
 use crate::io::directory::entries;
 use crate::io::progress::tell;
 use crate::io::{
     PROFILE, RunDirectory, RunId, SURFACE, USER_REFERENCE, remove_file, user_reference,
 };
+use crate::physics::instabilities;
 use crate::scheme::ImplicitConfig;
 use crate::statistics::Kind as SampleKind;
 
@@ -165,14 +166,7 @@ impl<'a> Run<'a> {
         let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
-            let (scheme, grid) = (&config.scheme, simulation.grid());
-            let grows = scheme.derivative.first.half_band() == 2 && scheme.filter.is_none();
-            if grows && grid.has_end(|end| end != End::Symmetry) {
-                let name = scheme.derivative.name;
-                tell(&format!(
-                    "note: {name} is unstable at walls and open faces without `scheme.filter`"
-                ));
-            }
+            instabilities(&config.scheme, simulation.grid()).iter().for_each(|note| tell(note));
         }
         let first_step = simulation.steps();
         tracing::info!(

@@ -211,3 +211,27 @@ fn a_scheme_that_needs_a_filter_between_walls_says_so() {
     assert!(!said(&[&penta[..2], &filter].concat()).contains("unstable"));
     assert!(!said(&["--out", "compact6"]).contains("unstable"));
 }
+
+/// Catches a grid on which waves grow at an open face without a word.
+#[test]
+fn points_clustered_towards_an_open_face_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (ends, grows) in [("high", true), ("low", false)] {
+        let map =
+            format!("grid.stretching={{ x = {{ map = 'tanh', factor = 1.0, ends = '{ends}' }} }}");
+        let run = [
+            "run",
+            "acoustic-pulse",
+            "--set",
+            "grid.points=[65, 1, 1]",
+            "--set",
+            "time.max_steps=1",
+        ];
+        let said = done(dir.path(), [&run[..], &["--set", &map, "--out", ends]].concat()).err;
+        assert_eq!(
+            said.contains("note: points along x are clustered towards an open face"),
+            grows,
+            "{said}"
+        );
+    }
+}
