@@ -37,7 +37,7 @@ use super::ViscousForm;
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, dot, whole};
-use super::open::{AtFace, BOTH, Keep, across};
+use super::open::{AtFace, BOTH, Keep, across, before_stage};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
@@ -136,11 +136,10 @@ impl HeatFluxWalls {
         rate: &mut [Field],
         time: f64,
     ) {
-        for (wall, points) in &mut self.0 {
-            let fields = rate.iter_mut().take(COUNT).chain(u.iter_mut().take(COUNT));
+        self.run(backend, u, rate, |wall| {
             let [x, y, z] = wall.acceleration_at(time);
-            points.correct(backend, fields, &[0.0, 0.0, 1.0, x, y, z]);
-        }
+            [0.0, 0.0, 1.0, x, y, z]
+        });
     }
 
     /// Correct `rate` = β × its previous value + R, and `u`, which the stage has advanced.
@@ -151,9 +150,20 @@ impl HeatFluxWalls {
         rate: &mut [Field],
         Weights { beta, advance }: Weights,
     ) {
-        for (_, points) in &mut self.0 {
+        self.run(backend, u, rate, |_| [beta, advance, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    /// Apply [`HeatFlux`] at every wall with its `parameters`.
+    fn run(
+        &mut self,
+        backend: &dyn Backend,
+        u: &mut [Field],
+        rate: &mut [Field],
+        parameters: impl Fn(&Wall) -> [f64; 6],
+    ) {
+        for (wall, points) in &mut self.0 {
             let fields = rate.iter_mut().take(COUNT).chain(u.iter_mut().take(COUNT));
-            points.correct(backend, fields, &[beta, advance, 0.0, 0.0, 0.0, 0.0]);
+            points.correct(backend, fields, &parameters(wall));
         }
     }
 }
@@ -180,17 +190,14 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
         [beta, a, conserved, x, y, z]: [N; 6],
     ) -> [N; OWN] {
         let Self { gas, base, heat_flux, weight, along } = *self;
-        // The state before the stage, and T' there.
-        let before =
-            |both: &[N]| -> [N; COUNT] { std::array::from_fn(|k| both[COUNT + k] - a * both[k]) };
         let temperature = |state: [N; COUNT]| Primitives { gas, base }.at(state, state, [])[4];
         let momentum = |state: &[N]| std::array::from_fn(|i| state[MOMENTUM + i]);
-        let state = before(&own);
+        let state = before_stage(&own, a);
         let t = temperature(state);
         let mut slope = N::of(SLOPE[0]) * t;
         for (both, weight) in inside.chunks_exact(BOTH).zip(&SLOPE[1..]) {
             if *weight != 0.0 {
-                slope = slope + N::of(*weight) * temperature(before(both));
+                slope = slope + N::of(*weight) * temperature(before_stage(both, a));
             }
         }
         let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);

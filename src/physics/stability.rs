@@ -116,13 +116,11 @@ pub(crate) fn instabilities(scheme: &SchemeConfig, grid: &Grid) -> Vec<String> {
         ));
     }
     for (a, axis) in Axis::ALL.into_iter().enumerate() {
-        let (Some(ends), Some(line)) = (grid.ends[a], &grid.lines[a]) else { continue };
-        let widest = line.jacobian.iter().copied().fold(0.0, f64::max);
-        let of_ends = [line.jacobian.first(), line.jacobian.last()];
-        let is_fine = |(end, of_end): (End, Option<&f64>)| {
-            end == End::Open && of_end.is_some_and(|it| *it < CLUSTERED * widest)
-        };
-        if ends.into_iter().zip(of_ends).any(is_fine) {
+        let Some(ends) = grid.ends[a] else { continue };
+        let last = grid.points[a] - 1;
+        let widest = (0..=last).map(|i| grid.jacobian(a, i)).fold(0.0, f64::max);
+        let is_clustered = |i: usize| grid.jacobian(a, i) < CLUSTERED * widest;
+        if ends.into_iter().zip([0, last]).any(|(end, i)| end == End::Open && is_clustered(i)) {
             let x = axis.name();
             notes.push(format!(
                 "note: points along {x} are clustered towards an open face, where waves then grow; leave the largest spacing there"

@@ -80,8 +80,8 @@ pub fn turbulence(
             *sum += (field[at] - mean).powi(2);
         }
     });
-    // ω·ω, θ², the squares, cubes and fourth powers of ∂u/∂x, ∂v/∂y and ∂w/∂z, μ, and Re τ:∇u.
-    let of_gradient = average(13, &|at, sums| {
+    // ω·ω, θ², the squares, cubes and fourth powers of ∂u/∂x, ∂v/∂y and ∂w/∂z, and Re τ:∇u.
+    let of_gradient = average(12, &|at, sums| {
         let g = |i: usize, j: usize| gradient[3 * i + j][at];
         for (a, b) in [(0, 1), (1, 2), (2, 0)] {
             sums[0] += (g(a, b) - g(b, a)).powi(2);
@@ -94,8 +94,7 @@ pub fn turbulence(
         let shear: f64 = pairs.map(|(i, j)| g(i, j) * (g(i, j) + g(j, i))).sum();
         let mu = flow.gas.mu(flow.temperature[at]);
         sums[1] += dilatation;
-        sums[11] += mu;
-        sums[12] += mu * (shear - 2.0 / 3.0 * dilatation);
+        sums[11] += mu * (shear - 2.0 / 3.0 * dilatation);
     });
     let [vorticity, dilatation] = [of_gradient[0], of_gradient[1]];
     let longitudinal = [0, 1, 2].map(|a| [2, 5, 8].map(|power| of_gradient[power + a]));
@@ -104,7 +103,7 @@ pub fn turbulence(
     let double_energy: f64 = variances[..3].iter().sum();
     let rms = (double_energy / 3.0).sqrt();
     let nu = flow.viscosity / density;
-    let dissipation = nu * of_gradient[12] / of_gradient[11];
+    let dissipation = of_gradient[11] / (flow.gas.reynolds * density);
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let square = mean(longitudinal.map(|[square, ..]| square).to_vec());
     let of_varying = |f: fn([f64; 3]) -> f64| {

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use kolmo::comm::Solo;
 use kolmo::fourier::Fourier;
+use kolmo::gas::Gas;
 use kolmo::grid::{Decomposition, Grid};
 use kolmo::statistics::turbulence::{COLUMNS, turbulence};
 use kolmo::statistics::{Flow, Sample, spectrum};
@@ -35,7 +36,7 @@ fn flow(points: [usize; 3], velocity: [Component; 3]) -> Flow {
         scalars: Vec::new(),
         gradient: Some(Box::new(gradient.try_into().unwrap())),
         viscosity: 0.02,
-        gas: gas(5.0),
+        gas: Gas { reynolds: 50.0, ..gas(5.0) },
         walls: None,
     }
 }

@@ -42,11 +42,9 @@ impl Held {
 
     /// Replace the rows of imposed variables in the diagonal block: momentum is fixed, energy follows density at the wall temperature.
     pub(super) fn diagonal(&self, matrix: &mut Matrix, per_dt: f64, own: &Flow) {
-        for row in 0..COUNT {
-            if self.variables[row] {
-                matrix.0[row] = [0.0; COUNT];
-                matrix.0[row][row] = per_dt;
-            }
+        self.beside(matrix);
+        for row in (0..COUNT).filter(|row| self.variables[*row]) {
+            matrix.0[row][row] = per_dt;
         }
         if self.variables[ENERGY] && !self.variables[MASS] {
             matrix.0[ENERGY][MASS] = -per_dt * own.energy;

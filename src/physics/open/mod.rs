@@ -42,7 +42,7 @@ mod waves;
 
 pub(super) use at_face::AtFace;
 pub(super) use geometry::across;
-pub(super) use waves::{BOTH, left};
+pub(super) use waves::{BOTH, before_stage, left};
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};

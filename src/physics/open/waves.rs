@@ -56,11 +56,17 @@ pub(super) fn inward<N: Number>(speed: N) -> N {
     N::of(0.5) * (speed - speed.abs())
 }
 
+/// The state at a point before a stage of weight `a`, from the accumulated rates and the state there.
+#[inline(always)]
+pub(in crate::physics) fn before_stage<N: Number>(both: &[N], a: N) -> [N; COUNT] {
+    std::array::from_fn(|k| both[COUNT + k] - a * both[k])
+}
+
 impl Waves {
     /// The flow at a point before the stage, from the accumulated rates and the state there.
     #[inline(always)]
     pub(super) fn before<N: Number>(&self, both: &[N], a: N) -> Flow<N> {
-        self.flow(std::array::from_fn(|k| both[COUNT + k] - a * both[k]))
+        self.flow(before_stage(both, a))
     }
 
     /// The flow of a state.
