@@ -7,14 +7,17 @@ src/scheme), its walls (docs/theory.md, Walls) and its open faces (Open faces), 
 the largest Re λ in c/L, the maximum over POINTS (33 and 65 unless given); 0.00 is stable. Points are uniform, or stretched by tanh with
 the factor given, clustered at the low or the high end.
 
-Needs: numpy.
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
 import re
 import sys
 from pathlib import Path
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "postprocess"))
+from common import kolmo, number, script  # noqa: E402
+
+import numpy as np  # noqa: E402
 
 GAMMA = 1.4
 RELAXATION = 0.25
@@ -142,13 +145,10 @@ def growth(family, n, low, high, stream, stretching):
     return np.linalg.eigvals(matrix[np.ix_(free, free)]).real.max()
 
 
-def main():
-    try:
-        points = [int(text) for text in sys.argv[1:]] or [33, 65]
-    except ValueError:
-        sys.exit(__doc__)
+def main(*counts):
+    points = [int(number(text)) for text in counts] or [33, 65]
     if min(points) < 24:
-        sys.exit("error: the rows of both ends need 24 points")
+        raise kolmo.KolmoError("the rows of both ends need 24 points")
     print(f"| growth in c/L, {' and '.join(map(str, points))} points | {' | '.join(FAMILIES)} |")
     print(f"|---|{'---|' * len(FAMILIES)}")
     for name, case in CASES.items():
@@ -157,4 +157,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    script(main, __doc__, 0)
