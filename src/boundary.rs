@@ -53,11 +53,26 @@ impl Boundaries {
         sponges.map(|sponge| sponge.strength).sum()
     }
 
-    /// The grid of `points` over `domain` with these ends. An axis with one point is periodic, because nothing varies along it.
-    pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
-        let ends = [0, 1, 2].map(|a| self.0[a].filter(|_| points[a] > 1));
-        Grid::new(points, domain, ends.map(|ends| ends.map(|faces| faces.map(Face::end))))
+    /// The grid of `points` over `domain` with these ends; `equal`: whether the points along each axis are to be equally spaced. An axis
+    /// with one point is periodic, because nothing varies along it.
+    pub fn grid(&self, points: [usize; 3], domain: &Domain, equal: [bool; 3]) -> Grid {
+        let ends = [0, 1, 2].map(|a| {
+            let faces = self.0[a].filter(|_| points[a] > 1);
+            faces.map(|faces| ends(faces, equal[a]))
+        });
+        Grid::new(points, domain, ends)
     }
+}
+
+/// How operators are closed between `faces`; `equal`: whether the points are equally spaced. Only then, and without a wall, do waves not grow
+/// with Taylor rows at open faces (`validation/stability.py`).
+pub fn ends(faces: [Face; 2], equal: bool) -> [End; 2] {
+    let is_taylor = equal && faces.iter().all(|face| face.wall().is_none());
+    faces.map(|face| match face {
+        Face::Symmetry => End::Symmetry,
+        Face::Open(_) if is_taylor => End::Taylor,
+        Face::Wall(_) | Face::Open(_) => End::ByParts,
+    })
 }
 
 /// Condition at one end of an axis.
@@ -72,15 +87,6 @@ pub enum Face {
 }
 
 impl Face {
-    /// The type of line end at this face.
-    pub fn end(self) -> End {
-        match self {
-            Face::Wall(_) => End::Wall,
-            Face::Symmetry => End::Symmetry,
-            Face::Open(_) => End::Open,
-        }
-    }
-
     /// The wall, if it is one.
     pub fn wall(self) -> Option<Wall> {
         match self {

@@ -119,7 +119,7 @@ pub(crate) fn grid(axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> 
     Grid::new(
         points,
         &Domain { origin: [0.0; 3], length },
-        [(!periodic).then_some([End::Wall; 2]); 3],
+        [(!periodic).then_some([End::ByParts; 2]); 3],
     )
 }
 

@@ -1,11 +1,11 @@
-"""Growth rates of sound and entropy waves between boundaries, from the eigenvalues of the linearised equations in one dimension.
+"""Growth rates of waves between boundaries, from the eigenvalues of the linearised equations.
 
     usage: stability.py [POINTS...]
 
-Discretises the linear Euler equations about a uniform stream, ρ = c = L = 1, with the derivatives and boundary rows of Kolmo (read from
-src/scheme), its walls (docs/theory.md, Walls) and its open faces (Open faces), without filter and viscosity. Prints a Markdown table of
-the largest Re λ in c/L, the maximum over POINTS (33 and 65 unless given); 0.00 is stable. Points are uniform, or stretched by tanh with
-the factor given, clustered at the low or the high end.
+Discretises the linear Euler equations about a uniform stream, ρ = c = L = 1, on lines along x, for disturbances proportional to
+exp(iky), with the derivatives and boundary rows of Kolmo (read from src/scheme), its walls (docs/theory.md, Walls) and its open faces
+(Open faces), without filter and viscosity. Prints a Markdown table of the largest Re λ in c/L, the maximum over k and POINTS (33 and 65
+unless given); 0.00 is stable. Points are uniform, or stretched by tanh with the factor given, clustered at the low or the high end.
 
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
@@ -34,17 +34,24 @@ FAMILIES = {
     "compact6": (1 / 3, [14 / 9, 1 / 9], ["C3", "PADE4"]),
     "compact8": (3 / 8, [25 / 16, 1 / 5, -1 / 80], ["C3", "PADE4", "COMPACT6_AT_2"]),
 }
-# Ends, U/c and the stretching.
+# Ends, the streams (U, V)/c, and the stretching.
+ACROSS = [(0.5, 0), (0.9, 0)]
+OBLIQUE = [(0.5, 0.3), (0.1, 0.9), (0.75, 0.4), (1.1, 0.6)]
 CASES = {
-    "isothermal walls": ("isothermal", "isothermal", 0, None),
-    "adiabatic walls": ("adiabatic", "adiabatic", 0, None),
-    "wall, outflow": ("isothermal", "outflow", 0, None),
-    "wall, outflow, tanh 2 at the wall": ("isothermal", "outflow", 0, (2, "low")),
-    "wall, outflow, tanh 2 at the outflow": ("isothermal", "outflow", 0, (2, "high")),
-    "inflow, outflow": ("inflow", "outflow", 0.5, None),
-    "inflow, outflow, tanh 1 at the inflow": ("inflow", "outflow", 0.5, (1, "low")),
-    "far fields": ("far-field", "far-field", 0.5, None),
+    "isothermal walls": ("isothermal", "isothermal", [(0, 0)], None),
+    "adiabatic walls": ("adiabatic", "adiabatic", [(0, 0)], None),
+    "wall, outflow": ("isothermal", "outflow", [(0, 0)], None),
+    "wall, outflow, tanh 2 at the wall": ("isothermal", "outflow", [(0, 0)], (2, "low")),
+    "wall, outflow, tanh 2 at the outflow": ("isothermal", "outflow", [(0, 0)], (2, "high")),
+    "inflow, outflow": ("inflow", "outflow", ACROSS, None),
+    "inflow, outflow, tanh 2 at the inflow": ("inflow", "outflow", ACROSS, (2, "low")),
+    "inflow, outflow, tanh 2 at the outflow": ("inflow", "outflow", ACROSS, (2, "high")),
+    "far fields": ("far-field", "far-field", ACROSS, None),
+    "far fields, oblique stream": ("far-field", "far-field", OBLIQUE, None),
+    "far fields, oblique stream, tanh 2 at the low end": ("far-field", "far-field", OBLIQUE, (2, "low")),
+    "far field, outflow, oblique stream": ("far-field", "outflow", OBLIQUE, None),
 }
+WALLS = ("isothermal", "adiabatic")
 
 
 def numbers(text):
@@ -58,23 +65,23 @@ def rows(text):
     return [(numbers(left), numbers(right)) for left, right in found]
 
 
-def closure(family, is_wall):
-    if is_wall:
+def closure(family, by_parts):
+    if by_parts:
         start = SBP.index(f"static SBP_{family.upper()}: ")
         return rows(SBP[start : SBP.index("];\n", start)])
     starts = [TAYLOR.index(f"static {name}: Row") for name in FAMILIES[family][2]]
     return [rows(TAYLOR[start : TAYLOR.index(";\n", start)])[0] for start in starts]
 
 
-def derivative(family, n, ends):
-    """D for n points on [0, 1], whose ends are walls or not."""
+def derivative(family, n, by_parts):
+    """D for n points on [0, 1]."""
     alpha, weights, _ = FAMILIES[family]
     a, b = np.eye(n), np.zeros((n, n))
-    low, high = (closure(family, end in ("isothermal", "adiabatic")) for end in ends)
+    at_end = closure(family, by_parts)
     for i in range(n):
-        if i < len(low) or n - 1 - i < len(high):
-            side, at, sign = (low, i, 1) if i < len(low) else (high, n - 1 - i, -1)
-            left, right = side[at]
+        if i < len(at_end) or n - 1 - i < len(at_end):
+            at, sign = (i, 1) if i < len(at_end) else (n - 1 - i, -1)
+            left, right = at_end[at]
             for offset, weight in left:
                 a[i, i + sign * offset] += weight
             for q, weight in enumerate(right):
@@ -97,52 +104,78 @@ def metric(n, stretching):
     return np.cosh(argument) ** 2 * np.tanh(factor) / factor
 
 
-def growth(family, n, low, high, stream, stretching):
+def growth(family, n, ends, stream, stretching, k):
     """The largest real part of an eigenvalue."""
+    across, along = stream
+    by_parts = stretching is not None or any(end in WALLS for end in ends)
     m = metric(n, stretching)
-    d = m[:, None] * derivative(family, n, (low, high))
-    eye = np.eye(3 * n)
-    rho, u, p = eye[:n], eye[n : 2 * n], eye[2 * n :]
+    d = m[:, None] * derivative(family, n, by_parts)
+    eye = np.eye(4 * n, dtype=complex if k else float)
+    ik = 1j * k if k else 0
+    rho, u, v, p = (eye[q * n : (q + 1) * n] for q in range(4))
     temperature = GAMMA * p - rho
-    rate_rho = -(stream * d @ rho + d @ u)
-    rate_u = -(stream * d @ u + d @ p)
-    rate_p = -(stream * d @ p + d @ u)
-    fixed, state = [], np.eye(3 * n)
-    for end, i, outward in ((low, 0, -1), (high, n - 1, 1)):
-        if end in ("isothermal", "adiabatic"):
-            state[n + i] = 0
-            fixed.append(n + i)
+    transport = lambda f: across * d @ f + ik * along * f
+    divergence = d @ u + ik * v
+    rate_rho = -(transport(rho) + divergence)
+    rate_u = -(transport(u) + d @ p)
+    rate_v = -(transport(v) + ik * p)
+    rate_p = -(transport(p) + divergence)
+    fixed, state = [], eye.copy()
+    for end, other, i, outward in (*ends, 0, -1), (*ends[::-1], n - 1, 1):
+        if end in WALLS:
+            state[n + i] = state[2 * n + i] = 0
+            fixed += [n + i, 2 * n + i]
             if end == "isothermal":
-                state[2 * n + i] = 0
-                state[2 * n + i, i] = 1 / GAMMA
-                fixed.append(2 * n + i)
+                state[3 * n + i] = 0
+                state[3 * n + i, i] = 1 / GAMMA
+                fixed.append(3 * n + i)
             continue
-        # The outward derivative of fourth order on five points.
+        # The outward derivative on five points.
+        weights = [19 / 12, -2, 0, 2 / 3, -1 / 4] if by_parts else [25 / 12, -4, 3, -4 / 3, 1 / 4]
         slope = np.zeros(n)
-        slope[i :: -outward][:5] = m[i] * (n - 1) / 12 * np.array([25, -48, 36, -16, 3])
-        u_n = outward * stream
+        slope[i :: -outward][:5] = m[i] * (n - 1) * np.array(weights)
+        u_n = outward * across
         back, slow, forth = min(u_n - 1, 0), min(u_n, 0), min(u_n + 1, 0)
         known = end != "outflow"
         normal = outward * u[i]
-        slope_p, slope_u, slope_rho = slope @ p, outward * (slope @ u), slope @ rho
-        coming = rate_p[i] - outward * rate_u[i]
-        going = forth * (slope_p + slope_u + known * RELAXATION * (p[i] + normal))
+        slope_p, slope_u, slope_v, slope_rho = slope @ p, outward * (slope @ u), slope @ v, slope @ rho
+        coming, outgoing = rate_p[i] - outward * rate_u[i], rate_p[i] + outward * rate_u[i]
+        relaxed = known * RELAXATION * (p[i] + normal)
         if end == "inflow":
             sound = -(coming + RELAXATION * back * normal)
+            vorticity = -(rate_v[i] + RELAXATION * v[i])
             entropy = RELAXATION * temperature[i] - (rate_rho[i] - rate_p[i])
+            going = forth * (slope_p + slope_u + relaxed)
         else:
-            leaving = u_n - slow
-            carried = max(1e-3, u_n) if "inflow" in (low, high) or known else leaving
-            kept = carried / (carried - back)
-            sound = kept * (coming + back * (slope_p - slope_u)) - coming
-            sound = sound + RELAXATION * back * (1 + leaving) * (p[i] - known * normal)
-            entropy = slow * (slope_rho - slope_p + known * RELAXATION * (rho[i] - p[i]))
+            is_known = known or other in ("inflow", "far-field")
+            carried = max(1e-4, u_n)
+            moves = ik * along * is_known
+
+            def replaced(speed, rate, slope, along):
+                kept = max(carried / (carried - speed), 1 + speed / 0.1)
+                return kept * (rate + speed * slope) - rate - (1 - kept) * along
+
+            sound = replaced(back, coming, slope_p - slope_u, moves * (p[i] - normal))
+            sound = sound + RELAXATION * back * (1 + max(u_n, 0)) * (p[i] - known * normal)
+            push = known * max(1 + slow, 0) * ik * p[i]
+            vorticity = replaced(slow, rate_v[i], slope_v, moves * v[i] + push) + known * RELAXATION * slow * v[i]
+            entropy = replaced(slow, rate_rho[i] - rate_p[i], slope_rho - slope_p, 0)
+            entropy = entropy + known * RELAXATION * slow * (rho[i] - p[i])
+            going = replaced(forth, outgoing, slope_p + slope_u, moves * (p[i] + normal)) + forth * relaxed
         rate_p[i] += 0.5 * (going + sound)
         rate_u[i] += outward * 0.5 * (going - sound)
+        rate_v[i] += vorticity
         rate_rho[i] += entropy + 0.5 * (going + sound)
-    free = [k for k in range(3 * n) if k not in fixed]
-    matrix = np.vstack([rate_rho, rate_u, rate_p]) @ state
+    free = [q for q in range(4 * n) if q not in fixed]
+    matrix = np.vstack([rate_rho, rate_u, rate_v, rate_p]) @ state
     return np.linalg.eigvals(matrix[np.ix_(free, free)]).real.max()
+
+
+def largest(family, counts, low, high, streams, stretching):
+    """The largest growth over the numbers of points, the streams and k: 0, or if a stream is oblique that of two waves and of the shortest."""
+    oblique = any(v for _, v in streams)
+    waves = lambda n: [4 * np.pi, 1.6 * n] if oblique else [0]
+    return max(growth(family, n, (low, high), stream, stretching, k) for n in counts for stream in streams for k in waves(n))
 
 
 def main(*counts):
@@ -152,7 +185,7 @@ def main(*counts):
     print(f"| growth in c/L, {' and '.join(map(str, points))} points | {' | '.join(FAMILIES)} |")
     print(f"|---|{'---|' * len(FAMILIES)}")
     for name, case in CASES.items():
-        rates = [max(growth(family, n, *case) for n in points) for family in FAMILIES]
+        rates = [largest(family, points, *case) for family in FAMILIES]
         print(f"| {name} | {' | '.join(f'{max(rate, 0):.2f}' for rate in rates)} |")
 
 

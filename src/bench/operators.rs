@@ -95,7 +95,7 @@ fn size(
     let Request { name, common, options, methods, .. } = *request;
     let (len, precision) = (points.iter().product(), setup.compute.precision);
     let between = |ends: &&'static str| {
-        let line = (*ends == "closed").then_some([End::Wall; 2]);
+        let line = (*ends == "closed").then_some([End::ByParts; 2]);
         let grid = Grid::new(points, &Domain::cube(TAU), [line; 3]);
         let operators = |precision| LineOperators::new(options.scheme, None, &grid, precision);
         Lines { ends, operators: operators(precision), reference: operators(Precision::F64) }

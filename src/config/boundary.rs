@@ -4,7 +4,7 @@ use super::case::refuse_for_scalar;
 use super::resolve::AXES;
 use super::section::Section;
 use super::{OutputConfig, Statistic};
-use crate::boundary::{Beyond, Boundaries, Face, Heat, Known, Open, Sponge, Stream, Wall};
+use crate::boundary::{Beyond, Boundaries, Face, Heat, Known, Open, Sponge, Stream, Wall, ends};
 use crate::cases::Case;
 use crate::engine::{closed_min_points as fewest, closure_at};
 use crate::gas::Gas;
@@ -210,18 +210,22 @@ pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, periodi
     }
 }
 
-/// The minimum number of points along an axis with these ends, and the formula that needs them.
-pub(super) fn closed_min_points(scheme: &SchemeConfig, ends: [Face; 2]) -> (usize, String) {
+/// The minimum number of points along an axis between these `faces`, `equal`ly spaced or not, and the formula that needs them.
+pub(super) fn closed_min_points(
+    scheme: &SchemeConfig,
+    faces: [Face; 2],
+    equal: bool,
+) -> (usize, String) {
     let family = &scheme.derivative;
     let needs = |scheme: &Scheme| {
-        let closures = ends.into_iter().filter_map(|face| closure_at(face.end(), scheme, false));
-        closures.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
+        let rows = ends(faces, equal).into_iter().filter_map(|end| closure_at(end, scheme, false));
+        rows.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
     };
-    let at_ends = if ends == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };
+    let at_ends = if faces == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };
     let operators = needs(&family.first).max(needs(&family.second)).max(at_ends);
-    let between = match ends {
+    let between = match faces {
         [Face::Symmetry, Face::Symmetry] => "symmetry planes",
-        _ if ends.iter().any(|end| end.wall().is_some()) => "walls",
+        _ if faces.iter().any(|face| face.wall().is_some()) => "walls",
         _ => "open faces",
     };
     let filter = scheme

@@ -126,7 +126,7 @@ pub(super) fn check(
     (domain, boundaries): (&Domain, &Boundaries),
     family: Option<&SchemeFamily>,
 ) {
-    let plain = boundaries.grid(points, domain);
+    let plain = boundaries.grid(points, domain, [false, false, true]);
     for a in [0, 1] {
         if points[a] == 1 {
             let why = format!(

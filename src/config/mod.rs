@@ -39,7 +39,7 @@ pub use crate::backend::{
 use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;
-use crate::grid::Grid;
+use crate::grid::{Grid, equally_spaced};
 pub use crate::io::{CheckpointConfig, Schedule, StatisticsConfig};
 use crate::physics::Problem;
 pub use crate::physics::{
@@ -81,6 +81,12 @@ impl Config {
     /// The grid.
     pub fn grid(&self) -> Grid {
         self.problem().grid()
+    }
+
+    /// A grid of `points` with the ends of lines that this run has, but equal spacings.
+    pub(crate) fn grid_before_maps(&self, points: [usize; 3]) -> Grid {
+        let equal = equally_spaced(&self.grid.stretching, self.grid.mapping.as_ref());
+        self.boundaries.grid(points, &self.grid.domain, equal)
     }
 
     /// The exact solution at every point, for the field that is plotted for the case; NaN where there is none, empty for scalars.

@@ -14,7 +14,7 @@ use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{Curvilinear, Domain, Maps};
+use crate::grid::{Curvilinear, Domain, Maps, equally_spaced};
 use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily, compact_filter, families};
 use crate::typed::{Positive, three};
@@ -68,11 +68,12 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
     let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
     let (points, length, maps) = grid(&grid_keys, mapping.as_ref());
+    let equal = equally_spaced(&maps, mapping.as_ref());
     // An axis with one point has no ends.
     let periodic = boundary::is_periodic(&boundaries, points.unwrap_or([usize::MAX; 3]));
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (periodic, mapping.is_some()));
     if let (Some(points), Some(scheme)) = (points, &scheme) {
-        check_stencils(&grid_keys, points, scheme, &boundaries);
+        check_stencils(&grid_keys, points, scheme, (&boundaries, equal));
     }
     let domain = case.as_ref().map(|case| resized(case.domain(), length));
     let brings = case.as_ref().zip(domain).and_then(|(case, domain)| case.forcing(&gas, &domain));
@@ -95,7 +96,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
     let on_grid = points.zip(family).map(|(points, family)| {
-        let grid = boundaries.grid(points, &domain);
+        let grid = boundaries.grid(points, &domain, equal);
         case.problems_on(&stretched(grid, &domain, &maps, family))
     });
     let problems = case.problems(&gas, &domain).into_iter().chain(on_grid.unwrap_or_default());
@@ -180,7 +181,10 @@ fn resized(domain: Domain, length: Option<[f64; 3]>) -> Domain {
 }
 
 /// The minimum number of points along each axis that varies, and the formula that requires it.
-fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, String); 3] {
+fn least_points(
+    scheme: &SchemeConfig,
+    (boundaries, equal): (&Boundaries, [bool; 3]),
+) -> [(usize, String); 3] {
     let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
         scheme.derivative;
     let formulas = [first, second, midpoint_derivative, midpoint_interpolation];
@@ -192,8 +196,9 @@ fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, Stri
             least = (filter, format!("the filter of order {order}"));
         }
     }
-    boundaries.0.map(|ends| {
-        let closed = ends.map(|ends| boundary::closed_min_points(scheme, ends));
+    [0, 1, 2].map(|a| {
+        let closed =
+            boundaries.0[a].map(|faces| boundary::closed_min_points(scheme, faces, equal[a]));
         closed.unwrap_or_else(|| least.clone())
     })
 }
@@ -201,7 +206,8 @@ fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, Stri
 impl Config {
     /// The minimum number of points along each axis on which the flow depends.
     pub(crate) fn fewest_points(&self) -> [usize; 3] {
-        least_points(&self.scheme, &self.boundaries).map(|(least, _)| least)
+        let equal = equally_spaced(&self.grid.stretching, self.grid.mapping.as_ref());
+        least_points(&self.scheme, (&self.boundaries, equal)).map(|(least, _)| least)
     }
 }
 
@@ -210,9 +216,9 @@ fn check_stencils(
     section: &Section<'_>,
     points: [usize; 3],
     scheme: &SchemeConfig,
-    boundaries: &Boundaries,
+    ends: (&Boundaries, [bool; 3]),
 ) {
-    let needed = least_points(scheme, boundaries);
+    let needed = least_points(scheme, ends);
     for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {
         let (least, formula) = &needed[axis];
         if n >= *least {

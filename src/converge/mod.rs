@@ -16,12 +16,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::config::{Config, Convection, EnergyForm, StepSize, ViscousForm};
+use crate::engine::closure_at;
 use crate::error::{Error, Result};
 use crate::grid::End;
 use crate::io::make_directory;
 use crate::io::progress::tell;
 use crate::io::report::grid;
-use crate::scheme::{SchemeFamily, default_closure};
+use crate::scheme::SchemeFamily;
 use floor::{CLEAR, Floor};
 use shared::distance;
 use solve::{Solved, check, error_of_step, solve};
@@ -359,17 +360,19 @@ fn formal_order(config: &Config) -> u32 {
         ViscousForm::Midpoint => midpoints.min(family.first.order),
         ViscousForm::Conservative => family.first.order,
     };
-    // At symmetry planes the formulas continue with the mirror image of the flow.
-    let is_closed = |ends: &[End; 2]| ends.iter().any(|end| *end != End::Symmetry);
-    let closed = config.grid().ends.iter().flatten().any(is_closed);
     let has_second = scheme.viscous == ViscousForm::Laplacian && !config.gas.is_inviscid();
-    convection.min(viscous).min(if closed { order_at_walls(family, has_second) } else { u32::MAX })
+    let ends = config.grid().ends.into_iter().flatten().flatten();
+    convection
+        .min(viscous)
+        .min(ends.fold(u32::MAX, |order, end| order.min(order_at(end, family, has_second))))
 }
 
-/// The order of solutions between walls: one more than that of the lowest rows there (Gustafsson 1975).
-fn order_at_walls(family: &SchemeFamily, has_second: bool) -> u32 {
+/// The order of solutions that the rows at `end` allow: one more than that of the lowest (Gustafsson 1975). At symmetry planes the formulas
+/// continue with the mirror image of the flow.
+fn order_at(end: End, family: &SchemeFamily, has_second: bool) -> u32 {
     let formulas = [Some(&family.first), has_second.then_some(&family.second)];
-    let closures = formulas.into_iter().flatten().filter_map(default_closure);
+    let formulas = formulas.into_iter().flatten();
+    let closures = formulas.filter_map(|scheme| closure_at(end, scheme, false));
     let rows = closures.flat_map(|closure| closure.rows).map(|row| row.order);
-    rows.min().map_or(u32::MAX, |order| order + 1)
+    rows.min().filter(|_| end != End::Symmetry).map_or(u32::MAX, |order| order + 1)
 }

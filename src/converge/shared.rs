@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn grids_are_compared_at_the_points_that_they_share() {
         let domain = Domain { origin: [0.0; 3], length: [1.0; 3] };
-        let ends = [None, Some([End::Wall; 2]), None];
+        let ends = [None, Some([End::ByParts; 2]), None];
         let [finest, coarse] =
             [[6, 5, 1], [3, 3, 1]].map(|points| Grid::new(points, &domain, ends));
         // f = 100 i + 10 j in units of the finest grid, periodic along x and bounded along y, and a second component, −f.

@@ -12,9 +12,9 @@ use crate::scheme::{Closure, ClosureRow, Kind, Scheme, default_closure, open_clo
 /// such rows.
 pub fn closure_at(end: End, scheme: &Scheme, odd: bool) -> Option<Closure> {
     match end {
-        End::Wall => default_closure(scheme),
+        End::ByParts => default_closure(scheme),
         End::Symmetry => open_closure(scheme).map(|_| reflection(scheme, odd)),
-        End::Open => open_closure(scheme),
+        End::Taylor => open_closure(scheme),
     }
 }
 

@@ -23,7 +23,7 @@ pub use nodes::{Curvilinear, NodeFile, Nodes};
 pub use plane::Plane;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
-pub use stretching::{Ends, Maps, Stretching};
+pub use stretching::{Ends, Maps, Stretching, equally_spaced};
 
 /// Largest number of points along an axis.
 pub(crate) const MOST_POINTS: usize = 65536;
@@ -60,15 +60,15 @@ pub(crate) fn position(at: usize, [nx, ny, _]: [usize; 3]) -> [usize; 3] {
     [at % nx, at / nx % ny, at / (nx * ny)]
 }
 
-/// Type of the end of a line.
+/// How operators are closed at the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// A wall.
-    Wall,
-    /// A symmetry plane: the flow beyond it is the mirror image of the flow in front of it.
+    /// Rows that sum by parts, with which waves neither grow nor decay, whatever the other end and the spacings.
+    ByParts,
+    /// Mirror images: a symmetry plane.
     Symmetry,
-    /// An open face, with flow through it.
-    Open,
+    /// Rows by Taylor matching. They are more accurate, but between walls and with unequal spacings waves grow.
+    Taylor,
 }
 
 /// Weights at the ends of a line by the trapezoidal rule.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::End;
+use super::{Curvilinear, End};
 use crate::expression::Expression;
 
 /// A map x(s) along one axis: s increases from 0 to 1 in equal steps, x from one end of the box to the other.
@@ -35,6 +35,12 @@ pub enum Stretching {
 
 /// The maps of x, y, z; `None` for equal spacings.
 pub type Maps = [Option<Stretching>; 3];
+
+/// Whether the points along x, y, z are equally spaced.
+pub fn equally_spaced(maps: &Maps, mapping: Option<&Curvilinear>) -> [bool; 3] {
+    let is_curved = |a: usize| a < 2 && mapping.is_some();
+    [0, 1, 2].map(|a| maps[a].is_none() && !is_curved(a))
+}
 
 /// Ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

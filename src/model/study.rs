@@ -150,7 +150,7 @@ impl Counted {
             None => match &options.derivative {
                 None => Work::new(config, points, decomposition, method),
                 Some(axes) => {
-                    let ends = config.boundaries.grid(points, &config.grid.domain).ends;
+                    let ends = config.grid_before_maps(points).ends;
                     let scheme = (&config.scheme.derivative, ends, config.compute.precision);
                     Work::of_derivatives(&axes.0, scheme, points, decomposition, method)
                 }

@@ -287,7 +287,7 @@ mod tests {
         let grid = Grid::new(
             [8, 8, n],
             &Domain::cube(1.0),
-            [None, None, (!periodic).then_some([End::Wall; 2])],
+            [None, None, (!periodic).then_some([End::ByParts; 2])],
         );
         let operators =
             LineOperators::new(family(scheme).unwrap(), None, &grid, crate::Precision::F64);

@@ -41,16 +41,13 @@ use super::open::{AtFace, BOTH, Keep, across, before_stage};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
-use super::walls::{End, INSIDE, faces_here};
+use super::walls::{End, INSIDE, faces_here, outward_slope, slope_weights};
 use crate::backend::{Backend, Field, Weights};
 use crate::boundary::{Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::Grid;
-
-/// Weights of the values at the wall and at the points inside in h ∂T/∂n, n outward.
-const SLOPE: [f64; 1 + INSIDE] = [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0];
+use crate::grid::{self, Grid};
 
 /// The largest decay rate of heat conduction with these walls and the conservative viscous form, times h²/ν, over all first derivatives with
 /// a norm: computed as eigenvalues for 17 to 97 points, 4.64 with `compact4`.
@@ -194,12 +191,9 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
         let momentum = |state: &[N]| std::array::from_fn(|i| state[MOMENTUM + i]);
         let state = before_stage(&own, a);
         let t = temperature(state);
-        let mut slope = N::of(SLOPE[0]) * t;
-        for (both, weight) in inside.chunks_exact(BOTH).zip(&SLOPE[1..]) {
-            if *weight != 0.0 {
-                slope = slope + N::of(*weight) * temperature(before_stage(both, a));
-            }
-        }
+        let points = |k: usize| temperature(before_stage(&inside[BOTH * k..][..BOTH], a));
+        let weights = slope_weights(grid::End::ByParts);
+        let slope = outward_slope(&weights, t, std::array::from_fn(points));
         let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);
         let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
         let heat = per_spacing

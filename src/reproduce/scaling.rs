@@ -23,7 +23,7 @@ impl Derivative {
         points: [usize; 3],
         cut: Decomposition,
     ) -> Option<Prediction> {
-        let ends = [(!self.periodic).then_some([End::Wall; 2]); 3];
+        let ends = [(!self.periodic).then_some([End::ByParts; 2]); 3];
         let scheme = (family(self.scheme)?, ends, Precision::F64);
         let work = Work::of_derivatives(&[axis], scheme, points, cut, Some(self.method)).ok()?;
         Some(predict(&work, &self.rates, Network::FatTree(1.0)))

@@ -27,8 +27,8 @@
 //! weights H dx/dξ), and no mass passes through a wall. Their rows have half the order of the interior; the solution
 //! has one order more (Gustafsson 1975).
 //!
-//! [`default_closure`] returns a closure that sums by parts where one exists, [`open_closure`] is for faces with
-//! through-flow; midpoint formulas are periodic only.
+//! [`default_closure`] returns a closure that sums by parts where one exists, [`open_closure`] is for equally spaced
+//! lines between open faces; midpoint formulas are periodic only.
 
 use super::{Kind, Scheme, closure_rows::*, filter_closure, sbp_rows::*};
 
@@ -89,8 +89,8 @@ pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
     closure(&name).filter(|_| scheme.order as usize == highest).or_else(|| open_closure(scheme))
 }
 
-/// Returns the closure of a scheme at the points for faces through which waves leave the domain (the boundary condition
-/// for the rates on the face lets them pass): stable for advection, with the fewest rows that its stencil needs (three
+/// Returns the closure of a scheme at the points by Taylor matching, for equally spaced lines between faces through
+/// which waves leave the domain (the boundary condition for the rates on the face lets them pass): stable for advection, with the fewest rows that its stencil needs (three
 /// for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
 pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
     let prefix = match scheme.kind {

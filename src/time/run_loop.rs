@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
-            instabilities(&config.scheme, simulation.grid()).iter().for_each(|note| tell(note));
+            instabilities(&config.problem(), simulation.grid()).iter().for_each(|note| tell(note));
         }
         let first_step = simulation.steps();
         tracing::info!(

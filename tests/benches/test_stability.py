@@ -1,22 +1,41 @@
 """Growth rates between boundaries."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "validation/stability.py"
 
 
-def test_rows_of_walls_are_read_and_walls_are_stable():
+@pytest.fixture(scope="module")
+def stability():
+    spec = importlib.util.spec_from_file_location("stability", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("family", ["explicit8", "compact6"])
+def test_rows_of_ends_are_read_and_only_a_clustered_exit_grows(stability, family):
     """Rows of the sources that are read as others, and a table that does not tell stable ends from unstable ones."""
-    said = subprocess.run([sys.executable, SCRIPT, "33"], capture_output=True, text=True, check=True).stdout
-    table = [[cell.strip() for cell in line.strip("|").split("|")] for line in said.splitlines()]
-    rates = {name: list(map(float, cells)) for name, *cells in table[2:]}
-    assert len(table[0]) == 7 and all(len(row) == 6 for row in rates.values())
-    for stable in ("isothermal walls", "adiabatic walls", "wall, outflow, tanh 2 at the wall", "inflow, outflow", "far fields"):
-        assert rates[stable] == [0.0] * 6, stable
-    # Summation by parts at one end alone: compact6 on 33 points.
-    assert abs(rates["wall, outflow"][4] - 0.93) < 0.01
+    rates = {name: stability.largest(family, [33], *case) for name, case in stability.CASES.items()}
+    grows = rates.pop("inflow, outflow, tanh 2 at the outflow")
+    assert abs(grows - {"explicit8": 0.82, "compact6": 0.41}[family]) < 0.01
+    assert max(rates.values()) < 0.03, rates
+
+
+def test_taylor_rows_grow_where_points_are_clustered(stability, monkeypatch):
+    """Rows at open faces that are always those of walls."""
+    case = ("far-field", "far-field", [(0.5, 0)], (1, "low"))
+    rate = stability.largest("compact6", [33], *case)
+    monkeypatch.setattr(stability, "closure", lambda family, _, read=stability.closure: read(family, False))
+    assert rate < 0.02 and stability.largest("compact6", [33], *case) > 3.0
+
+
+def test_too_few_points_are_told():
     few = subprocess.run([sys.executable, SCRIPT, "9"], capture_output=True, text=True)
     assert few.returncode == 1 and few.stderr == "error: the rows of both ends need 24 points\n"

@@ -218,7 +218,7 @@ fn points_clustered_towards_an_open_face_are_told() {
     let dir = tempfile::tempdir().unwrap();
     for (ends, grows) in [("high", true), ("low", false)] {
         let map =
-            format!("grid.stretching={{ x = {{ map = 'tanh', factor = 1.0, ends = '{ends}' }} }}");
+            format!("grid.stretching={{ x = {{ map = 'tanh', factor = 2.0, ends = '{ends}' }} }}");
         let run = [
             "run",
             "acoustic-pulse",

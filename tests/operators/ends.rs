@@ -198,7 +198,7 @@ fn default_closures_converge_with_the_truncation_errors_of_their_rows() {
         let results = [1, 2].map(|refined| {
             let n = intervals * refined + 1;
             let h = 1.0 / (n - 1) as f64;
-            let grid = Grid::new([n, 1, 1], &Domain::cube(1.0), [Some([End::Wall; 2]); 3]);
+            let grid = Grid::new([n, 1, 1], &Domain::cube(1.0), [Some([End::ByParts; 2]); 3]);
             let operators = LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
             let operand = field(&grid, Axis::X, |m, _| sine(m as f64 * h, 0));
             let found = apply(&cpu, &operators, &grid, Axis::X, op, &operand);

@@ -26,7 +26,7 @@ fn sent(
     periodic: bool,
 ) -> Sent {
     let ranks = comm.size();
-    let ends = [(!periodic).then_some([End::Wall; 2]), None, None];
+    let ends = [(!periodic).then_some([End::ByParts; 2]), None, None];
     let grid = Grid::new([points * ranks, 3, 2], &Domain::cube(1.0), ends);
     let cut = Decomposition { ranks: [ranks, 1, 1] };
     let cpu = Box::new(Cpu::<f64>::new(Some(1)).unwrap());

@@ -235,7 +235,7 @@ fn round_off_of_a_solve(filter: Option<&Scheme>, precision: Precision) -> f64 {
 /// A cube whose lines along `axis` have ends or not.
 fn grid(points: [usize; 3], axis: Axis, periodic: bool) -> Grid {
     let mut ends = [None; 3];
-    ends[axis.index()] = (!periodic).then_some([End::Wall; 2]);
+    ends[axis.index()] = (!periodic).then_some([End::ByParts; 2]);
     Grid::new(points, &Domain::cube(1.0), ends)
 }
 

@@ -60,7 +60,7 @@ fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
     let [least, most] = all;
     for (ends, from, to, stride, expected, closed) in [
         ([None; 3], least, most, 1, [13, 9, 1], [true, true, false]),
-        ([None, Some([End::Wall; 2]), None], least, most, 1, [13, 8, 1], [true, false, false]),
+        ([None, Some([End::ByParts; 2]), None], least, most, 1, [13, 8, 1], [true, false, false]),
         ([None; 3], least, most, 4, [4, 3, 1], [true, true, false]),
         // 8 is no multiple of 3: the last point along y is 6.
         ([None; 3], least, most, 3, [5, 3, 1], [true, false, false]),

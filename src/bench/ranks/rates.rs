@@ -33,8 +33,7 @@ impl<'a> Problem<'a> {
     /// All sweeps of a right-hand side of `config`, on `points` points per rank.
     pub(super) fn right_hand_side(config: &'a Config, points: [usize; 3]) -> Self {
         let (family, domain) = (&config.scheme.derivative, &config.grid.domain);
-        let parts =
-            StepParts::new(&config.problem(), &config.boundaries.grid(points, domain), |_| false);
+        let parts = StepParts::new(&config.problem(), &config.grid_before_maps(points), |_| false);
         let sweeps = parts.right_hand_side.into_iter().flatten().collect();
         // As in 2N storage.
         Self { family, domain, sweeps, beta: 0.5 }

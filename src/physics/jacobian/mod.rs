@@ -29,7 +29,7 @@ use crate::blocks::{BlockMatrix, Colouring, Halo, Pattern};
 use crate::comm::Communicator;
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::Grid;
+use crate::grid::{End, Grid};
 use blocks::{Flow, Matrix, scaled};
 use held::Held;
 use neighbours::Neighbours;
@@ -64,7 +64,7 @@ pub struct Jacobian {
 struct Link {
     /// ∇ξ/h on the high side, −∇ξ/h on the low one.
     gradient: [f64; 3],
-    /// 1 inside; at a wall or symmetry plane the inverse of the end's weight.
+    /// 1 inside and with Taylor rows; at other ends the inverse of the end's weight.
     weight: f64,
     /// The neighbour, and its off-diagonal block; `None` beyond open faces.
     to: Option<(usize, usize)>,
@@ -87,6 +87,13 @@ impl Jacobian {
                 let faces = problem.boundaries.0[a].filter(|_| grid.ends[a].is_some());
                 let ends = [index[a] == 0, index[a] + 1 == grid.points[a]];
                 let bounded = |end: usize| faces.map(|it| it[end]).filter(|_| ends[end]);
+                let own = (0..2).find(|end| ends[*end]).zip(grid.ends[a]);
+                let weight = match own {
+                    Some((end, kinds)) if kinds[end] != End::Taylor => {
+                        1.0 / grid.end_weights[a][end][0]
+                    }
+                    _ => 1.0,
+                };
                 let is_closed = |end: usize| bounded(end).is_some_and(|face| face.open().is_none());
                 for end in 0..2 {
                     if let Some(face) = bounded(end) {
@@ -99,11 +106,7 @@ impl Jacobian {
                     let to = neighbours.of(at, a, end).filter(|_| bounded(end).is_none());
                     links.push(Link {
                         gradient: gradient(grid, a, index).map(|g| side * g),
-                        weight: if is_closed(1 - end) {
-                            1.0 / grid.end_weights[a][1 - end][0]
-                        } else {
-                            1.0
-                        },
+                        weight,
                         to: to.map(|to| (to, columns.len())),
                     });
                     #[allow(clippy::cast_possible_truncation, reason = "checked by the pattern")]

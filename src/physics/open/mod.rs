@@ -12,18 +12,20 @@
 //! ```
 //!
 //! rate + L is the contribution of the transverse and the viscous terms. The derivatives ∂/∂n in L are taken minus those of the flow
-//! beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative speed is
+//! beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative speed s is
 //! replaced; all replacements vanish with the speed, so that nothing switches where the flow reverses or becomes supersonic:
 //!
-//! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
-//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field.
-//!   Disturbances that a stream carries out with the speed U have ∂/∂t = −U ∂/∂n. With κ = U/(U + c − u_n) the new rate then equals the
-//!   old one: no reflection. To first order in the disturbance κ is the Mach number U/c (Yoo and Im 2007; Lodato et al. 2008). U is the
-//!   normal velocity of the flow beyond this face or the opposite one; if neither is known, it is u_n, with κ = M.
-//!   If that flow V also moves along the lines ξ of the face, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
-//!   except at ends of lines where V leads into the face: the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the
-//!   flow enters through the face, V is its part along the face.
-//! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
+//! * Outflow and far field: rate = κ (rate + L) − (1 − κ) A − R, κ = U/(U − s). Disturbances that a stream V carries out with the speed U
+//!   through the face have ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, summed over the lines ξ of the face. With A = V·∇ξ ∂/∂ξ of the wave the new rate
+//!   then equals the old one: no reflection. To first order in the disturbance κ of sound is the Mach number U/c (Yoo and Im 2007; Lodato
+//!   et al. 2008). V is the flow beyond this face or the opposite one; if neither is known, V·∇ξ = 0 and U = u_n, with κ = M. At ends of
+//!   lines where V leads into the face the flow that arrives is unknown, and V·∇ξ is taken as 0. Entropy waves have no A.
+//! * Where V enters through the face, U is nearly 0, and V its part along the face. κ is 1 − |s|/(0.1 c) where that is larger, so that
+//!   nothing switches with the sign of s: for the faster waves rate = −A − R. With rate + L waves grow where a stream of Ma > 0.7 enters
+//!   obliquely. A of vorticity waves in the far field also has (1 + M) ∇p/ρ along the face, M = u_n/c
+//!   (Giles 1990, AIAA J. 28, 2050): oblique sound sheds no vorticity.
+//! * R of sound is σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow, which then relaxes at the rate σ (1 − M²) c/L (Rudy
+//!   and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field. R of the other waves is σ/L |s| δ, with δ = 0 at an outflow.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
 //! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this
 //!   is decided point by point.
@@ -48,7 +50,7 @@ use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, MASS};
-use super::walls::{End, faces_here};
+use super::walls::{End, faces_here, slope_weights};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::boundary::{Beyond, Known, Open, Sponge, Stream};
 use crate::cases::PassiveScalar;
@@ -143,7 +145,9 @@ impl OpenFaces {
         let known = known(on.problem, a, at);
         let length = length(&on.grid, a, on.problem.domain.length[a]);
         let is_known = known.is_some();
-        let waves = Waves { gas: on.problem.gas, base: on.base, open, length, is_known };
+        let Some(ends) = on.grid.ends[a] else { return Ok(()) };
+        let slope = slope_weights(ends[at]);
+        let waves = Waves { gas: on.problem.gas, base: on.base, open, length, is_known, slope };
         let part = on.part(End::new(&on.block, a, at).face(&on.block));
         self.along.extend(Along::new((self.faces.len(), &part), (axis, waves), known)?);
         self.faces.push(open_face(&part, [a, at], waves)?);
@@ -299,8 +303,9 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     let on = face.on;
     let Discretisation { problem, grid, block, .. } = on;
     let (end, known) = (End::new(block, a, at), known(problem, a, at));
-    let Waves { open, length, .. } = waves;
+    let Waves { open, length, slope, .. } = waves;
     let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
+    let slope = slope.map(|weight| weight / spacing);
     let of_start = || {
         let reads: Vec<_> = end.fields_inside(COUNT).collect();
         face.prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
@@ -312,7 +317,7 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     let reads: Vec<_> = end.fields_inside(BOTH).collect();
     let through = |scalar: &PassiveScalar| {
         let known = scalar.known([a, at], &open);
-        AtFace::through(face, (&end, spacing), (&open, length), known)
+        AtFace::through(face, (&end, slope), (&open, length), known)
     };
     // The outward derivatives of ρ', u, v, w and p' follow the state.
     let values = beyond(on, known).into_iter().chain([0.0; COUNT]);

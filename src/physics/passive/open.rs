@@ -50,20 +50,20 @@ impl AtFace {
         Self::new(part, correct, [value(known)], start)
     }
 
-    /// With a wave through a face of a box of this `length`, at this `end` of its lines.
+    /// With a wave through a face of a box of this `length`, at this `end` of its lines with the weights of ∂/∂n there.
     pub(in crate::physics) fn through(
         part: &Part<'_>,
-        (end, spacing): (&End, f64),
+        (end, slope): (&End, [f64; 1 + INSIDE]),
         (open, length): (&Open, f64),
         known: Option<ScalarBeyond>,
     ) -> Result<Self> {
         let base = part.on.base;
         let comes_in = matches!(open.beyond, Beyond::Inflow(_));
         let relaxation = known.map_or(0.0, |_| open.relaxation / length);
-        let wave = Wave { base, spacing, comes_in, relaxation };
+        let wave = Wave { base, slope, comes_in, relaxation };
         let start = || {
             let grows = open.known() == Some(Known::Start);
-            let start = SlopeOfStart { base, spacing: grows.then_some(spacing) };
+            let start = SlopeOfStart { base, slope: grows.then_some(slope) };
             let reads: Vec<_> = end.fields_inside(2).collect();
             part.prepare(PointFormula::map(start), &reads, 2)
         };
@@ -74,7 +74,7 @@ impl AtFace {
         let correct = part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?;
         Ok(Self {
             give: comes_in.then(give).transpose()?,
-            keep: comes_in.then(keep).transpose()?,
+            keep: Some(keep()?),
             kept: vec![part.field(|_| 0.0)?],
             ..Self::new(part, correct, [value(known), 0.0], start)?
         })
@@ -106,10 +106,10 @@ impl Formula<0, 3> for OfStart {
     }
 }
 
-/// φ of the initial state and its outward derivative (0 without `spacing`), stored after (ρ', ρφ).
+/// φ of the initial state and its outward derivative (0 without the weights of `slope`), stored after (ρ', ρφ).
 struct SlopeOfStart {
     base: BaseState,
-    spacing: Option<f64>,
+    slope: Option<[f64; 1 + INSIDE]>,
 }
 
 impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
@@ -126,7 +126,7 @@ impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
         };
         let at = phi(rho, state);
         let points = std::array::from_fn(|k| phi(inside[2 * k], inside[2 * k + 1]));
-        let slope = self.spacing.map_or(N::of(0.0), |spacing| outward_slope(spacing, at, points));
+        let slope = self.slope.map_or(N::of(0.0), |slope| outward_slope(&slope, at, points));
         [rho, state, at, slope]
     }
 }
@@ -189,8 +189,8 @@ impl Formula<0, 5> for GivenWhere {
 /// the first four are also read at the points inside. Parameters: β and a.
 struct Wave {
     base: BaseState,
-    /// Spacing of points next to the face.
-    spacing: f64,
+    /// Weights of ∂/∂n.
+    slope: [f64; 1 + INSIDE],
     comes_in: bool,
     /// σ/L.
     relaxation: f64,
@@ -223,13 +223,17 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
         let rho = whole(mass - a * rate_of_mass, self.base.density);
         let phi = self.before(&before, a);
         let relaxed = N::of(self.relaxation) * (phi - beyond);
+        let own = rate - beta * kept;
         let more = if self.comes_in {
-            let wanted = phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed;
-            wanted - (rate - beta * kept)
+            phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed - own
         } else {
             let points = std::array::from_fn(|k| self.before(&inside[(OWN + 2) * k..], a));
-            let slope = outward_slope(self.spacing, phi, points) - slope_beyond;
-            phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
+            let slope = outward_slope(&self.slope, phi, points) - slope_beyond;
+            let speed = rho * flow(left::INWARD);
+            // ρ ∂φ/∂t.
+            let own = own - phi * (flow(left::MASS_RATE) - flow(left::ADDED));
+            let replaced = flow(left::KEPT) * (own + speed * slope) - own;
+            phi * flow(left::ADDED) + replaced + speed * relaxed
         };
         let mut after = before;
         after[0] = rate + more;
