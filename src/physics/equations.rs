@@ -81,6 +81,7 @@ impl System for NavierStokes {
         self.difference_by_filter(u);
         self.add_filter([u, rate], 0.0);
         self.open.correct(&*self.backend, u, rate, Weights::SET);
+        self.correct_scalars(u, rate, 0.0);
         self.heat_flux_walls.correct(&*self.backend, u, rate, time);
     }
 
@@ -104,6 +105,8 @@ impl System for NavierStokes {
         }
         self.add_filter([u, rate], weights.advance);
         self.open.correct(&*self.backend, u, rate, weights);
+        // It needs the state before the stage, which is lost where walls of given heat flux correct it.
+        self.correct_scalars(u, rate, weights.advance);
         self.heat_flux_walls.correct_stage(&*self.backend, u, rate, weights);
         self.impose(u, stage.end);
     }
@@ -217,6 +220,13 @@ impl System for NavierStokes {
 }
 
 impl NavierStokes {
+    /// Correct the rates of scalars at walls, and `u`, which a stage of weight `advance` has advanced.
+    fn correct_scalars(&self, u: &mut [Field], rate: &mut [Field], advance: f64) {
+        if let Some(passive) = &self.scalars {
+            passive.correct(&*self.backend, u, rate, advance);
+        }
+    }
+
     fn first_broken_point(&self, u: &[Field], at: TimeLevel) -> Result<Error> {
         let base = self.base.conserved(self.gas.gamma);
         let names = &self.scalar_names;

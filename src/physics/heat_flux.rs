@@ -41,17 +41,17 @@ use super::open::{AtFace, BOTH, Keep, across, before_stage};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
-use super::walls::{End, INSIDE, faces_here, outward_slope, slope_weights};
+use super::walls::{BY_PARTS, End, INSIDE, faces_here, outward_slope};
 use crate::backend::{Backend, Field, Weights};
 use crate::boundary::{Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::{self, Grid};
+use crate::grid::Grid;
 
 /// The largest decay rate of heat conduction with these walls and the conservative viscous form, times h²/ν, over all first derivatives with
 /// a norm: computed as eigenvalues for 17 to 97 points, 4.64 with `compact4`.
-const LARGEST_RATE: f64 = 4.65;
+pub(super) const LARGEST_RATE: f64 = 4.65;
 
 /// The step limits of the flow of `problem` on `grid` with its walls of given heat flux.
 pub(super) fn with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
@@ -191,9 +191,8 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
         let momentum = |state: &[N]| std::array::from_fn(|i| state[MOMENTUM + i]);
         let state = before_stage(&own, a);
         let t = temperature(state);
-        let points = |k: usize| temperature(before_stage(&inside[BOTH * k..][..BOTH], a));
-        let weights = slope_weights(grid::End::ByParts);
-        let slope = outward_slope(&weights, t, std::array::from_fn(points));
+        let slope =
+            outward_slope(&BY_PARTS, t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
         let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);
         let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
         let heat = per_spacing

@@ -25,7 +25,7 @@ use super::gradients::VelocityGradients;
 use super::heat_flux::{HeatFluxWalls, with_heat_flux_walls};
 use super::metric::Metric;
 use super::open::OpenFaces;
-use super::passive::PassiveScalars;
+use super::passive::{PassiveScalars, largest_diffusivity};
 use super::problem::Problem;
 use super::schedule::{Schedule, Stages};
 use super::slots::conserved;
@@ -120,12 +120,12 @@ impl NavierStokes {
             RightHandSide::Composed => Composed::new(&on, held.primitives).map(Sweeps::Composed),
         };
         let whole = |of| backend.prepare(PointFormula::map(Whole(of)));
+        let limits = with_heat_flux_walls(problem, &on.grid);
         let step_rate = StepRate {
             gas,
             base,
-            limits: with_heat_flux_walls(problem, &on.grid)
-                .damped(problem.damping(), problem.integrator),
-            scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
+            limits: limits.damped(problem.damping(), problem.integrator),
+            scalars: largest_diffusivity(problem, &limits),
         };
         let volume = VolumeAverage::new(&*backend, &on.grid)?;
         let average = |sum| volume.prepare(&*backend, sum);

@@ -16,7 +16,7 @@ use crate::boundary::{Face, Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{self, Axis, Block, Grid, Plane};
+use crate::grid::{Axis, Block, Grid, Plane};
 
 /// Number of points next to a wall, along a line, from which values are extrapolated to the wall.
 pub(super) const INSIDE: usize = Wall::POINTS - 1;
@@ -25,29 +25,21 @@ pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.
 /// Weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
 
-/// Weights of the values at an end of lines and at these points in h ∂/∂n, n outward: of third order beside rows that sum by parts (see
-/// [`heat_flux`](super::heat_flux)), of fourth beside Taylor rows.
-pub(super) fn slope_weights(end: grid::End) -> [f64; 1 + INSIDE] {
-    match end {
-        grid::End::Taylor => [25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 1.0 / 4.0],
-        _ => [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0],
-    }
-}
+/// Weights of the values at an end of lines and at these points in h ∂/∂n, n outward, beside rows that sum by parts: of third order, see
+/// [`heat_flux`](super::heat_flux).
+pub(super) const BY_PARTS: [f64; 1 + INSIDE] = [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0];
+/// The same beside Taylor rows, of fourth order.
+pub(super) const TAYLOR: [f64; 1 + INSIDE] = [25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 1.0 / 4.0];
 
-/// ∂/∂n at an end of lines, n outward, from the values there and at the points inside: `weights` are divided by h.
+/// ∂/∂n at an end of lines, n outward, from the values there and at the points inside; `weights` are those of h ∂/∂n for h = 1.
 #[inline(always)]
 pub(super) fn outward_slope<N: Number>(
     weights: &[f64; 1 + INSIDE],
     at: N,
-    inside: [N; INSIDE],
+    inside: impl Fn(usize) -> N,
 ) -> N {
-    let mut slope = N::of(weights[0]) * at;
-    for (value, weight) in inside.into_iter().zip(&weights[1..]) {
-        if *weight != 0.0 {
-            slope = slope + N::of(*weight) * value;
-        }
-    }
-    slope
+    let used = weights[1..].iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+    used.fold(N::of(weights[0]) * at, |sum, (k, weight)| sum + N::of(*weight) * inside(k))
 }
 
 /// Number of values read at these points.
@@ -111,7 +103,7 @@ impl End {
     }
 
     /// The points of `part` on this end.
-    fn of(&self, part: Block) -> Block {
+    pub(super) fn of(&self, part: Block) -> Block {
         let Block { mut start, mut points } = part;
         (start[self.axis], points[self.axis]) = (self.at, 1);
         Block { start, points }

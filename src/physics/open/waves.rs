@@ -88,14 +88,14 @@ impl Waves {
         points: &[Flow<N>; INSIDE],
         per_spacing: N,
     ) -> Flow<N> {
-        let slope = |at, inside| per_spacing * outward_slope(&self.slope, at, inside);
+        let slope = |of: &dyn Fn(&Flow<N>) -> N| {
+            per_spacing * outward_slope(&self.slope, of(at), |k| of(&points[k]))
+        };
         Flow {
-            rho: slope(at.rho, points.map(|point| point.rho)),
-            velocity: std::array::from_fn(|i| {
-                slope(at.velocity[i], points.map(|point| point.velocity[i]))
-            }),
-            p: slope(at.p, points.map(|point| point.p)),
-            t: slope(at.t, points.map(|point| point.t)),
+            rho: slope(&|flow| flow.rho),
+            velocity: std::array::from_fn(|i| slope(&|flow| flow.velocity[i])),
+            p: slope(&|flow| flow.p),
+            t: slope(&|flow| flow.t),
         }
     }
 

@@ -18,6 +18,16 @@ impl Formula<2, 1> for Fraction {
     }
 }
 
+impl Fraction {
+    /// φ before a stage of weight `a`, from the accumulated rate of ρφ and ρφ, and those of ρ'.
+    #[inline(always)]
+    pub(super) fn before_stage<N: Number>(&self, fields: &[N], a: N) -> N {
+        let [rho, state] = [3, 1].map(|k| fields[k] - a * fields[k - 1]);
+        let [phi] = self.at([rho, state], [state], []);
+        phi
+    }
+}
+
 /// (ρ, ρφ, ρφ²) from (ρ', ρφ).
 pub(super) struct Moments {
     pub(super) base: BaseState,

@@ -4,8 +4,8 @@
 //! ∂(ρφ)/∂t = − ∂ⱼ(ρφuⱼ) + ∂ⱼ(μ/(Re Sc) ∂ⱼφ)
 //! ```
 //! The state holds ρφ of each scalar after the fields of the flow. Each scalar has one sweep along each axis (`sweep.rs`), which reads the
-//! flow before a stage: the sweeps of scalars run first. The conditions at open faces (`open.rs`) and walls (`walls.rs`) are imposed after
-//! those of the flow. Diagnostics are in `budget.rs`.
+//! flow before a stage: the sweeps of scalars run first. The conditions at open faces (`open.rs`) follow those of the flow, and so do values
+//! at walls; fluxes there are imposed on the rates (`walls.rs`). Diagnostics are in `budget.rs`.
 
 mod budget;
 mod formulas;
@@ -17,11 +17,13 @@ use std::sync::Arc;
 
 use formulas::{Extrema, Fraction, Moments, Terms};
 pub(super) use sweep::Carried;
+use walls::AtWalls;
+pub(super) use walls::largest_diffusivity;
 
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::metric::Metric;
-use super::slots::{self, exactly};
+use super::slots::{self, conserved, exactly};
 use super::system::add_scaled;
 use super::volume::VolumeAverage;
 use crate::backend::{Backend, Field, Prepared, Program, RightHandSide, Weights};
@@ -51,7 +53,7 @@ struct Sweeps {
     advancing: Option<Program>,
     /// The separate terms, for the budget.
     terms: Vec<Program>,
-    walls: Vec<Prepared>,
+    walls: AtWalls,
 }
 
 impl PassiveScalars {
@@ -71,7 +73,7 @@ impl PassiveScalars {
             Ok(Sweeps {
                 name: of.scalar.name.clone(),
                 diffusivity,
-                walls: walls::at_walls(on, of.scalar, diffusivity)?,
+                walls: AtWalls::new(on, of.scalar, diffusivity)?,
                 sweeps: on.programs(|axis| of.sweep(axis, false))?,
                 advancing: advancing.transpose()?,
                 terms: on.programs(|axis| of.terms(axis))?,
@@ -111,11 +113,29 @@ impl PassiveScalars {
         }
     }
 
+    /// Correct the accumulated `rate` at walls of given flux, and `u`, which a stage of weight `advance` has advanced.
+    pub(super) fn correct(
+        &self,
+        backend: &dyn Backend,
+        u: &mut [Field],
+        rate: &mut [Field],
+        advance: f64,
+    ) {
+        let (flow, state) = u.split_at_mut(conserved::COUNT);
+        let (of_flow, rate) = rate.split_at_mut(conserved::COUNT);
+        for ((of, state), rate) in self.each.iter().zip(state).zip(rate) {
+            let own = [rate, state].into_iter();
+            let mut fields: [&mut Field; walls::RATES] =
+                exactly(own.chain(&mut *of_flow).chain(&mut *flow));
+            of.walls.fluxes.iter().for_each(|wall| backend.map_part(wall, &mut fields, &[advance]));
+        }
+    }
+
     /// Impose the wall conditions on each scalar, in the `flow` after its own wall conditions.
     pub(super) fn impose(&self, backend: &dyn Backend, flow: &mut [Field], state: &mut [Field]) {
         for (of, state) in self.each.iter().zip(state) {
-            let mut fields: [&mut Field; walls::FIELDS] = exactly(flow.iter_mut().chain([state]));
-            of.walls.iter().for_each(|wall| backend.map_part(wall, &mut fields, &[]));
+            let mut fields: [&mut Field; walls::STATE] = exactly(flow.iter_mut().chain([state]));
+            of.walls.imposed.iter().for_each(|wall| backend.map_part(wall, &mut fields, &[]));
         }
     }
 

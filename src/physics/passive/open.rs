@@ -125,7 +125,7 @@ impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
             phi
         };
         let at = phi(rho, state);
-        let points = std::array::from_fn(|k| phi(inside[2 * k], inside[2 * k + 1]));
+        let points = |k: usize| phi(inside[2 * k], inside[2 * k + 1]);
         let slope = self.slope.map_or(N::of(0.0), |slope| outward_slope(&slope, at, points));
         [rho, state, at, slope]
     }
@@ -203,9 +203,7 @@ impl Wave {
     /// φ before the stage.
     #[inline(always)]
     fn before<N: Number>(&self, fields: &[N], a: N) -> N {
-        let [rho, state] = [3, 1].map(|k| fields[k] - a * fields[k - 1]);
-        let [phi] = Fraction { base: self.base }.at([rho, state], [state], []);
-        phi
+        Fraction { base: self.base }.before_stage(fields, a)
     }
 }
 
@@ -227,7 +225,7 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
         let more = if self.comes_in {
             phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed - own
         } else {
-            let points = std::array::from_fn(|k| self.before(&inside[(OWN + 2) * k..], a));
+            let points = |k: usize| self.before(&inside[(OWN + 2) * k..], a);
             let slope = outward_slope(&self.slope, phi, points) - slope_beyond;
             let speed = rho * flow(left::INWARD);
             // ρ ∂φ/∂t.
