@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, End, Grid};
+use crate::grid::{Axis, Domain, End, Grid, Spacing};
 
 /// Conditions along each of x, y, z: `None` where it is periodic, otherwise those at its low and its high end.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -53,21 +53,26 @@ impl Boundaries {
         sponges.map(|sponge| sponge.strength).sum()
     }
 
-    /// The grid of `points` over `domain` with these ends; `equal`: whether the points along each axis are to be equally spaced. An axis
-    /// with one point is periodic, because nothing varies along it.
-    pub fn grid(&self, points: [usize; 3], domain: &Domain, equal: [bool; 3]) -> Grid {
+    /// The grid of `points` over `domain` with these ends, before its lines are stretched or curved as `spacings` says. An axis with
+    /// one point is periodic, because nothing varies along it.
+    pub fn grid(&self, points: [usize; 3], domain: &Domain, spacings: [Spacing; 3]) -> Grid {
         let ends = [0, 1, 2].map(|a| {
             let faces = self.0[a].filter(|_| points[a] > 1);
-            faces.map(|faces| ends(faces, equal[a]))
+            faces.map(|faces| ends(faces, spacings[a]))
         });
         Grid::new(points, domain, ends)
     }
 }
 
-/// How operators are closed between `faces`; `equal`: whether the points are equally spaced. Only then, and without a wall, do waves not grow
-/// with Taylor rows at open faces (`validation/stability.py`).
-pub fn ends(faces: [Face; 2], equal: bool) -> [End; 2] {
-    let is_taylor = equal && faces.iter().all(|face| face.wall().is_none());
+/// How operators are closed between `faces`. On equally spaced lines without a wall, waves do not grow with Taylor rows at open faces; on
+/// others they may (`validation/stability.py`). On coarse curved lines they grow with rows that sum by parts: there the equations are not a
+/// derivative times a factor.
+pub fn ends(faces: [Face; 2], spacing: Spacing) -> [End; 2] {
+    let is_taylor = match spacing {
+        Spacing::Equal => faces.iter().all(|face| face.wall().is_none()),
+        Spacing::Stretched => false,
+        Spacing::Curved => true,
+    };
     faces.map(|face| match face {
         Face::Symmetry => End::Symmetry,
         Face::Open(_) if is_taylor => End::Taylor,

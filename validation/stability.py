@@ -148,7 +148,7 @@ def growth(family, n, ends, stream, stretching, k):
             going = forth * (slope_p + slope_u + relaxed)
         else:
             is_known = known or other in ("inflow", "far-field")
-            carried = max(1e-4, u_n)
+            carried = max(1e-9, u_n)
             moves = ik * along * is_known
 
             def replaced(speed, rate, slope, along):

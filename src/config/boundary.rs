@@ -8,7 +8,7 @@ use crate::boundary::{Beyond, Boundaries, Face, Heat, Known, Open, Sponge, Strea
 use crate::cases::Case;
 use crate::engine::{closed_min_points as fewest, closure_at};
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid};
+use crate::grid::{Axis, Domain, Grid, Spacing};
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
 use crate::scheme::{Scheme, compact_filter};
 use crate::typed::{NotNegative, Positive};
@@ -210,15 +210,16 @@ pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, periodi
     }
 }
 
-/// The minimum number of points along an axis between these `faces`, `equal`ly spaced or not, and the formula that needs them.
+/// The minimum number of points along an axis between these `faces`, and the formula that needs them.
 pub(super) fn closed_min_points(
     scheme: &SchemeConfig,
     faces: [Face; 2],
-    equal: bool,
+    spacing: Spacing,
 ) -> (usize, String) {
     let family = &scheme.derivative;
     let needs = |scheme: &Scheme| {
-        let rows = ends(faces, equal).into_iter().filter_map(|end| closure_at(end, scheme, false));
+        let rows =
+            ends(faces, spacing).into_iter().filter_map(|end| closure_at(end, scheme, false));
         rows.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
     };
     let at_ends = if faces == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };

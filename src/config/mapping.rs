@@ -12,7 +12,7 @@ use crate::boundary::{Beyond, Boundaries, Face, Heat, Open};
 use crate::cases::Case;
 use crate::engine::curved;
 use crate::expression::Expression;
-use crate::grid::{Curvilinear, Domain, Grid, Mapping, NodeFile, Nodes};
+use crate::grid::{Curvilinear, Domain, Grid, Mapping, NodeFile, Nodes, spacings};
 use crate::io::read_points;
 use crate::physics::{Convection, SchemeConfig, ViscousForm};
 use crate::scheme::SchemeFamily;
@@ -126,7 +126,7 @@ pub(super) fn check(
     (domain, boundaries): (&Domain, &Boundaries),
     family: Option<&SchemeFamily>,
 ) {
-    let plain = boundaries.grid(points, domain, [false, false, true]);
+    let plain = boundaries.grid(points, domain, spacings(&[const { None }; 3], Some(curvilinear)));
     for a in [0, 1] {
         if points[a] == 1 {
             let why = format!(

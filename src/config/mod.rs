@@ -39,7 +39,7 @@ pub use crate::backend::{
 use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;
-use crate::grid::{Grid, equally_spaced};
+use crate::grid::{Grid, spacings};
 pub use crate::io::{CheckpointConfig, Schedule, StatisticsConfig};
 use crate::physics::Problem;
 pub use crate::physics::{
@@ -85,8 +85,8 @@ impl Config {
 
     /// A grid of `points` with the ends of lines that this run has, but equal spacings.
     pub(crate) fn grid_before_maps(&self, points: [usize; 3]) -> Grid {
-        let equal = equally_spaced(&self.grid.stretching, self.grid.mapping.as_ref());
-        self.boundaries.grid(points, &self.grid.domain, equal)
+        let spacings = spacings(&self.grid.stretching, self.grid.mapping.as_ref());
+        self.boundaries.grid(points, &self.grid.domain, spacings)
     }
 
     /// The exact solution at every point, for the field that is plotted for the case; NaN where there is none, empty for scalars.

@@ -14,7 +14,7 @@ use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{Curvilinear, Domain, Maps, equally_spaced};
+use crate::grid::{Curvilinear, Domain, Maps, Spacing, spacings};
 use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily, compact_filter, families};
 use crate::typed::{Positive, three};
@@ -68,12 +68,12 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
     let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
     let (points, length, maps) = grid(&grid_keys, mapping.as_ref());
-    let equal = equally_spaced(&maps, mapping.as_ref());
+    let spacings = spacings(&maps, mapping.as_ref());
     // An axis with one point has no ends.
     let periodic = boundary::is_periodic(&boundaries, points.unwrap_or([usize::MAX; 3]));
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (periodic, mapping.is_some()));
     if let (Some(points), Some(scheme)) = (points, &scheme) {
-        check_stencils(&grid_keys, points, scheme, (&boundaries, equal));
+        check_stencils(&grid_keys, points, scheme, (&boundaries, spacings));
     }
     let domain = case.as_ref().map(|case| resized(case.domain(), length));
     let brings = case.as_ref().zip(domain).and_then(|(case, domain)| case.forcing(&gas, &domain));
@@ -96,7 +96,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
     let on_grid = points.zip(family).map(|(points, family)| {
-        let grid = boundaries.grid(points, &domain, equal);
+        let grid = boundaries.grid(points, &domain, spacings);
         case.problems_on(&stretched(grid, &domain, &maps, family))
     });
     let problems = case.problems(&gas, &domain).into_iter().chain(on_grid.unwrap_or_default());
@@ -183,7 +183,7 @@ fn resized(domain: Domain, length: Option<[f64; 3]>) -> Domain {
 /// The minimum number of points along each axis that varies, and the formula that requires it.
 fn least_points(
     scheme: &SchemeConfig,
-    (boundaries, equal): (&Boundaries, [bool; 3]),
+    (boundaries, spacings): (&Boundaries, [Spacing; 3]),
 ) -> [(usize, String); 3] {
     let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
         scheme.derivative;
@@ -198,7 +198,7 @@ fn least_points(
     }
     [0, 1, 2].map(|a| {
         let closed =
-            boundaries.0[a].map(|faces| boundary::closed_min_points(scheme, faces, equal[a]));
+            boundaries.0[a].map(|faces| boundary::closed_min_points(scheme, faces, spacings[a]));
         closed.unwrap_or_else(|| least.clone())
     })
 }
@@ -206,8 +206,8 @@ fn least_points(
 impl Config {
     /// The minimum number of points along each axis on which the flow depends.
     pub(crate) fn fewest_points(&self) -> [usize; 3] {
-        let equal = equally_spaced(&self.grid.stretching, self.grid.mapping.as_ref());
-        least_points(&self.scheme, (&self.boundaries, equal)).map(|(least, _)| least)
+        let spacings = spacings(&self.grid.stretching, self.grid.mapping.as_ref());
+        least_points(&self.scheme, (&self.boundaries, spacings)).map(|(least, _)| least)
     }
 }
 
@@ -216,7 +216,7 @@ fn check_stencils(
     section: &Section<'_>,
     points: [usize; 3],
     scheme: &SchemeConfig,
-    ends: (&Boundaries, [bool; 3]),
+    ends: (&Boundaries, [Spacing; 3]),
 ) {
     let needed = least_points(scheme, ends);
     for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {

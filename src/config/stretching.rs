@@ -8,7 +8,7 @@ use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::engine::stretched;
 use crate::expression::Expression;
-use crate::grid::{Domain, Ends, Maps, Stretching, equally_spaced};
+use crate::grid::{Domain, Ends, Maps, Stretching, spacings};
 use crate::scheme::SchemeFamily;
 use crate::typed::Positive;
 
@@ -76,7 +76,7 @@ pub(super) fn check(
     if maps.iter().all(Option::is_none) {
         return;
     }
-    let plain = boundaries.grid(points, domain, equally_spaced(maps, None));
+    let plain = boundaries.grid(points, domain, spacings(maps, None));
     let Some(table) = section.table("stretching", ALL) else { return };
     for (a, map) in maps.iter().enumerate() {
         let Some(map) = map else { continue };

@@ -23,7 +23,7 @@ pub use nodes::{Curvilinear, NodeFile, Nodes};
 pub use plane::Plane;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
-pub use stretching::{Ends, Maps, Stretching, equally_spaced};
+pub use stretching::{Ends, Maps, Spacing, Stretching, spacings};
 
 /// Largest number of points along an axis.
 pub(crate) const MOST_POINTS: usize = 65536;
@@ -67,7 +67,7 @@ pub enum End {
     ByParts,
     /// Mirror images: a symmetry plane.
     Symmetry,
-    /// Rows by Taylor matching. They are more accurate, but between walls and with unequal spacings waves grow.
+    /// Rows by Taylor matching. They are more accurate, but beside walls and where points are clustered waves grow.
     Taylor,
 }
 

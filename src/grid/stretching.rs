@@ -36,10 +36,24 @@ pub enum Stretching {
 /// The maps of x, y, z; `None` for equal spacings.
 pub type Maps = [Option<Stretching>; 3];
 
-/// Whether the points along x, y, z are equally spaced.
-pub fn equally_spaced(maps: &Maps, mapping: Option<&Curvilinear>) -> [bool; 3] {
-    let is_curved = |a: usize| a < 2 && mapping.is_some();
-    [0, 1, 2].map(|a| maps[a].is_none() && !is_curved(a))
+/// The points of the lines along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// Equally spaced.
+    Equal,
+    /// Mapped along the axis.
+    Stretched,
+    /// Those of a curvilinear grid.
+    Curved,
+}
+
+/// The points of the lines along x, y, z.
+pub fn spacings(maps: &Maps, mapping: Option<&Curvilinear>) -> [Spacing; 3] {
+    [0, 1, 2].map(|a| match (&maps[a], mapping) {
+        (Some(_), _) => Spacing::Stretched,
+        (None, Some(_)) if a < 2 => Spacing::Curved,
+        (None, _) => Spacing::Equal,
+    })
 }
 
 /// Ends of an axis.

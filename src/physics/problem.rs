@@ -7,7 +7,7 @@ use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::engine::{curved, stretched};
 use crate::gas::Gas;
-use crate::grid::{Axis, Curvilinear, Domain, Grid, Maps, equally_spaced};
+use crate::grid::{Axis, Curvilinear, Domain, Grid, Maps, spacings};
 use crate::real::Precision;
 use crate::scheme::{Form, Tableau};
 
@@ -54,8 +54,8 @@ impl Problem {
 
     /// The grid without the points of a curvilinear grid, for counting: those points take time and memory.
     pub(super) fn straight_grid(&self) -> Grid {
-        let equal = equally_spaced(&self.stretching, self.mapping.as_ref());
-        let grid = self.boundaries.grid(self.points, &self.domain, equal);
+        let spacings = spacings(&self.stretching, self.mapping.as_ref());
+        let grid = self.boundaries.grid(self.points, &self.domain, spacings);
         stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
     }
 

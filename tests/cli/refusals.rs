@@ -216,18 +216,27 @@ fn a_scheme_that_needs_a_filter_between_walls_says_so() {
 #[test]
 fn points_clustered_towards_an_open_face_are_told() {
     let dir = tempfile::tempdir().unwrap();
-    for (ends, grows) in [("high", true), ("low", false)] {
-        let map =
-            format!("grid.stretching={{ x = {{ map = 'tanh', factor = 2.0, ends = '{ends}' }} }}");
+    for (ends, factor, grows) in [("high", 2.0, true), ("low", 2.0, true), ("high", 0.5, false)] {
+        let map = format!(
+            "grid.stretching={{ x = {{ map = 'tanh', factor = {factor}, ends = '{ends}' }} }}"
+        );
         let run = [
             "run",
-            "acoustic-pulse",
+            "custom",
+            "--set",
+            "case.u='1'",
+            "--set",
+            "boundary.x={ low = { kind = 'inflow', velocity = [1, 0, 0] }, high = 'outflow' }",
             "--set",
             "grid.points=[65, 1, 1]",
             "--set",
             "time.max_steps=1",
         ];
-        let said = done(dir.path(), [&run[..], &["--set", &map, "--out", ends]].concat()).err;
+        let said = done(
+            dir.path(),
+            [&run[..], &["--set", &map, "--out", &format!("{ends}{factor}")]].concat(),
+        )
+        .err;
         assert_eq!(
             said.contains("note: points along x are clustered towards an open face"),
             grows,

@@ -145,7 +145,7 @@ impl Waves {
         let leaving = u_n - slow;
         let carried = if self.is_known { n(&beyond.velocity) } else { leaving };
         // Small but not 0 where nothing is carried out.
-        let least = N::of(1e-4 / gas.mach);
+        let least = N::of(1e-9 / gas.mach);
         let carried = least - inward(least - carried);
         let kappa = |speed| {
             let kept = carried / (carried - speed);
