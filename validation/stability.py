@@ -148,14 +148,14 @@ def growth(family, n, ends, stream, stretching, k):
             going = forth * (slope_p + slope_u + relaxed)
         else:
             is_known = known or other in ("inflow", "far-field")
-            carried = max(1e-9, u_n)
             moves = ik * along * is_known
 
-            def replaced(speed, rate, slope, along):
-                kept = max(carried / (carried - speed), 1 + speed / 0.1)
+            def replaced(speed, rate, slope, along, least=1e-99):
+                out = max(least, u_n)
+                kept = max(out / (out - speed), 1 + speed / 0.1)
                 return kept * (rate + speed * slope) - rate - (1 - kept) * along
 
-            sound = replaced(back, coming, slope_p - slope_u, moves * (p[i] - normal))
+            sound = replaced(back, coming, slope_p - slope_u, moves * (p[i] - normal), 1e-3)
             sound = sound + RELAXATION * back * (1 + max(u_n, 0)) * (p[i] - known * normal)
             push = known * max(1 + slow, 0) * ik * p[i]
             vorticity = replaced(slow, rate_v[i], slope_v, moves * v[i] + push) + known * RELAXATION * slow * v[i]

@@ -20,8 +20,8 @@
 //!   then equals the old one: no reflection. To first order in the disturbance κ of sound is the Mach number U/c (Yoo and Im 2007; Lodato
 //!   et al. 2008). V is the flow beyond this face or the opposite one; if neither is known, V·∇ξ = 0 and U = u_n, with κ = M. At ends of
 //!   lines where V leads into the face the flow that arrives is unknown, and V·∇ξ is taken as 0. Entropy waves have no A.
-//! * Where V enters through the face, U is nearly 0, and V its part along the face. κ is 1 − |s|/(0.1 c) where that is larger, so that
-//!   nothing switches with the sign of s: for the faster waves rate = −A − R. With rate + L waves grow where a stream of Ma > 0.7 enters
+//! * Where V enters through the face, U is (nearly) 0, and V its part along the face. κ of waves other than incoming sound is
+//!   1 − |s|/(0.1 c) where that is larger, so that nothing switches with the sign of s: for faster waves rate = −A − R. With rate + L waves grow where a stream of Ma > 0.7 enters
 //!   obliquely. A of vorticity waves in the far field also has (1 + M) ∇p/ρ along the face, M = u_n/c
 //!   (Giles 1990, AIAA J. 28, 2050): oblique sound sheds no vorticity.
 //! * R of sound is σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow, which then relaxes at the rate σ (1 − M²) c/L (Rudy

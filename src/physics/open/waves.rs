@@ -144,38 +144,52 @@ impl Waves {
         }
         let leaving = u_n - slow;
         let carried = if self.is_known { n(&beyond.velocity) } else { leaving };
-        // Small but not 0 where nothing is carried out.
-        let least = N::of(1e-9 / gas.mach);
-        let carried = least - inward(least - carried);
+        // Small but not 0 where nothing is carried out, so that κ of sound becomes 1 at supersonic outflow in this case too.
+        let least = N::of(1e-3 / gas.mach);
+        let of_sound = least - inward(least - carried);
+        let of_sound = of_sound / (of_sound - back);
+        let out = carried - inward(carried);
         let kappa = |speed| {
-            let kept = carried / (carried - speed);
+            let kept = out / (out - speed + N::of(f32::MIN_POSITIVE.into()));
             let slow = N::of(1.0) + speed / (N::of(SLOW) * c);
             slow - inward(slow - kept)
         };
         // κ (rate + L) − (1 − κ) × terms along the face, minus the rate.
-        let replaced = |speed, rate, slope, along| {
-            let kept = kappa(speed);
-            kept * (rate + speed * slope) - rate - (N::of(1.0) - kept) * along
+        let replaced = |kept: N, amplitude, rate, along| {
+            kept * (rate + amplitude) - rate - (N::of(1.0) - kept) * along
         };
         let [carried_p, x, y, z, pushes @ ..] = along;
         let carried_u = [x, y, z];
+        let kept = kappa(slow);
         let carried_u_n = rho * c * n(&carried_u);
         let outgoing = rate.p + rho * c * n(&rate.velocity);
         let subsonic = (N::of(1.0) + slow / c) - inward(N::of(1.0) + slow / c);
         Missing {
-            coming: replaced(back, coming, slope.p - of_slope, carried_p - carried_u_n)
-                + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
-            entropy: replaced(slow, rate.rho - rate.p / c2, slope.rho - slope.p / c2, N::of(0.0))
-                + slow * known * relax * (off_rho - off_p / c2),
+            coming: replaced(
+                of_sound,
+                back * (slope.p - of_slope),
+                coming,
+                carried_p - carried_u_n,
+            ) + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
+            entropy: replaced(
+                kept,
+                slow * (slope.rho - slope.p / c2),
+                rate.rho - rate.p / c2,
+                N::of(0.0),
+            ) + slow * known * relax * (off_rho - off_p / c2),
             velocity: std::array::from_fn(|i| {
                 let along = carried_u[i] + known * subsonic * pushes[i] / rho;
-                replaced(slow, rate.velocity[i], slope.velocity[i], along)
+                replaced(kept, slow * slope.velocity[i], rate.velocity[i], along)
                     + slow * known * relax * off_velocity[i]
             }),
-            going: replaced(forth, outgoing, slope.p + of_slope, carried_p + carried_u_n)
-                + forth * relax_going,
+            going: replaced(
+                kappa(forth),
+                forth * (slope.p + of_slope),
+                outgoing,
+                carried_p + carried_u_n,
+            ) + forth * relax_going,
             speed: [rho, c, slow],
-            kept: kappa(slow),
+            kept,
         }
     }
 
