@@ -137,5 +137,5 @@ pub(crate) fn instabilities(problem: &Problem, grid: &Grid) -> Vec<String> {
 }
 
 /// Spacing at an open face over the largest one below which waves grow: at 0.42 at up to 0.04 c/L where a stream leaves, at 0.07 at up to
-/// 0.8 c/L.
+/// 0.9 c/L.
 const CLUSTERED: f64 = 0.4;
