@@ -2,7 +2,7 @@
 
 use super::problem::Problem;
 use super::{Convection, SchemeConfig, ViscousForm};
-use crate::boundary::Face;
+use crate::boundary::{Beyond, Face, Open};
 use crate::engine::Number;
 use crate::grid::{Axis, End, Grid};
 use crate::scheme::{Scheme, Tableau};
@@ -107,14 +107,12 @@ fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Notes on ends of lines where waves grow without a filter: see `validation/stability.py`.
+/// Notes on ends of lines where waves grow: see `validation/stability.py`.
 pub(crate) fn instabilities(problem: &Problem, grid: &Grid) -> Vec<String> {
     let (scheme, mut notes) = (&problem.scheme, Vec::new());
-    if scheme.filter.is_some() {
-        return notes;
-    }
     // No rows that sum by parts.
-    if scheme.derivative.first.half_band() == 2 && grid.has_end(|end| end != End::Symmetry) {
+    let is_pentadiagonal = scheme.derivative.first.half_band() == 2;
+    if is_pentadiagonal && scheme.filter.is_none() && grid.has_end(|end| end != End::Symmetry) {
         let name = scheme.derivative.name;
         notes.push(format!(
             "note: {name} is unstable at walls and open faces without `scheme.filter`"
@@ -122,20 +120,24 @@ pub(crate) fn instabilities(problem: &Problem, grid: &Grid) -> Vec<String> {
     }
     for (a, axis) in Axis::ALL.into_iter().enumerate() {
         let faces = problem.boundaries.0[a].filter(|_| grid.ends[a].is_some());
-        let Some([low, high]) = faces.map(|faces| faces.map(Face::open)) else { continue };
+        let Some(open) = faces.map(|faces| faces.map(Face::open)) else { continue };
         let last = grid.points[a] - 1;
         let widest = (0..=last).map(|i| grid.jacobian(a, i)).fold(0.0, f64::max);
-        let is_clustered = |i: usize| grid.jacobian(a, i) < CLUSTERED * widest;
-        if low.is_some() && high.is_some() && (is_clustered(0) || is_clustered(last)) {
+        let grows = |(open, i): (Option<Open>, usize)| {
+            let is_damped = scheme.filter.is_some();
+            open.is_some_and(|open| !is_damped || matches!(open.beyond, Beyond::FarField(_)))
+                && grid.jacobian(a, i) < CLUSTERED * widest
+        };
+        if open.iter().all(Option::is_some) && open.into_iter().zip([0, last]).any(grows) {
             let x = axis.name();
             notes.push(format!(
-                "note: points along {x} are clustered towards an open face, where waves then grow without `scheme.filter`"
+                "note: points along {x} are clustered towards an open face, where waves may grow; leave the largest spacing there"
             ));
         }
     }
     notes
 }
 
-/// Spacing at an open face over the largest one below which waves grow: at 0.42 at up to 0.04 c/L where a stream leaves, at 0.07 at up to
-/// 0.9 c/L.
-const CLUSTERED: f64 = 0.4;
+/// Spacing at an open face over the largest one below which waves grow: at 0.42 at up to 1.6 c/L where a stream enters a far field; without
+/// a filter also where one leaves, at 0.07 at up to 0.9 c/L.
+const CLUSTERED: f64 = 0.6;

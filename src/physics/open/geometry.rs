@@ -2,13 +2,11 @@
 
 use crate::grid::{Axis, End, Grid};
 
-/// Number of fields: the outward normal, 1/spacing across the face, the terms along it, and 1 where the initial flow enters at supersonic
-/// speed, otherwise 0.
-pub(super) const GEOMETRY: usize = TERMS + ALONG + 1;
-/// Slot of the terms along the face.
-pub(super) const TERMS: usize = 4;
-/// Number of these terms: (V·∇ξ) ∂p'/∂ξ, (V·∇ξ) ∂u'/∂ξ and ∇ξ ∂p'/∂ξ, see [`Along`](super::along::Along).
-pub(super) const ALONG: usize = 7;
+/// Number of fields: the outward normal, 1/spacing across the face, the two transport terms along it, and 1 where the initial flow enters
+/// at supersonic speed, otherwise 0.
+pub(super) const GEOMETRY: usize = 7;
+/// Slot of the transport terms of p' and of the normal velocity: see [`Along`](super::along::Along).
+pub(super) const CARRIED: usize = 4;
 
 /// The outward normal at a point of end `at` of axis `a`, and 1/spacing along it; the other values are set later.
 pub(in crate::physics) fn across(
@@ -22,9 +20,7 @@ pub(in crate::physics) fn across(
     let [x, y, z] = gradient;
     let slope = x.hypot(y).hypot(z);
     let [x, y, z] = gradient.map(|part| outward * part / slope);
-    let mut across = [0.0; GEOMETRY];
-    across[..TERMS].copy_from_slice(&[x, y, z, slope / grid.spacing[a]]);
-    across
+    [x, y, z, slope / grid.spacing[a], 0.0, 0.0, 0.0]
 }
 
 /// ∇ξ of the coordinate along `axis` at a point.
