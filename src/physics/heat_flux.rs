@@ -41,7 +41,7 @@ use super::open::{AtFace, BOTH, Keep, across, before_stage};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
-use super::walls::{BY_PARTS, End, INSIDE, faces_here, outward_slope};
+use super::walls::{End, INSIDE, Outward, faces_here};
 use crate::backend::{Backend, Field, Weights};
 use crate::boundary::{Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
@@ -192,7 +192,7 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
         let state = before_stage(&own, a);
         let t = temperature(state);
         let slope =
-            outward_slope(&BY_PARTS, t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
+            Outward::BY_PARTS.slope(t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
         let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);
         let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
         let heat = per_spacing

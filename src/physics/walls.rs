@@ -25,21 +25,35 @@ pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.
 /// Weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
 
-/// Weights of the values at an end of lines and at these points in h ∂/∂n, n outward, beside rows that sum by parts: of third order, see
-/// [`heat_flux`](super::heat_flux).
-pub(super) const BY_PARTS: [f64; 1 + INSIDE] = [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0];
-/// The same beside Taylor rows, of fourth order.
-pub(super) const TAYLOR: [f64; 1 + INSIDE] = [25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 1.0 / 4.0];
+/// ∂/∂n at an end of lines, n outward: `factor` times the sum of the values there and at these points with `weights`, for h = 1.
+#[derive(Clone, Copy)]
+pub(super) struct Outward {
+    factor: f64,
+    weights: [f64; 1 + INSIDE],
+}
 
-/// ∂/∂n at an end of lines, n outward, from the values there and at the points inside; `weights` are those of h ∂/∂n for h = 1.
-#[inline(always)]
-pub(super) fn outward_slope<N: Number>(
-    weights: &[f64; 1 + INSIDE],
-    at: N,
-    inside: impl Fn(usize) -> N,
-) -> N {
-    let used = weights[1..].iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-    used.fold(N::of(weights[0]) * at, |sum, (k, weight)| sum + N::of(*weight) * inside(k))
+impl Outward {
+    /// Beside rows that sum by parts, of third order: see [`heat_flux`](super::heat_flux).
+    pub(super) const BY_PARTS: Self =
+        Self { factor: 1.0, weights: [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0] };
+    /// Beside Taylor rows, of fourth order.
+    pub(super) const TAYLOR: Self = Self {
+        factor: -1.0 / OF_SLOPE,
+        weights: [1.0, -WEIGHTS[0], -WEIGHTS[1], -WEIGHTS[2], -WEIGHTS[3]],
+    };
+
+    /// For the spacing `h`.
+    pub(super) fn over(self, h: f64) -> Self {
+        Self { factor: self.factor / h, ..self }
+    }
+
+    #[inline(always)]
+    pub(super) fn slope<N: Number>(&self, at: N, inside: impl Fn(usize) -> N) -> N {
+        let used = self.weights[1..].iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+        let sum = used
+            .fold(N::of(self.weights[0]) * at, |sum, (k, weight)| sum + N::of(*weight) * inside(k));
+        if self.factor == 1.0 { sum } else { N::of(self.factor) * sum }
+    }
 }
 
 /// Number of values read at these points.

@@ -48,7 +48,7 @@ use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, MASS};
-use super::walls::{BY_PARTS, End, TAYLOR, faces_here};
+use super::walls::{End, Outward, faces_here};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::boundary::{Beyond, Known, Open, Sponge, Stream};
 use crate::cases::PassiveScalar;
@@ -144,8 +144,8 @@ impl OpenFaces {
         let length = length(&on.grid, a, on.problem.domain.length[a]);
         let is_known = known.is_some();
         let is_taylor = on.grid.ends[a].is_some_and(|ends| ends[at] == grid::End::Taylor);
-        let slope = if is_taylor { TAYLOR } else { BY_PARTS };
-        let waves = Waves { gas: on.problem.gas, base: on.base, open, length, is_known, slope };
+        let outward = if is_taylor { Outward::TAYLOR } else { Outward::BY_PARTS };
+        let waves = Waves { gas: on.problem.gas, base: on.base, open, length, is_known, outward };
         let part = on.part(End::new(&on.block, a, at).face(&on.block));
         self.along.extend(Along::new((self.faces.len(), &part), (axis, waves), known)?);
         self.faces.push(open_face(&part, [a, at], waves)?);
@@ -301,9 +301,8 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     let on = face.on;
     let Discretisation { problem, grid, block, .. } = on;
     let (end, known) = (End::new(block, a, at), known(problem, a, at));
-    let Waves { open, length, slope, .. } = waves;
+    let Waves { open, length, outward, .. } = waves;
     let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
-    let slope = slope.map(|weight| weight / spacing);
     let of_start = || {
         let reads: Vec<_> = end.fields_inside(COUNT).collect();
         face.prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
@@ -315,7 +314,7 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     let reads: Vec<_> = end.fields_inside(BOTH).collect();
     let through = |scalar: &PassiveScalar| {
         let known = scalar.known([a, at], &open);
-        AtFace::through(face, (&end, slope), (&open, length), known)
+        AtFace::through(face, (&end, outward.over(spacing)), (&open, length), known)
     };
     // The outward derivatives of ρ', u, v, w and p' follow the state.
     let values = beyond(on, known).into_iter().chain([0.0; COUNT]);

@@ -7,7 +7,7 @@ use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, dot, whole};
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
-use crate::physics::walls::{INSIDE, outward_slope};
+use crate::physics::walls::{INSIDE, Outward};
 
 /// Rates and state.
 pub(in crate::physics) const BOTH: usize = 2 * COUNT;
@@ -39,8 +39,8 @@ pub(super) struct Waves {
     pub(super) length: f64,
     /// Whether the flow beyond this face or the opposite one is known, and thus U.
     pub(super) is_known: bool,
-    /// Weights of h ∂/∂n.
-    pub(super) slope: [f64; 1 + INSIDE],
+    /// h ∂/∂n.
+    pub(super) outward: Outward,
 }
 
 /// ρ', (u, v, w), p' and T', or their rates or derivatives.
@@ -87,7 +87,7 @@ impl Waves {
         per_spacing: N,
     ) -> Flow<N> {
         let slope = |of: &dyn Fn(&Flow<N>) -> N| {
-            per_spacing * outward_slope(&self.slope, of(at), |k| of(&points[k]))
+            per_spacing * self.outward.slope(of(at), |k| of(&points[k]))
         };
         Flow {
             rho: slope(&|flow| flow.rho),

@@ -18,7 +18,7 @@ use crate::physics::base_state::BaseState;
 use crate::physics::discretisation::Part;
 use crate::physics::formulas::whole;
 use crate::physics::open::{AtFace, left};
-use crate::physics::walls::{End, INSIDE, outward_slope};
+use crate::physics::walls::{End, INSIDE, Outward};
 
 /// The accumulated rate of ρφ and ρφ itself: the first fields of each formula.
 const OWN: usize = 2;
@@ -50,20 +50,20 @@ impl AtFace {
         Self::new(part, correct, [value(known)], start)
     }
 
-    /// With a wave through a face of a box of this `length`, at this `end` of its lines with the weights of ∂/∂n there.
+    /// With a wave through a face of a box of this `length`, at this `end` of its lines with ∂/∂n there.
     pub(in crate::physics) fn through(
         part: &Part<'_>,
-        (end, slope): (&End, [f64; 1 + INSIDE]),
+        (end, outward): (&End, Outward),
         (open, length): (&Open, f64),
         known: Option<ScalarBeyond>,
     ) -> Result<Self> {
         let base = part.on.base;
         let comes_in = matches!(open.beyond, Beyond::Inflow(_));
         let relaxation = known.map_or(0.0, |_| open.relaxation / length);
-        let wave = Wave { base, slope, comes_in, relaxation };
+        let wave = Wave { base, outward, comes_in, relaxation };
         let start = || {
             let grows = open.known() == Some(Known::Start);
-            let start = SlopeOfStart { base, slope: grows.then_some(slope) };
+            let start = SlopeOfStart { base, outward: grows.then_some(outward) };
             let reads: Vec<_> = end.fields_inside(2).collect();
             part.prepare(PointFormula::map(start), &reads, 2)
         };
@@ -106,10 +106,10 @@ impl Formula<0, 3> for OfStart {
     }
 }
 
-/// φ of the initial state and its outward derivative (0 without the weights of `slope`), stored after (ρ', ρφ).
+/// φ of the initial state and its outward derivative (0 without `outward`), stored after (ρ', ρφ).
 struct SlopeOfStart {
     base: BaseState,
-    slope: Option<[f64; 1 + INSIDE]>,
+    outward: Option<Outward>,
 }
 
 impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
@@ -126,7 +126,7 @@ impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
         };
         let at = phi(rho, state);
         let points = |k: usize| phi(inside[2 * k], inside[2 * k + 1]);
-        let slope = self.slope.map_or(N::of(0.0), |slope| outward_slope(&slope, at, points));
+        let slope = self.outward.map_or(N::of(0.0), |outward| outward.slope(at, points));
         [rho, state, at, slope]
     }
 }
@@ -189,8 +189,8 @@ impl Formula<0, 5> for GivenWhere {
 /// the first four are also read at the points inside. Parameters: β and a.
 struct Wave {
     base: BaseState,
-    /// Weights of ∂/∂n.
-    slope: [f64; 1 + INSIDE],
+    /// ∂/∂n.
+    outward: Outward,
     comes_in: bool,
     /// σ/L.
     relaxation: f64,
@@ -226,7 +226,7 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
             wanted - (rate - beta * kept)
         } else {
             let points = |k: usize| self.before(&inside[(OWN + 2) * k..], a);
-            let slope = outward_slope(&self.slope, phi, points) - slope_beyond;
+            let slope = self.outward.slope(phi, points) - slope_beyond;
             phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
         };
         let mut after = before;
