@@ -141,22 +141,20 @@ def growth(family, n, ends, stream, stretching, k):
         normal = outward * u[i]
         slope_p, slope_u, slope_v, slope_rho = slope @ p, outward * (slope @ u), slope @ v, slope @ rho
         coming = rate_p[i] - outward * rate_u[i]
-        relaxed = known * RELAXATION * (p[i] + normal)
+        going = forth * (slope_p + slope_u + known * RELAXATION * (p[i] + normal))
         if end == "inflow":
             sound = -(coming + RELAXATION * back * normal)
             vorticity = -(rate_v[i] + RELAXATION * v[i])
             entropy = RELAXATION * temperature[i] - (rate_rho[i] - rate_p[i])
-            going = forth * (slope_p + slope_u + relaxed)
         else:
             is_known = known or other in ("inflow", "far-field")
             moves = ik * along * is_known
-            carried = max(1e-3, u_n)
+            carried = max(1e-3 if is_known else 0, u_n)
             kept = carried / (carried - back)
             sound = kept * (coming + back * (slope_p - slope_u)) - coming - (1 - kept) * moves * (p[i] - normal)
             sound = sound + RELAXATION * back * (1 + max(u_n, 0)) * (p[i] - known * normal)
             vorticity = slow * (slope_v + known * RELAXATION * v[i])
             entropy = slow * (slope_rho - slope_p + known * RELAXATION * (rho[i] - p[i]))
-            going = forth * (slope_p + slope_u + relaxed)
         rate_p[i] += 0.5 * (going + sound)
         rate_u[i] += outward * 0.5 * (going - sound)
         rate_v[i] += vorticity

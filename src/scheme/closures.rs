@@ -90,8 +90,8 @@ pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
 }
 
 /// Returns the closure of a scheme at the points by Taylor matching, for equally spaced lines between faces through
-/// which waves leave the domain (the boundary condition for the rates on the face lets them pass): stable for advection, with the fewest rows that its stencil needs (three
-/// for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
+/// which waves leave the domain (the boundary condition for the rates on the face lets them pass): stable for
+/// advection, with the fewest rows that its stencil needs (three for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
 pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
     let prefix = match scheme.kind {
         Kind::FirstDerivative => "",
