@@ -47,9 +47,8 @@ CASES = {
     "inflow, outflow, tanh 2 at the inflow": ("inflow", "outflow", ACROSS, (2, "low")),
     "inflow, outflow, tanh 2 at the outflow": ("inflow", "outflow", ACROSS, (2, "high")),
     "far fields": ("far-field", "far-field", ACROSS, None),
-    "far fields, tanh 2 where gas enters": ("far-field", "far-field", ACROSS, (2, "low")),
     "far fields, oblique stream": ("far-field", "far-field", OBLIQUE, None),
-    "far fields, oblique stream, tanh 2 where gas enters": ("far-field", "far-field", OBLIQUE, (2, "low")),
+    "far fields, oblique stream, tanh 2 at the low end": ("far-field", "far-field", OBLIQUE, (2, "low")),
     "far field, outflow, oblique stream": ("far-field", "outflow", OBLIQUE, None),
 }
 WALLS = ("isothermal", "adiabatic")
@@ -140,21 +139,29 @@ def growth(family, n, ends, stream, stretching, k):
         known = end != "outflow"
         normal = outward * u[i]
         slope_p, slope_u, slope_v, slope_rho = slope @ p, outward * (slope @ u), slope @ v, slope @ rho
-        coming = rate_p[i] - outward * rate_u[i]
-        going = forth * (slope_p + slope_u + known * RELAXATION * (p[i] + normal))
+        coming, outgoing = rate_p[i] - outward * rate_u[i], rate_p[i] + outward * rate_u[i]
+        relaxed = known * RELAXATION * (p[i] + normal)
         if end == "inflow":
             sound = -(coming + RELAXATION * back * normal)
             vorticity = -(rate_v[i] + RELAXATION * v[i])
             entropy = RELAXATION * temperature[i] - (rate_rho[i] - rate_p[i])
+            going = forth * (slope_p + slope_u + relaxed)
         else:
             is_known = known or other in ("inflow", "far-field")
             moves = ik * along * is_known
-            carried = max(1e-3 if is_known else 0, u_n)
-            kept = carried / (carried - back)
-            sound = kept * (coming + back * (slope_p - slope_u)) - coming - (1 - kept) * moves * (p[i] - normal)
+
+            def replaced(speed, rate, slope, along, least=1e-99):
+                out = max(least, u_n)
+                kept = max(out / (out - speed), 1 + speed / 0.1)
+                return kept * (rate + speed * slope) - rate - (1 - kept) * along
+
+            sound = replaced(back, coming, slope_p - slope_u, moves * (p[i] - normal), 1e-3)
             sound = sound + RELAXATION * back * (1 + max(u_n, 0)) * (p[i] - known * normal)
-            vorticity = slow * (slope_v + known * RELAXATION * v[i])
-            entropy = slow * (slope_rho - slope_p + known * RELAXATION * (rho[i] - p[i]))
+            push = known * max(1 + slow, 0) * ik * p[i]
+            vorticity = replaced(slow, rate_v[i], slope_v, moves * v[i] + push) + known * RELAXATION * slow * v[i]
+            entropy = replaced(slow, rate_rho[i] - rate_p[i], slope_rho - slope_p, 0)
+            entropy = entropy + known * RELAXATION * slow * (rho[i] - p[i])
+            going = replaced(forth, outgoing, slope_p + slope_u, moves * (p[i] + normal)) + forth * relaxed
         rate_p[i] += 0.5 * (going + sound)
         rate_u[i] += outward * 0.5 * (going - sound)
         rate_v[i] += vorticity

@@ -20,18 +20,17 @@ def stability():
 
 
 @pytest.mark.parametrize("family", ["explicit8", "compact6"])
-def test_rows_of_ends_are_read_and_a_clustered_exit_and_oblique_entries_grow(stability, family):
+def test_rows_of_ends_are_read_and_only_a_clustered_exit_grows(stability, family):
     """Rows of the sources that are read as others, and a table that does not tell stable ends from unstable ones."""
     rates = {name: stability.largest(family, [33], *case) for name, case in stability.CASES.items()}
     grows = rates.pop("inflow, outflow, tanh 2 at the outflow")
     assert abs(grows - {"explicit8": 0.82, "compact6": 0.41}[family]) < 0.01
-    enters = "far fields, tanh 2 where gas enters"
-    assert all(rate > 0.3 if "oblique" in name or name == enters else rate < 0.01 for name, rate in rates.items()), rates
+    assert max(rates.values()) < 0.03, rates
 
 
 def test_taylor_rows_grow_where_points_are_clustered(stability, monkeypatch):
     """Rows at open faces that are always those of walls."""
-    case = ("inflow", "outflow", [(0.5, 0)], (1, "low"))
+    case = ("far-field", "far-field", [(0.5, 0)], (1, "low"))
     rate = stability.largest("compact6", [33], *case)
     monkeypatch.setattr(stability, "closure", lambda family, _, read=stability.closure: read(family, False))
     assert rate < 0.02 and stability.largest("compact6", [33], *case) > 3.0

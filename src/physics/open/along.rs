@@ -1,14 +1,14 @@
-//! Transport by the flow beyond an open face along the face's grid lines ξ: (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ, where V is the velocity
-//! of that flow, or its part along the face where it enters. See [the faces](super).
+//! Terms along the grid lines ξ of an open face: transport by the flow beyond, (V·∇ξ) ∂p'/∂ξ and (V·∇ξ) ∂u'/∂ξ, where V is the velocity of
+//! that flow, or its part along the face where it enters, and the pressure gradient ∇ξ ∂p'/∂ξ. See [the faces](super).
 //!
 //! The derivatives are those of the scheme on the lines of the face. If lines are split across ranks, each rank has a part of the face.
 
 use super::Face;
-use super::geometry::{CARRIED, GEOMETRY, gradient, outward};
+use super::geometry::{ALONG, GEOMETRY, TERMS, gradient, outward};
 use super::waves::{BOTH, Waves, inward};
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::boundary::{Beyond, Known};
-use crate::engine::{Expr, Formula, Number, PointFormula, Sweep, SweepBuilder};
+use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::physics::discretisation::Part;
@@ -25,7 +25,7 @@ const OF_AXIS: usize = 4;
 /// Number of fields of [`Before`]: rates, state, the flow beyond, the geometry, the values of the axes, p' and the velocity, the speeds.
 const TAKEN: usize = BOTH + COUNT + GEOMETRY + OF_AXIS * AXES + CARRIES + AXES;
 
-/// The grid lines of a face along which the flow beyond moves.
+/// The grid lines of a face through which gas may come that follows the flow beyond.
 pub(super) struct Along {
     /// The number of the face.
     face: usize,
@@ -35,13 +35,13 @@ pub(super) struct Along {
     flow: Vec<Field>,
     /// V·∇ξ.
     speeds: Vec<Field>,
-    /// Programs that add V·∇ξ ∂/∂ξ of p' and of the velocity normal to the face, one per axis.
+    /// Programs that add the terms of the lines along an axis, one per axis.
     programs: Vec<(usize, Program)>,
 }
 
 impl Along {
-    /// The lines of face number `face` of this rank, across `axis`, with the points of `part`; `None` unless a known flow beyond the face
-    /// moves along it.
+    /// The lines of face number `face` of this rank, across `axis`, with the points of `part`; `None` unless the face is a far field, or an
+    /// outflow along which a known flow moves.
     pub(super) fn new(
         (face, part): (usize, &Part<'_>),
         (axis, waves): (Axis, Waves),
@@ -49,9 +49,9 @@ impl Along {
     ) -> Result<Option<Self>> {
         let grid = &part.on.grid;
         let axes = Axis::ALL.into_iter().filter(|it| *it != axis);
-        let moves = match (waves.open.beyond, known) {
+        let is_needed = match (waves.open.beyond, known) {
             (Beyond::Inflow(_), _) | (_, None) => false,
-            (_, Some(Known::Start)) => true,
+            (Beyond::FarField(_), _) | (_, Some(Known::Start)) => true,
             (_, Some(Known::Stream(stream))) => {
                 let moves = |it: Axis| grid.is_active(it) && stream.velocity[it.index()] != 0.0;
                 match grid.plane {
@@ -60,7 +60,9 @@ impl Along {
                 }
             }
         };
-        if !moves {
+        let active: Vec<_> =
+            axes.clone().enumerate().filter(|(_, it)| grid.is_active(*it)).collect();
+        if !is_needed || active.is_empty() {
             return Ok(None);
         }
         let zeros = |count: usize| (0..count).map(|_| part.field(|_| 0.0)).collect::<Result<_>>();
@@ -71,7 +73,6 @@ impl Along {
             })
         };
         let of_axes = axes.clone().flat_map(|it| (0..OF_AXIS).map(move |k| (it, k)));
-        let active = axes.enumerate().filter(|(_, it)| grid.is_active(*it));
         let program = |(k, it)| Ok((k, part.on.program_on_planes(it, axis, &sweep(it))?));
         Ok(Some(Self {
             face,
@@ -79,11 +80,11 @@ impl Along {
             of_axes: of_axes.map(of_axis).collect::<Result<_>>()?,
             flow: zeros(CARRIES)?,
             speeds: zeros(AXES)?,
-            programs: active.map(program).collect::<Result<_>>()?,
+            programs: active.into_iter().map(program).collect::<Result<_>>()?,
         }))
     }
 
-    /// Write the transport terms at the state before a stage, `u` − `advance` × `rate`, into the geometry of the face.
+    /// Write the terms along the face at the state before a stage, `u` − `advance` × `rate`, into the geometry of the face.
     pub(super) fn carry(
         &mut self,
         backend: &dyn Backend,
@@ -94,32 +95,34 @@ impl Along {
         let Self { face, before, of_axes, flow, speeds, programs } = self;
         let of_face = &mut faces[*face].flow;
         let known = of_face.beyond.iter_mut().take(COUNT).chain(&mut of_face.geometry);
-        let own = known.chain(of_axes).chain(&mut *flow).chain(&mut *speeds);
+        let own = known.chain(&mut *of_axes).chain(&mut *flow).chain(&mut *speeds);
         let mut all: [&mut Field; TAKEN] = exactly(rate.iter_mut().chain(u).chain(own));
         backend.map_part(before, &mut all, &[advance]);
         let mut weights = Weights::SET;
-        let (normal, carried) = of_face.geometry.split_at_mut(CARRIED);
         for (k, program) in programs {
-            let read = flow.iter().chain([&speeds[*k]]).chain(normal.iter().take(3));
-            let read: [&Field; CARRIES + 4] = exactly(read);
-            let mut write: [&mut Field; 2] = exactly(carried.iter_mut().take(2));
+            let gradient = of_axes[OF_AXIS * *k..].iter().take(3);
+            let read: [&Field; CARRIES + 4] =
+                exactly(flow.iter().chain([&speeds[*k]]).chain(gradient));
+            let terms = of_face.geometry[TERMS..].iter_mut().take(ALONG);
+            let mut write: [&mut Field; ALONG] = exactly(terms);
             backend.run(program, &read, &mut write, weights);
             weights = Weights::ADD;
         }
     }
 }
 
-/// ∂/∂ξ along `axis` of p' and of the velocity normal to the face, times a speed.
+/// The terms along a face of the lines along `axis`.
 fn sweep(axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     let speed = s.read(CARRIES);
-    s.add(0, speed * s.d1(s.read(0)));
-    let through = (0..3).map(|i| {
+    let pressure = s.d1(s.read(0));
+    s.add(0, speed * pressure);
+    for i in 0..3 {
         let velocity = s.read(1 + i);
         let velocity = if i == axis.index() { s.odd(velocity) } else { velocity };
-        speed * (s.read(CARRIES + 1 + i) * s.d1(velocity))
-    });
-    s.add(1, through.fold(Expr::zero(), |sum, term| sum + term));
+        s.add(1 + i, speed * s.d1(velocity));
+        s.add(CARRIES + i, s.read(CARRIES + 1 + i) * pressure);
+    }
     s.build()
 }
 

@@ -2,11 +2,15 @@
 
 use crate::grid::{Axis, End, Grid};
 
-/// Number of fields: the outward normal, 1/spacing across the face, the two transport terms along it, and 1 where the initial flow enters
-/// at supersonic speed, otherwise 0.
-pub(super) const GEOMETRY: usize = 7;
-/// Slot of the transport terms of p' and of the normal velocity: see [`Along`](super::along::Along).
-pub(super) const CARRIED: usize = 4;
+/// Number of fields: the outward normal, 1/spacing across the face, the terms along it, whether another face is met, and whether the
+/// initial flow enters at supersonic speed (0 or 1).
+pub(super) const GEOMETRY: usize = TERMS + ALONG + 2;
+/// Slot of the terms along the face.
+pub(super) const TERMS: usize = 4;
+/// Number of these terms: (V·∇ξ) ∂p'/∂ξ, (V·∇ξ) ∂u'/∂ξ and ∇ξ ∂p'/∂ξ, see [`Along`](super::along::Along).
+pub(super) const ALONG: usize = 7;
+/// Slot of 1 at edges, where another face is met.
+pub(super) const EDGE: usize = TERMS + ALONG;
 
 /// The outward normal at a point of end `at` of axis `a`, and 1/spacing along it; the other values are set later.
 pub(in crate::physics) fn across(
@@ -15,12 +19,17 @@ pub(in crate::physics) fn across(
     at: usize,
     index: [usize; 3],
 ) -> [f64; GEOMETRY] {
-    let outward = if at == 0 { -1.0 } else { 1.0 };
+    let sign = if at == 0 { -1.0 } else { 1.0 };
     let gradient = gradient(grid, Axis::ALL[a], index);
     let [x, y, z] = gradient;
     let slope = x.hypot(y).hypot(z);
-    let [x, y, z] = gradient.map(|part| outward * part / slope);
-    [x, y, z, slope / grid.spacing[a], 0.0, 0.0, 0.0]
+    let [x, y, z] = gradient.map(|part| sign * part / slope);
+    let mut across = [0.0; GEOMETRY];
+    across[..TERMS].copy_from_slice(&[x, y, z, slope / grid.spacing[a]]);
+    let mut others = Axis::ALL.into_iter().filter(|axis| axis.index() != a);
+    let is_edge = others.any(|axis| outward(grid, axis, index) != 0.0);
+    across[EDGE] = f64::from(u8::from(is_edge));
+    across
 }
 
 /// ∇ξ of the coordinate along `axis` at a point.

@@ -12,18 +12,20 @@
 //! ```
 //!
 //! rate + L is the contribution of the transverse and the viscous terms. The derivatives ∂/∂n in L are taken minus those of the flow
-//! beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative speed is
+//! beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative speed s is
 //! replaced; all replacements vanish with the speed, so that nothing switches where the flow reverses or becomes supersonic:
 //!
-//! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
-//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field.
-//!   Disturbances that a stream carries out with the speed U have ∂/∂t = −U ∂/∂n. With κ = U/(U + c − u_n) the new rate then equals the
-//!   old one: no reflection. To first order in the disturbance κ is the Mach number U/c (Yoo and Im 2007; Lodato et al. 2008). U is the
-//!   normal velocity of the flow beyond this face or the opposite one; if neither is known, it is u_n, with κ = M.
-//!   If that flow V also moves along the lines ξ of the face, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
-//!   except at ends of lines where V leads into the face: the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the
-//!   flow enters through the face, V is its part along the face.
-//! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
+//! * Outflow and far field: rate = κ (rate + L) − (1 − κ) A − R, κ = U/(U − s). Disturbances that a stream V carries out with the speed U
+//!   through the face have ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, summed over the lines ξ of the face. With A = V·∇ξ ∂/∂ξ of the wave the new rate
+//!   then equals the old one: no reflection. To first order in the disturbance κ of sound is the Mach number U/c (Yoo and Im 2007; Lodato
+//!   et al. 2008). V is the flow beyond this face or the opposite one; if neither is known, V·∇ξ = 0 and U = u_n, with κ = M. At ends of
+//!   lines where V leads into the face the flow that arrives is unknown, and V·∇ξ is taken as 0. Entropy waves have no A.
+//! * Where V enters through the face, U is (nearly) 0, and V its part along the face. κ of waves other than incoming sound is
+//!   1 − |s|/(0.1 c) where that is larger, so that nothing switches with the sign of s: for faster waves rate = −A − R. With rate + L waves grow where a stream of Ma > 0.7 enters
+//!   obliquely. A of vorticity waves in the far field also has (1 + M) ∇p/ρ along the face, M = u_n/c
+//!   (Giles 1990, AIAA J. 28, 2050): oblique sound sheds no vorticity.
+//! * R of sound is σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow, which then relaxes at the rate σ (1 − M²) c/L (Rudy
+//!   and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field. R of the other waves is σ/L |s| δ, with δ = 0 at an outflow.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
 //! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this
 //!   is decided point by point.
@@ -223,14 +225,6 @@ impl OpenFaces {
     ) {
         let (u, states) = u.split_at_mut(COUNT);
         let (rate, of_scalars) = rate.split_at_mut(COUNT);
-        for (sigma, Face { flow, scalars }) in &mut self.sponges {
-            let fields = rate.iter_mut().chain(&mut *u).chain([&mut *sigma]);
-            flow.correct(backend, fields, &[advance]);
-            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
-                let of_flow = [&mut *sigma, &mut flow.beyond[MASS]];
-                scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
-            }
-        }
         for along in &mut self.along {
             along.carry(backend, &mut self.faces, (&mut *rate, &mut *u), advance);
         }
@@ -240,6 +234,14 @@ impl OpenFaces {
                 let mass = [&mut rate[MASS], &mut u[MASS]];
                 let of_flow = mass.into_iter().chain(flow.kept.iter_mut().take(left::COUNT));
                 scalar.correct(backend, own.into_iter().chain(of_flow), &[beta, advance]);
+            }
+        }
+        for (sigma, Face { flow, scalars }) in &mut self.sponges {
+            let fields = rate.iter_mut().chain(&mut *u).chain([&mut *sigma]);
+            flow.correct(backend, fields, &[advance]);
+            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
+                let of_flow = [&mut *sigma, &mut flow.beyond[MASS]];
+                scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
             }
         }
         for GivenFace { still, .. } in &self.given {

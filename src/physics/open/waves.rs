@@ -1,6 +1,6 @@
 //! The characteristic waves through an open face: the corrections to the rates. See [the faces](super).
 
-use super::geometry::GEOMETRY;
+use super::geometry::{ALONG, EDGE, GEOMETRY, TERMS};
 use crate::boundary::{Beyond, Known, Open};
 use crate::engine::{Formula, Number};
 use crate::gas::Gas;
@@ -26,8 +26,10 @@ pub(in crate::physics) mod left {
     pub(in crate::physics) const INWARD: usize = 2;
     /// c.
     pub(in crate::physics) const SOUND: usize = 3;
+    /// κ of the waves with the speed u_n.
+    pub(in crate::physics) const KEPT: usize = 4;
     /// Number of these values.
-    pub(in crate::physics) const COUNT: usize = 4;
+    pub(in crate::physics) const COUNT: usize = 5;
 }
 
 /// The waves through a face. They leave values for scalars in the slots of the kept rates: see [`left`]. Parameters: β, a.
@@ -98,7 +100,7 @@ impl Waves {
     }
 
     /// The corrections to the rates: of the incoming and outgoing sound waves, of entropy and of velocity. `slope` is that of the flow
-    /// minus that of the flow beyond; the transport terms along the face are (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ.
+    /// minus that of the flow beyond; `along` are the terms along the face.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
@@ -107,7 +109,7 @@ impl Waves {
         rate: &Flow<N>,
         slope: &Flow<N>,
         normal: [N; 3],
-        [carried_p, carried_u_n]: [N; 2],
+        (along, edge): ([N; ALONG], N),
     ) -> Missing<N> {
         let Self { gas, base, open, .. } = *self;
         let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
@@ -126,7 +128,7 @@ impl Waves {
         };
         let known = N::of(known);
         let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
-        let going = forth * (slope.p + of_slope + known * relax * (off_p + pushed));
+        let relax_going = known * relax * (off_p + pushed);
         if let Beyond::Inflow(_) = open.beyond {
             let relative = (at.t - beyond.t) / whole(at.t, base.temperature);
             return Missing {
@@ -135,29 +137,60 @@ impl Waves {
                 velocity: std::array::from_fn(|i| {
                     -(rate.velocity[i] + relax * c * off_velocity[i])
                 }),
-                going,
+                going: forth * (slope.p + of_slope + relax_going),
                 speed: [rho, c, slow],
+                kept: N::of(1.0),
             };
         }
         let leaving = u_n - slow;
-        // Small but not 0 where nothing is carried out, so that κ becomes 1 at supersonic outflow in this case too.
+        let carried = if self.is_known { n(&beyond.velocity) } else { leaving };
+        // Small but not 0 where nothing is carried out, so that κ of sound becomes 1 at supersonic outflow in this case too.
         let least = N::of(1e-3 / gas.mach);
-        let carried = match self.is_known {
-            true => least - inward(least - n(&beyond.velocity)),
-            false => leaving,
+        let of_sound = least - inward(least - carried);
+        let of_sound = of_sound / (of_sound - back);
+        let out = carried - inward(carried);
+        let kappa = |speed| {
+            let kept = out / (out - speed + N::of(f32::MIN_POSITIVE.into()));
+            let slow = N::of(1.0) + speed / (N::of(SLOW) * c);
+            let kept = slow - inward(slow - kept);
+            kept + edge * (N::of(1.0) - kept)
         };
-        let kept = carried / (carried - back);
-        let amplitude = back * (slope.p - of_slope);
-        let along = carried_p - rho * c * carried_u_n;
+        // κ (rate + L) − (1 − κ) × terms along the face, minus the rate.
+        let replaced = |kept: N, amplitude, rate, along| {
+            kept * (rate + amplitude) - rate - (N::of(1.0) - kept) * along
+        };
+        let [carried_p, x, y, z, pushes @ ..] = along;
+        let carried_u = [x, y, z];
+        let kept = kappa(slow);
+        let carried_u_n = rho * c * n(&carried_u);
+        let outgoing = rate.p + rho * c * n(&rate.velocity);
+        let subsonic = (N::of(1.0) + slow / c) - inward(N::of(1.0) + slow / c);
         Missing {
-            coming: kept * (coming + amplitude) - coming - (N::of(1.0) - kept) * along
-                + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
-            entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
+            coming: replaced(
+                of_sound,
+                back * (slope.p - of_slope),
+                coming,
+                carried_p - carried_u_n,
+            ) + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
+            entropy: replaced(
+                kept,
+                slow * (slope.rho - slope.p / c2),
+                rate.rho - rate.p / c2,
+                N::of(0.0),
+            ) + slow * known * relax * (off_rho - off_p / c2),
             velocity: std::array::from_fn(|i| {
-                slow * (slope.velocity[i] + known * relax * off_velocity[i])
+                let along = carried_u[i] + known * subsonic * pushes[i] / rho;
+                replaced(kept, slow * slope.velocity[i], rate.velocity[i], along)
+                    + slow * known * relax * off_velocity[i]
             }),
-            going,
+            going: replaced(
+                kappa(forth),
+                forth * (slope.p + of_slope),
+                outgoing,
+                carried_p + carried_u_n,
+            ) + forth * relax_going,
             speed: [rho, c, slow],
+            kept,
         }
     }
 
@@ -172,6 +205,9 @@ impl Waves {
     }
 }
 
+/// Waves slower than this times c keep a part of rate + L in addition to κ, so that nothing switches where their speed changes sign.
+const SLOW: f64 = 0.1;
+
 /// See [`Waves::missing`]. The normal component of `velocity` is not used: the two sound waves determine it.
 struct Missing<N> {
     coming: N,
@@ -180,6 +216,8 @@ struct Missing<N> {
     going: N,
     /// ρ, c, and u_n where the gas enters, otherwise 0.
     speed: [N; 3],
+    /// κ of the waves with the speed u_n.
+    kept: N,
 }
 
 /// Defines the flow beyond a face from the initial state. Fields: the state, the flow beyond, the geometry; reads the states inside.
@@ -233,9 +271,10 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
-        let [x, y, z, per_spacing, carried_p, carried_u_n, given] =
-            std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
-        let normal = [x, y, z];
+        let geometry = &before[ALL - GEOMETRY..];
+        let (per_spacing, given) = (geometry[3], geometry[GEOMETRY - 1]);
+        let normal = std::array::from_fn(|i| geometry[i]);
+        let along = std::array::from_fn(|k| geometry[TERMS + k]);
         let mut slope = self.slopes(&at, &points, per_spacing);
         let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
         (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
@@ -255,8 +294,8 @@ impl Formula<READ, { ALL }, 2> for Waves {
             p: inner * (own[ENERGY] - work(momentum) + squares * own[MASS]),
             t: N::of(0.0),
         };
-        let Missing { coming, entropy, velocity, going, speed: [rho, c, inward] } =
-            self.missing(&at, &beyond, &rate, &slope, normal, [carried_p, carried_u_n]);
+        let Missing { coming, entropy, velocity, going, speed: [rho, c, inward], kept } =
+            self.missing(&at, &beyond, &rate, &slope, normal, (along, geometry[EDGE]));
         let p = half * (going + coming);
         // The two sound waves determine the normal component.
         let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
@@ -282,6 +321,7 @@ impl Formula<READ, { ALL }, 2> for Waves {
         after[BOTH + left::MASS_RATE] = own[MASS] + added;
         after[BOTH + left::INWARD] = inward;
         after[BOTH + left::SOUND] = c;
+        after[BOTH + left::KEPT] = kept;
         after
     }
 }

@@ -74,7 +74,7 @@ impl AtFace {
         let correct = part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?;
         Ok(Self {
             give: comes_in.then(give).transpose()?,
-            keep: comes_in.then(keep).transpose()?,
+            keep: Some(keep()?),
             kept: vec![part.field(|_| 0.0)?],
             ..Self::new(part, correct, [value(known), 0.0], start)?
         })
@@ -221,13 +221,17 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
         let rho = whole(mass - a * rate_of_mass, self.base.density);
         let phi = self.before(&before, a);
         let relaxed = N::of(self.relaxation) * (phi - beyond);
+        let own = rate - beta * kept;
         let more = if self.comes_in {
-            let wanted = phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed;
-            wanted - (rate - beta * kept)
+            phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed - own
         } else {
             let points = |k: usize| self.before(&inside[(OWN + 2) * k..], a);
             let slope = self.outward.slope(phi, points) - slope_beyond;
-            phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
+            let speed = rho * flow(left::INWARD);
+            // ρ ∂φ/∂t.
+            let own = own - phi * (flow(left::MASS_RATE) - flow(left::ADDED));
+            let replaced = flow(left::KEPT) * (own + speed * slope) - own;
+            phi * flow(left::ADDED) + replaced + speed * relaxed
         };
         let mut after = before;
         after[0] = rate + more;
