@@ -100,6 +100,15 @@ impl Face {
         }
     }
 
+    /// Number of points along a line that the condition reads, including that on the face.
+    pub fn points(self) -> usize {
+        match self {
+            Face::Wall(_) => Wall::POINTS,
+            Face::Open(_) => Open::POINTS,
+            Face::Symmetry => 1,
+        }
+    }
+
     /// The open face, if it is one.
     pub fn open(self) -> Option<Open> {
         match self {
@@ -212,6 +221,8 @@ pub struct Sponge {
 impl Open {
     /// Default of σ (Rudy and Strikwerda 1980 found the best between 0.2 and 0.3).
     pub const RELAXATION: f64 = 0.25;
+    /// Number of points along a line that the conditions read, including that on the face.
+    pub const POINTS: usize = 10;
 
     /// An outflow to gas at pressure `p`.
     pub const fn outflow(p: f64) -> Self {

@@ -239,9 +239,8 @@ fn noise_dies_out_where_a_stream_goes_along_open_faces() {
         ];
         let set: Vec<&str> = set.iter().map(String::as_str).chain(grid).collect();
         let config = config("custom", [41, 39, 1], &set);
-        // What enters relaxes at σ |u_n|/L only: to a fifth or less in this time.
-        let left = left_of_noise(&mut on_host(&config), 110.0);
-        assert!(left < 2e-5, "{low} {high}: {left:e}");
+        let left = left_of_noise(&mut on_host(&config), 60.0);
+        assert!(left < 1e-5, "{low} {high}: {left:e}");
     }
 }
 
@@ -272,6 +271,29 @@ fn noise_does_not_grow_without_a_filter() {
         let set: Vec<&str> = set.iter().map(String::as_str).chain(grid).collect();
         let left = left_of_noise(&mut on_host(&config("custom", points, &set)), 60.0);
         assert!(left < 2e-4, "{low} {high}: {left:e}");
+    }
+}
+
+/// Catches sponges and conditions of other faces of which a far field where gas enters keeps only a part: these boxes diverged at t = 4 to 27.
+#[test]
+fn noise_dies_out_at_edges_and_in_sponges_where_gas_enters() {
+    let stream = "velocity = [0.8, -0.5, 0]";
+    let far = format!("{{ kind = 'far-field', {stream} }}");
+    let damped = format!("{{ kind = 'far-field', {stream}, sponge = {{ width = 1.5 }} }}");
+    let inflow = format!("{{ kind = 'inflow', {stream} }}");
+    let [far, damped, inflow] = [&*far, &*damped, &*inflow];
+    for [west, east, south, north] in [
+        [damped, damped, damped, damped],
+        [inflow, "'outflow'", far, far],
+        [far, far, "'outflow'", inflow],
+    ] {
+        let set = [
+            "case={ name = 'custom', mach = 0.5, reynolds = inf, u = 0.8, v = -0.5 }",
+            &format!("boundary.x={{ low = {west}, high = {east} }}"),
+            &format!("boundary.y={{ low = {south}, high = {north} }}"),
+        ];
+        let left = left_of_noise(&mut on_host(&config("custom", [25, 25, 1], &set)), 40.0);
+        assert!(left < 2e-4, "{west} {east} {south} {north}: {left:e}");
     }
 }
 

@@ -222,8 +222,8 @@ pub(super) fn closed_min_points(
             ends(faces, spacing).into_iter().filter_map(|end| closure_at(end, scheme, false));
         rows.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
     };
-    let at_ends = if faces == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };
-    let operators = needs(&family.first).max(needs(&family.second)).max(at_ends);
+    let operators = needs(&family.first).max(needs(&family.second));
+    let operators = faces.into_iter().map(Face::points).fold(operators, usize::max);
     let between = match faces {
         [Face::Symmetry, Face::Symmetry] => "symmetry planes",
         _ if faces.iter().any(|face| face.wall().is_some()) => "walls",

@@ -1,7 +1,7 @@
 //! One operator along one axis: A f' = B f for every line of the grid, factored once.
 
 use super::distributed::BlockCoupling;
-use crate::lines::{BandedMatrix, Factors};
+use crate::lines::{BandedMatrix, Factors, solve};
 use crate::real::{Precision, Real};
 use crate::scheme::{Closure, Kind, MAX_WIDTH, Scheme};
 
@@ -174,6 +174,20 @@ impl LineOperator {
             ends: self.ends.as_ref().map(BlockCoupling::rounded),
             precision: T::PRECISION,
         }
+    }
+
+    /// Row m of A⁻¹ B on a line with two ends: the weights of its points in the result at point m.
+    pub(crate) fn result_row(&self, m: usize) -> Vec<f64> {
+        let mut of_rows = vec![0.0; self.len()];
+        of_rows[m] = 1.0;
+        solve(&Factors::new(&self.matrix.transposed()), &mut of_rows);
+        let mut weights = vec![0.0; self.len()];
+        for (m, of_row) in of_rows.into_iter().enumerate() {
+            for (offset, weight) in self.row(m) {
+                weights[m.wrapping_add_signed(offset)] += of_row * weight;
+            }
+        }
+        weights
     }
 
     /// Returns row m of B: offsets of the operand's points from m, and their weights. On a periodic line they may lie

@@ -41,7 +41,7 @@ use super::open::{AtFace, BOTH, Keep, across, before_stage};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
-use super::walls::{End, INSIDE, Outward, faces_here};
+use super::walls::{End, INSIDE, faces_here, outward_slope};
 use crate::backend::{Backend, Field, Weights};
 use crate::boundary::{Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
@@ -93,7 +93,7 @@ impl HeatFluxWalls {
                     weight: grid.end_weights[a][at][0],
                     along: curve.map(|_| 1 - a),
                 };
-                let reads: Vec<_> = end.fields_inside(BOTH).collect();
+                let reads: Vec<_> = end.fields_inside(INSIDE, BOTH).collect();
                 let correct = part.prepare(PointFormula::map(formula), &reads, OWN - BOTH)?;
                 let keep = part.prepare(PointFormula::map(Keep), &[], COUNT)?;
                 let direction = |index| {
@@ -191,8 +191,7 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
         let momentum = |state: &[N]| std::array::from_fn(|i| state[MOMENTUM + i]);
         let state = before_stage(&own, a);
         let t = temperature(state);
-        let slope =
-            Outward::BY_PARTS.slope(t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
+        let slope = outward_slope(t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
         let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);
         let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
         let heat = per_spacing

@@ -2,9 +2,8 @@
 
 use super::problem::Problem;
 use super::{Convection, SchemeConfig, ViscousForm};
-use crate::boundary::{Beyond, Face, Open};
 use crate::engine::Number;
-use crate::grid::{Axis, End, Grid};
+use crate::grid::{End, Grid};
 use crate::scheme::{Scheme, Tableau};
 
 /// Linear stability limits of a scheme with an integrator on a grid. A step is considered stable if dt (C/I + V/R) ≤ 1, with C = k'max
@@ -107,37 +106,13 @@ fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Notes on ends of lines where waves grow: see `validation/stability.py`.
-pub(crate) fn instabilities(problem: &Problem, grid: &Grid) -> Vec<String> {
-    let (scheme, mut notes) = (&problem.scheme, Vec::new());
-    // No rows that sum by parts.
-    let is_pentadiagonal = scheme.derivative.first.half_band() == 2;
-    if is_pentadiagonal && scheme.filter.is_none() && grid.has_end(|end| end != End::Symmetry) {
-        let name = scheme.derivative.name;
-        notes.push(format!(
-            "note: {name} is unstable at walls and open faces without `scheme.filter`"
-        ));
-    }
-    for (a, axis) in Axis::ALL.into_iter().enumerate() {
-        let faces = problem.boundaries.0[a].filter(|_| grid.ends[a].is_some());
-        let Some(open) = faces.map(|faces| faces.map(Face::open)) else { continue };
-        let last = grid.points[a] - 1;
-        let widest = (0..=last).map(|i| grid.jacobian(a, i)).fold(0.0, f64::max);
-        let grows = |(open, i): (Option<Open>, usize)| {
-            let is_damped = scheme.filter.is_some();
-            open.is_some_and(|open| !is_damped || matches!(open.beyond, Beyond::FarField(_)))
-                && grid.jacobian(a, i) < CLUSTERED * widest
-        };
-        if open.iter().all(Option::is_some) && open.into_iter().zip([0, last]).any(grows) {
-            let x = axis.name();
-            notes.push(format!(
-                "note: points along {x} are clustered towards an open face, where waves may grow; leave the largest spacing there"
-            ));
-        }
-    }
-    notes
+/// A note where waves grow at ends of lines without a filter, for lack of rows that sum by parts.
+pub(crate) fn instability(problem: &Problem, grid: &Grid) -> Option<String> {
+    let scheme = &problem.scheme;
+    let derivative = &scheme.derivative;
+    let grows = derivative.first.half_band() == 2 && scheme.filter.is_none();
+    (grows && grid.has_end(|end| end != End::Symmetry)).then(|| {
+        let name = derivative.name;
+        format!("note: {name} is unstable at walls and open faces without `scheme.filter`")
+    })
 }
-
-/// Spacing at an open face over the largest one below which waves grow: at 0.42 at up to 1.6 c/L where a stream enters a far field; without
-/// a filter also where one leaves, at 0.07 at up to 0.9 c/L.
-const CLUSTERED: f64 = 0.6;

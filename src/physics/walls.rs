@@ -25,35 +25,20 @@ pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.
 /// Weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
 
-/// ∂/∂n at an end of lines, n outward: `factor` times the sum of the values there and at these points with `weights`, for h = 1.
-#[derive(Clone, Copy)]
-pub(super) struct Outward {
-    factor: f64,
-    weights: [f64; 1 + INSIDE],
+/// Weights of the wall value and of these points in h ∂/∂n, n outward, of third order: see [`heat_flux`](super::heat_flux).
+const OUTWARD: [f64; 1 + INSIDE] = [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0];
+
+/// ∂/∂n at a wall of a quantity with the value `at` the wall, for h = 1.
+#[inline(always)]
+pub(super) fn outward_slope<N: Number>(at: N, inside: impl Fn(usize) -> N) -> N {
+    weighted(&OUTWARD, at, inside)
 }
 
-impl Outward {
-    /// Beside rows that sum by parts, of third order: see [`heat_flux`](super::heat_flux).
-    pub(super) const BY_PARTS: Self =
-        Self { factor: 1.0, weights: [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0] };
-    /// Beside Taylor rows, of fourth order.
-    pub(super) const TAYLOR: Self = Self {
-        factor: -1.0 / OF_SLOPE,
-        weights: [1.0, -WEIGHTS[0], -WEIGHTS[1], -WEIGHTS[2], -WEIGHTS[3]],
-    };
-
-    /// For the spacing `h`.
-    pub(super) fn over(self, h: f64) -> Self {
-        Self { factor: self.factor / h, ..self }
-    }
-
-    #[inline(always)]
-    pub(super) fn slope<N: Number>(&self, at: N, inside: impl Fn(usize) -> N) -> N {
-        let used = self.weights[1..].iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-        let sum = used
-            .fold(N::of(self.weights[0]) * at, |sum, (k, weight)| sum + N::of(*weight) * inside(k));
-        if self.factor == 1.0 { sum } else { N::of(self.factor) * sum }
-    }
+/// The sum of the values at an end of lines and at points inside with these weights.
+#[inline(always)]
+pub(super) fn weighted<N: Number>(weights: &[f64], at: N, inside: impl Fn(usize) -> N) -> N {
+    let used = weights[1..].iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+    used.fold(N::of(weights[0]) * at, |sum, (k, weight)| sum + N::of(*weight) * inside(k))
 }
 
 /// Number of values read at these points.
@@ -128,11 +113,15 @@ impl End {
         self.of(Block::whole(block.points))
     }
 
-    /// The first `fields` fields at the points inside: (field, distance in a field).
-    pub(super) fn fields_inside(&self, fields: usize) -> impl Iterator<Item = (usize, isize)> {
+    /// The first `fields` fields at so many points inside: (field, distance in a field).
+    pub(super) fn fields_inside(
+        &self,
+        points: usize,
+        fields: usize,
+    ) -> impl Iterator<Item = (usize, isize)> + use<> {
         let step = self.step;
         let state = move |point: usize| (0..fields).map(move |k| (k, step * point.cast_signed()));
-        (1..=INSIDE).flat_map(state)
+        (1..=points).flat_map(state)
     }
 }
 
@@ -171,14 +160,16 @@ impl Walls {
                 let Some(wall) = face.wall() else { continue };
                 for other in ends.iter().filter(|other| other.axis != a) {
                     let both = [end, *other];
-                    let reads = both.iter().flat_map(|it| it.fields_inside(conserved::COUNT));
+                    let reads =
+                        both.iter().flat_map(|it| it.fields_inside(INSIDE, conserved::COUNT));
                     let reads: Vec<_> = reads.collect();
                     let edge = on.part(other.of(end.face(block)));
                     let heat = match wall.heat {
                         Heat::Temperature(_) => None,
                         Heat::HeatFlux(heat_flux) => {
                             let formula = OfHeatFlux { gas, base, heat_flux, spacing };
-                            let reads: Vec<_> = end.fields_inside(conserved::COUNT).collect();
+                            let reads: Vec<_> =
+                                end.fields_inside(INSIDE, conserved::COUNT).collect();
                             Some((wall, edge.prepare(PointFormula::map(formula), &reads, 0)?))
                         }
                     };
@@ -245,10 +236,9 @@ pub(super) fn faces_here(
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
     let faces = problem.boundaries.0[a];
-    let closed = faces.is_some_and(|faces| faces.iter().any(|face| *face != Face::Symmetry));
-    if closed && n < Wall::POINTS {
-        let found =
-            format!("a rank has {n} points along {}; its ends need {}", axis.name(), Wall::POINTS);
+    let needed = faces.into_iter().flatten().map(Face::points).max();
+    if let Some(needed) = needed.filter(|needed| n < *needed) {
+        let found = format!("a rank has {n} points along {}; its ends need {needed}", axis.name());
         return Err(Error::refused(found, "use fewer ranks along this axis"));
     }
     Ok(faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))

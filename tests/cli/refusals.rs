@@ -211,36 +211,3 @@ fn a_scheme_that_needs_a_filter_between_walls_says_so() {
     assert!(!said(&[&penta[..2], &filter].concat()).contains("unstable"));
     assert!(!said(&["--out", "compact6"]).contains("unstable"));
 }
-
-/// Catches a grid on which waves grow at an open face without a word.
-#[test]
-fn points_clustered_towards_an_open_face_are_told() {
-    let dir = tempfile::tempdir().unwrap();
-    for (ends, factor, grows) in [("high", 2.0, true), ("low", 2.0, true), ("high", 0.5, false)] {
-        let map = format!(
-            "grid.stretching={{ x = {{ map = 'tanh', factor = {factor}, ends = '{ends}' }} }}"
-        );
-        let run = [
-            "run",
-            "custom",
-            "--set",
-            "case.u='1'",
-            "--set",
-            "boundary.x={ low = { kind = 'inflow', velocity = [1, 0, 0] }, high = 'outflow' }",
-            "--set",
-            "grid.points=[65, 1, 1]",
-            "--set",
-            "time.max_steps=1",
-        ];
-        let said = done(
-            dir.path(),
-            [&run[..], &["--set", &map, "--out", &format!("{ends}{factor}")]].concat(),
-        )
-        .err;
-        assert_eq!(
-            said.contains("note: points along x are clustered towards an open face"),
-            grows,
-            "{said}"
-        );
-    }
-}

@@ -133,7 +133,7 @@ impl<T: Real> Cpu<T> {
 /// Number of points of a part that are gathered from fields together, and maximum number of rows of them: a step
 /// allocates nothing.
 const ROW: usize = 32;
-const ROWS: usize = 96;
+const ROWS: usize = 128;
 /// Minimum number of rows per task.
 const ROWS_A_TASK: usize = 16;
 

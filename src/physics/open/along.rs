@@ -1,5 +1,5 @@
-//! Terms along the grid lines ξ of an open face: transport by the flow beyond, (V·∇ξ) ∂p'/∂ξ and (V·∇ξ) ∂u'/∂ξ, where V is the velocity of
-//! that flow, or its part along the face where it enters, and the pressure gradient ∇ξ ∂p'/∂ξ. See [the faces](super).
+//! Terms along the grid lines ξ of an open face: transport by the flow beyond, (V·∇ξ) ∂p'/∂ξ and n·(V·∇ξ) ∂u'/∂ξ, where V is the velocity
+//! of that flow, or its part along the face where it enters, and the pressure gradient ∇ξ ∂p'/∂ξ. See [the faces](super).
 //!
 //! The derivatives are those of the scheme on the lines of the face. If lines are split across ranks, each rank has a part of the face.
 
@@ -8,7 +8,7 @@ use super::geometry::{ALONG, GEOMETRY, TERMS, gradient, outward};
 use super::waves::{BOTH, Waves, inward};
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::boundary::{Beyond, Known};
-use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
+use crate::engine::{Expr, Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::physics::discretisation::Part;
@@ -100,11 +100,11 @@ impl Along {
         backend.map_part(before, &mut all, &[advance]);
         let mut weights = Weights::SET;
         for (k, program) in programs {
-            let gradient = of_axes[OF_AXIS * *k..].iter().take(3);
-            let read: [&Field; CARRIES + 4] =
-                exactly(flow.iter().chain([&speeds[*k]]).chain(gradient));
-            let terms = of_face.geometry[TERMS..].iter_mut().take(ALONG);
-            let mut write: [&mut Field; ALONG] = exactly(terms);
+            let (normal, terms) = of_face.geometry.split_at_mut(TERMS);
+            let vectors = normal.iter().take(3).chain(of_axes[OF_AXIS * *k..].iter().take(3));
+            let read: [&Field; CARRIES + 7] =
+                exactly(flow.iter().chain([&speeds[*k]]).chain(vectors));
+            let mut write: [&mut Field; ALONG] = exactly(terms.iter_mut().take(ALONG));
             backend.run(program, &read, &mut write, weights);
             weights = Weights::ADD;
         }
@@ -115,13 +115,17 @@ impl Along {
 fn sweep(axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     let speed = s.read(CARRIES);
-    let pressure = s.d1(s.read(0));
-    s.add(0, speed * pressure);
-    for i in 0..3 {
+    let [normal, gradient] = [CARRIES + 1, CARRIES + 4];
+    let slope = s.d1(s.read(0));
+    s.add(0, speed * slope);
+    let through = (0..3).map(|i| {
         let velocity = s.read(1 + i);
         let velocity = if i == axis.index() { s.odd(velocity) } else { velocity };
-        s.add(1 + i, speed * s.d1(velocity));
-        s.add(CARRIES + i, s.read(CARRIES + 1 + i) * pressure);
+        speed * (s.read(normal + i) * s.d1(velocity))
+    });
+    s.add(1, through.fold(Expr::zero(), |sum, term| sum + term));
+    for i in 0..3 {
+        s.add(2 + i, s.read(gradient + i) * slope);
     }
     s.build()
 }

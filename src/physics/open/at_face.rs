@@ -86,10 +86,6 @@ impl AtFace {
     }
 }
 
-/// Most fields of a formula.
-const MOST: usize = 64;
-const _: () = assert!(ALL <= MOST);
-
 /// Run `formula` without allocation.
 fn run<'a>(
     backend: &dyn Backend,
@@ -97,5 +93,5 @@ fn run<'a>(
     fields: impl Iterator<Item = &'a mut Field>,
     parameters: &[f64],
 ) {
-    backend.map_part(formula, &mut fields.collect::<SmallVec<[_; MOST]>>(), parameters);
+    backend.map_part(formula, &mut fields.collect::<SmallVec<[_; ALL]>>(), parameters);
 }

@@ -11,21 +11,22 @@
 //! outgoing  u_n + c  ∂p/∂t + ρc ∂u_n/∂t        (u_n + c) (∂p/∂n + ρc ∂u_n/∂n)
 //! ```
 //!
-//! rate + L is the contribution of the transverse and the viscous terms. The derivatives ∂/∂n in L are taken minus those of the flow
-//! beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative speed s is
-//! replaced; all replacements vanish with the speed, so that nothing switches where the flow reverses or becomes supersonic:
+//! rate + L is the contribution of the transverse and the viscous terms. [∂/∂n](Outward) is the derivative of the scheme. It is taken minus
+//! that of the flow beyond the face: an initial boundary layer grows along the stream and must be kept. The rate of a wave with negative
+//! speed is replaced; all replacements vanish with the speed, so that nothing switches where the flow reverses or becomes supersonic:
 //!
-//! * Outflow and far field: rate = κ (rate + L) − (1 − κ) A − R, κ = U/(U − s). Disturbances that a stream V carries out with the speed U
-//!   through the face have ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, summed over the lines ξ of the face. With A = V·∇ξ ∂/∂ξ of the wave the new rate
-//!   then equals the old one: no reflection. To first order in the disturbance κ of sound is the Mach number U/c (Yoo and Im 2007; Lodato
-//!   et al. 2008). V is the flow beyond this face or the opposite one; if neither is known, V·∇ξ = 0 and U = u_n, with κ = M. At ends of
-//!   lines where V leads into the face the flow that arrives is unknown, and V·∇ξ is taken as 0. Entropy waves have no A.
-//! * Where V enters through the face, U is (nearly) 0, and V its part along the face. κ of waves other than incoming sound is
-//!   1 − |s|/(0.1 c) where that is larger, so that nothing switches with the sign of s: for faster waves rate = −A − R. With rate + L waves grow where a stream of Ma > 0.7 enters
-//!   obliquely. A of vorticity waves in the far field also has (1 + M) ∇p/ρ along the face, M = u_n/c
-//!   (Giles 1990, AIAA J. 28, 2050): oblique sound sheds no vorticity.
-//! * R of sound is σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow, which then relaxes at the rate σ (1 − M²) c/L (Rudy
-//!   and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field. R of the other waves is σ/L |s| δ, with δ = 0 at an outflow.
+//! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
+//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field.
+//!   Disturbances that a stream carries out with the speed U have ∂/∂t = −U ∂/∂n. With κ = U/(U + c − u_n) the new rate then equals the
+//!   old one: no reflection. To first order in the disturbance κ is the Mach number U/c (Yoo and Im 2007; Lodato et al. 2008). U is the
+//!   normal velocity of the flow beyond this face or the opposite one; if neither is known, it is u_n, with κ = M.
+//!   If that flow V also moves along the lines ξ of the face, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
+//!   except at ends of lines where V leads into the face: the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the
+//!   flow enters through the face, V is its part along the face.
+//! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
+//! * Vorticity where gas enters a far field at M = |u_n|/c: rate + L contains −∇p/ρ along the face. Of this a fraction 1 − M remains, except
+//!   at edges (Giles 1990, AIAA J. 28, 2050): oblique sound sheds no vorticity. No pressure opposes u_t where M approaches 1. There σ/L
+//!   increases, from M = 0.8 to 1, by 1/h with the spacing h across the face; otherwise u_t would raise the pressure on the face without limit.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
 //! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this
 //!   is decided point by point.
@@ -35,31 +36,33 @@
 //! lines meet the face at an angle, n·∇ξ ≠ 0, and U n contributes to V·∇ξ.
 //!
 //! The accumulated rates K and the state U are corrected after a stage: the state before it is U − a K, so that sweeps need no knowledge
-//! of faces. Where faces meet, each corrects the result of the previous ones; the face across the later axis prevails. Walls follow.
+//! of faces. Where faces meet, each corrects the result of the previous ones; the face across the later axis prevails. Sponges and walls follow.
 
 mod along;
 mod at_face;
 mod geometry;
+mod outward;
 mod waves;
 
 pub(super) use at_face::AtFace;
 pub(super) use geometry::across;
+pub(super) use outward::{INSIDE, Outward};
 pub(super) use waves::{BOTH, before_stage, left};
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, MASS};
-use super::walls::{End, Outward, faces_here};
+use super::walls::{End, faces_here};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::boundary::{Beyond, Known, Open, Sponge, Stream};
 use crate::cases::PassiveScalar;
-use crate::engine::{Formula, Number, PointFormula};
+use crate::engine::{Formula, Number, PointFormula, closure_at};
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::{self, Axis, Block};
+use crate::grid::{Axis, Block};
 use along::Along;
-use geometry::{GEOMETRY, length};
+use geometry::{GEOMETRY, GIVEN, length};
 use waves::{ALL, Imposed, OfStart, Waves};
 
 /// The open faces that bound this rank's block, and their sponges.
@@ -145,8 +148,9 @@ impl OpenFaces {
         let known = known(on.problem, a, at);
         let length = length(&on.grid, a, on.problem.domain.length[a]);
         let is_known = known.is_some();
-        let is_taylor = on.grid.ends[a].is_some_and(|ends| ends[at] == grid::End::Taylor);
-        let outward = if is_taylor { Outward::TAYLOR } else { Outward::BY_PARTS };
+        let scheme = &on.problem.scheme.derivative.first;
+        let closure = on.grid.ends[a].and_then(|ends| closure_at(ends[at], scheme, false));
+        let outward = Outward::new(scheme, &closure.expect("lines between faces are closed"));
         let waves = Waves { gas: on.problem.gas, base: on.base, open, length, is_known, outward };
         let part = on.part(End::new(&on.block, a, at).face(&on.block));
         self.along.extend(Along::new((self.faces.len(), &part), (axis, waves), known)?);
@@ -195,7 +199,7 @@ impl OpenFaces {
             }
             at.impose_initial(backend, &mut *flow);
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
-                let is_given = &mut at.geometry[GEOMETRY - 1];
+                let is_given = &mut at.geometry[GIVEN];
                 scalar.impose_initial(backend, [state, &mut at.beyond[MASS], is_given]);
             }
         }
@@ -306,14 +310,14 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     let Waves { open, length, outward, .. } = waves;
     let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
     let of_start = || {
-        let reads: Vec<_> = end.fields_inside(COUNT).collect();
+        let reads: Vec<_> = end.fields_inside(INSIDE, COUNT).collect();
         face.prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
     };
     let of_start = || (known == Some(Known::Start)).then(of_start).transpose();
     let comes_in = open.beyond == Beyond::Inflow(Known::Start);
     let give = || face.prepare(PointFormula::map(Imposed), &[], BOTH + GEOMETRY);
     let geometry = (0..GEOMETRY).map(|k| face.field(|index| across(grid, a, at, index)[k]));
-    let reads: Vec<_> = end.fields_inside(BOTH).collect();
+    let reads: Vec<_> = end.fields_inside(INSIDE, BOTH).collect();
     let through = |scalar: &PassiveScalar| {
         let known = scalar.known([a, at], &open);
         AtFace::through(face, (&end, outward.over(spacing)), (&open, length), known)

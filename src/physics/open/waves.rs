@@ -1,13 +1,13 @@
 //! The characteristic waves through an open face: the corrections to the rates. See [the faces](super).
 
-use super::geometry::{ALONG, EDGE, GEOMETRY, TERMS};
+use super::geometry::{ALONG, EDGE, GEOMETRY, GIVEN, PER_SPACING, TERMS};
+use super::outward::{INSIDE, Outward};
 use crate::boundary::{Beyond, Known, Open};
 use crate::engine::{Formula, Number};
 use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, dot, whole};
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
-use crate::physics::walls::{INSIDE, Outward};
 
 /// Rates and state.
 pub(in crate::physics) const BOTH: usize = 2 * COUNT;
@@ -26,10 +26,8 @@ pub(in crate::physics) mod left {
     pub(in crate::physics) const INWARD: usize = 2;
     /// c.
     pub(in crate::physics) const SOUND: usize = 3;
-    /// κ of the waves with the speed u_n.
-    pub(in crate::physics) const KEPT: usize = 4;
     /// Number of these values.
-    pub(in crate::physics) const COUNT: usize = 5;
+    pub(in crate::physics) const COUNT: usize = 4;
 }
 
 /// The waves through a face. They leave values for scalars in the slots of the kept rates: see [`left`]. Parameters: β, a.
@@ -100,7 +98,7 @@ impl Waves {
     }
 
     /// The corrections to the rates: of the incoming and outgoing sound waves, of entropy and of velocity. `slope` is that of the flow
-    /// minus that of the flow beyond; `along` are the terms along the face.
+    /// minus that of the flow beyond.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
@@ -108,10 +106,10 @@ impl Waves {
         beyond: &Flow<N>,
         rate: &Flow<N>,
         slope: &Flow<N>,
-        normal: [N; 3],
-        (along, edge): ([N; ALONG], N),
+        geometry: &[N],
     ) -> Missing<N> {
         let Self { gas, base, open, .. } = *self;
+        let normal = std::array::from_fn(|i| geometry[i]);
         let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
         let c2 = N::of(gas.gamma) * p / rho;
         let c = c2.sqrt();
@@ -128,7 +126,7 @@ impl Waves {
         };
         let known = N::of(known);
         let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
-        let relax_going = known * relax * (off_p + pushed);
+        let going = forth * (slope.p + of_slope + known * relax * (off_p + pushed));
         if let Beyond::Inflow(_) = open.beyond {
             let relative = (at.t - beyond.t) / whole(at.t, base.temperature);
             return Missing {
@@ -137,60 +135,34 @@ impl Waves {
                 velocity: std::array::from_fn(|i| {
                     -(rate.velocity[i] + relax * c * off_velocity[i])
                 }),
-                going: forth * (slope.p + of_slope + relax_going),
+                going,
                 speed: [rho, c, slow],
-                kept: N::of(1.0),
             };
         }
         let leaving = u_n - slow;
-        let carried = if self.is_known { n(&beyond.velocity) } else { leaving };
-        // Small but not 0 where nothing is carried out, so that κ of sound becomes 1 at supersonic outflow in this case too.
+        // Small but not 0 where nothing is carried out, so that κ becomes 1 at supersonic outflow in this case too.
         let least = N::of(1e-3 / gas.mach);
-        let of_sound = least - inward(least - carried);
-        let of_sound = of_sound / (of_sound - back);
-        let out = carried - inward(carried);
-        let kappa = |speed| {
-            let kept = out / (out - speed + N::of(f32::MIN_POSITIVE.into()));
-            let slow = N::of(1.0) + speed / (N::of(SLOW) * c);
-            let kept = slow - inward(slow - kept);
-            kept + edge * (N::of(1.0) - kept)
+        let carried = match self.is_known {
+            true => least - inward(least - n(&beyond.velocity)),
+            false => leaving,
         };
-        // κ (rate + L) − (1 − κ) × terms along the face, minus the rate.
-        let replaced = |kept: N, amplitude, rate, along| {
-            kept * (rate + amplitude) - rate - (N::of(1.0) - kept) * along
-        };
-        let [carried_p, x, y, z, pushes @ ..] = along;
-        let carried_u = [x, y, z];
-        let kept = kappa(slow);
-        let carried_u_n = rho * c * n(&carried_u);
-        let outgoing = rate.p + rho * c * n(&rate.velocity);
-        let subsonic = (N::of(1.0) + slow / c) - inward(N::of(1.0) + slow / c);
+        let kept = carried / (carried - back);
+        let amplitude = back * (slope.p - of_slope);
+        let [carried_p, carried_u_n, push @ ..]: [N; ALONG] =
+            std::array::from_fn(|k| geometry[TERMS + k]);
+        let along = carried_p - rho * c * carried_u_n;
+        let most = N::of(MOST);
+        let without = most + inward(-slow / c - most);
+        let without = known * (N::of(1.0) - geometry[EDGE]) * without / rho;
         Missing {
-            coming: replaced(
-                of_sound,
-                back * (slope.p - of_slope),
-                coming,
-                carried_p - carried_u_n,
-            ) + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
-            entropy: replaced(
-                kept,
-                slow * (slope.rho - slope.p / c2),
-                rate.rho - rate.p / c2,
-                N::of(0.0),
-            ) + slow * known * relax * (off_rho - off_p / c2),
+            coming: kept * (coming + amplitude) - coming - (N::of(1.0) - kept) * along
+                + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
+            entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
             velocity: std::array::from_fn(|i| {
-                let along = carried_u[i] + known * subsonic * pushes[i] / rho;
-                replaced(kept, slow * slope.velocity[i], rate.velocity[i], along)
-                    + slow * known * relax * off_velocity[i]
+                slow * (slope.velocity[i] + known * relax * off_velocity[i]) + without * push[i]
             }),
-            going: replaced(
-                kappa(forth),
-                forth * (slope.p + of_slope),
-                outgoing,
-                carried_p + carried_u_n,
-            ) + forth * relax_going,
+            going,
             speed: [rho, c, slow],
-            kept,
         }
     }
 
@@ -205,8 +177,8 @@ impl Waves {
     }
 }
 
-/// Waves slower than this times c keep a part of rate + L in addition to κ, so that nothing switches where their speed changes sign.
-const SLOW: f64 = 0.1;
+/// Largest part of the pressure gradient along a far field that vorticity waves do without.
+const MOST: f64 = 0.7;
 
 /// See [`Waves::missing`]. The normal component of `velocity` is not used: the two sound waves determine it.
 struct Missing<N> {
@@ -216,8 +188,6 @@ struct Missing<N> {
     going: N,
     /// ρ, c, and u_n where the gas enters, otherwise 0.
     speed: [N; 3],
-    /// κ of the waves with the speed u_n.
-    kept: N,
 }
 
 /// Defines the flow beyond a face from the initial state. Fields: the state, the flow beyond, the geometry; reads the states inside.
@@ -234,12 +204,12 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
         let Self(waves) = self;
         let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
         let points = std::array::from_fn(|k| flow(&inside[COUNT * k..]));
-        let slope = waves.slopes(&flow(&all), &points, all[COUNT + BOTH + 3]);
+        let slope = waves.slopes(&flow(&all), &points, all[COUNT + BOTH + PER_SPACING]);
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
         all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
         let normal = std::array::from_fn(|k| all[COUNT + BOTH + k]);
-        all[COUNT + BOTH + GEOMETRY - 1] = waves.given(&flow(&all), normal);
+        all[COUNT + BOTH + GIVEN] = waves.given(&flow(&all), normal);
         all
     }
 }
@@ -255,7 +225,7 @@ impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
         mut all: [N; COUNT + BOTH + GEOMETRY],
         _: [N; 0],
     ) -> [N; COUNT + BOTH + GEOMETRY] {
-        let given = all[COUNT + BOTH + GEOMETRY - 1];
+        let given = all[COUNT + BOTH + GIVEN];
         for k in 0..COUNT {
             all[k] = all[k] + given * (all[COUNT + k] - all[k]);
         }
@@ -272,10 +242,8 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
         let geometry = &before[ALL - GEOMETRY..];
-        let (per_spacing, given) = (geometry[3], geometry[GEOMETRY - 1]);
-        let normal = std::array::from_fn(|i| geometry[i]);
-        let along = std::array::from_fn(|k| geometry[TERMS + k]);
-        let mut slope = self.slopes(&at, &points, per_spacing);
+        let normal: [N; 3] = std::array::from_fn(|i| geometry[i]);
+        let mut slope = self.slopes(&at, &points, geometry[PER_SPACING]);
         let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
         (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
         for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
@@ -294,8 +262,8 @@ impl Formula<READ, { ALL }, 2> for Waves {
             p: inner * (own[ENERGY] - work(momentum) + squares * own[MASS]),
             t: N::of(0.0),
         };
-        let Missing { coming, entropy, velocity, going, speed: [rho, c, inward], kept } =
-            self.missing(&at, &beyond, &rate, &slope, normal, (along, geometry[EDGE]));
+        let Missing { coming, entropy, velocity, going, speed: [rho, c, inward] } =
+            self.missing(&at, &beyond, &rate, &slope, geometry);
         let p = half * (going + coming);
         // The two sound waves determine the normal component.
         let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
@@ -311,6 +279,7 @@ impl Formula<READ, { ALL }, 2> for Waves {
         }
         let mut added = mass;
         if let Beyond::Inflow(Known::Start) = self.open.beyond {
+            let given = geometry[GIVEN];
             for k in 0..COUNT {
                 after[k] = after[k] - given * after[k];
                 after[COUNT + k] = before[COUNT + k] + a * (after[k] - before[k]);
@@ -321,7 +290,6 @@ impl Formula<READ, { ALL }, 2> for Waves {
         after[BOTH + left::MASS_RATE] = own[MASS] + added;
         after[BOTH + left::INWARD] = inward;
         after[BOTH + left::SOUND] = c;
-        after[BOTH + left::KEPT] = kept;
         after
     }
 }

@@ -17,8 +17,8 @@ use crate::error::Result;
 use crate::physics::base_state::BaseState;
 use crate::physics::discretisation::Part;
 use crate::physics::formulas::whole;
-use crate::physics::open::{AtFace, left};
-use crate::physics::walls::{End, INSIDE, Outward};
+use crate::physics::open::{AtFace, INSIDE, Outward, left};
+use crate::physics::walls::End;
 
 /// The accumulated rate of ρφ and ρφ itself: the first fields of each formula.
 const OWN: usize = 2;
@@ -64,17 +64,17 @@ impl AtFace {
         let start = || {
             let grows = open.known() == Some(Known::Start);
             let start = SlopeOfStart { base, outward: grows.then_some(outward) };
-            let reads: Vec<_> = end.fields_inside(2).collect();
+            let reads: Vec<_> = end.fields_inside(INSIDE, 2).collect();
             part.prepare(PointFormula::map(start), &reads, 2)
         };
         let start = of_start(known).then(start).transpose()?;
         let keep = || part.prepare(PointFormula::map(Keep), &[], 1);
         let give = || part.prepare(PointFormula::map(GivenWhere { base }), &[], 4);
-        let reads: Vec<_> = end.fields_inside(OWN + 2).collect();
+        let reads: Vec<_> = end.fields_inside(INSIDE, OWN + 2).collect();
         let correct = part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?;
         Ok(Self {
             give: comes_in.then(give).transpose()?,
-            keep: Some(keep()?),
+            keep: comes_in.then(keep).transpose()?,
             kept: vec![part.field(|_| 0.0)?],
             ..Self::new(part, correct, [value(known), 0.0], start)?
         })
@@ -221,17 +221,13 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
         let rho = whole(mass - a * rate_of_mass, self.base.density);
         let phi = self.before(&before, a);
         let relaxed = N::of(self.relaxation) * (phi - beyond);
-        let own = rate - beta * kept;
         let more = if self.comes_in {
-            phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed - own
+            let wanted = phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed;
+            wanted - (rate - beta * kept)
         } else {
             let points = |k: usize| self.before(&inside[(OWN + 2) * k..], a);
             let slope = self.outward.slope(phi, points) - slope_beyond;
-            let speed = rho * flow(left::INWARD);
-            // ρ ∂φ/∂t.
-            let own = own - phi * (flow(left::MASS_RATE) - flow(left::ADDED));
-            let replaced = flow(left::KEPT) * (own + speed * slope) - own;
-            phi * flow(left::ADDED) + replaced + speed * relaxed
+            phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
         };
         let mut after = before;
         after[0] = rate + more;

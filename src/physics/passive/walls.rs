@@ -23,7 +23,7 @@ use crate::physics::heat_flux::LARGEST_RATE;
 use crate::physics::open::{BOTH, before_stage};
 use crate::physics::problem::Problem;
 use crate::physics::slots::conserved::{COUNT, MASS};
-use crate::physics::walls::{End, INSIDE, OF_SLOPE, Outward, WEIGHTS, faces_here, spacing};
+use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here, outward_slope, spacing};
 use crate::physics::{Gas, Limits, ViscousForm};
 
 /// The accumulated rate of ρφ and ρφ itself, followed by those of the flow.
@@ -71,11 +71,11 @@ impl AtWalls {
                         let h = grid.spacing[a] * grid.jacobian(a, at * last);
                         let formula = OnRates {
                             of,
-                            per_spacing: 1.0 / Outward::BY_PARTS.slope(x(0), |k| x(k + 1)).abs(),
+                            per_spacing: 1.0 / outward_slope(x(0), |k| x(k + 1)).abs(),
                             per_weight: 1.0 / (grid.end_weights[a][at][0] * h),
                         };
                         let inside = |fields: usize, read: &[usize]| -> Vec<_> {
-                            let all = end.fields_inside(fields);
+                            let all = end.fields_inside(INSIDE, fields);
                             all.filter(|(k, _)| read.contains(k)).collect()
                         };
                         let reads = inside(RATES, &READ);
@@ -175,8 +175,7 @@ impl Formula<{ READ.len() * INSIDE }, RATES, 1> for OnRates {
         let Self { of, per_spacing, per_weight } = self;
         let fraction = Fraction { base: of.base };
         let at = fraction.before_stage(&READ.map(|k| all[k]), a);
-        let slope =
-            Outward::BY_PARTS.slope(at, |k| fraction.before_stage(&inside[READ.len() * k..], a));
+        let slope = outward_slope(at, |k| fraction.before_stage(&inside[READ.len() * k..], a));
         let diffusivity = of.diffusivity(before_stage(&all[2..], a));
         let own = diffusivity * N::of(*per_spacing) * slope;
         let more = N::of(*per_weight) * (N::of(of.flux) - own);
