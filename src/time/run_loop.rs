@@ -134,7 +134,7 @@ impl<'a> Run<'a> {
         };
         let curves = on_first(comm, || config.output.reference.as_ref().map(read).transpose())?;
         // A run of a version without IDs has none.
-        let id = origin.own_head().and_then(|head| head.run);
+        let id = origin.own_head().map(|head| head.run);
         let id = id.unwrap_or_else(|| RunId::shared(comm));
         let own = on_first(comm, || {
             let mut own = match course {

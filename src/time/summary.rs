@@ -182,7 +182,7 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
         points: config.grid.points,
         length: config.grid.domain.length,
         walls: grid.has_end(|end| end != End::Symmetry),
-        largest_spacing: Some(grid.largest_spacing()),
+        largest_spacing: grid.largest_spacing(),
         gas: viscous.then_some(config.gas),
         reynolds: viscous.then_some(config.gas.reynolds),
         other_flow: false,
