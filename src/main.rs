@@ -59,9 +59,9 @@ fn main() -> ExitCode {
 
 /// The command, if all ranks have parsed their arguments; otherwise the exit code, after the error is printed.
 fn understood(
-    typed: std::result::Result<Arguments, clap::Error>,
+    typed: Result<Arguments, clap::Error>,
     comm: &dyn Communicator,
-) -> std::result::Result<Command, ExitCode> {
+) -> Result<Command, ExitCode> {
     let own = typed.as_ref().map(|_| ()).map_err(|usage| Error::Elsewhere {
         message: usage.to_string().trim_end().to_string(),
         exit_code: u8::try_from(usage.exit_code()).unwrap_or(2),

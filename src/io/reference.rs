@@ -57,7 +57,7 @@ pub struct Comparison {
 }
 
 /// JSON has no infinity; it is written as null.
-fn null_is_infinite<'de, D: Deserializer<'de>>(json: D) -> std::result::Result<f64, D::Error> {
+fn null_is_infinite<'de, D: Deserializer<'de>>(json: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(json)?.unwrap_or(f64::INFINITY))
 }
 

@@ -229,7 +229,7 @@ fn attributes(path: &Path) -> Result<Attributes> {
 }
 
 /// Whether this rank sees the attributes at `path` that rank 0 knows as `first`: they end with it. Else what it sees.
-fn is_known(path: &Path, first: &[u8]) -> std::result::Result<(), String> {
+fn is_known(path: &Path, first: &[u8]) -> Result<(), String> {
     let file = path.join("zarr.json");
     let end = open::end(&file, END).map_err(|why| format!("not: {}", Error::io(&file)(why)))?;
     match end.windows(first.len()).any(|part| part == first) {

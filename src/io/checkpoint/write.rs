@@ -273,7 +273,7 @@ impl Store {
 fn in_thread(
     pieces: Vec<Piece>,
     mut store: Store,
-) -> std::result::Result<JoinHandle<Result<Written>>, Vec<Piece>> {
+) -> Result<JoinHandle<Result<Written>>, Vec<Piece>> {
     let (send, receive) = mpsc::channel::<Vec<Piece>>();
     let work = move || {
         let pieces = receive.recv().unwrap_or_default();
