@@ -39,20 +39,16 @@ pub struct Comparison {
     #[serde(deserialize_with = "null_is_infinite")]
     pub energy_loss_max_deviation: f64,
     /// Number of compared rows.
-    #[serde(default)]
     pub rows: usize,
     /// Time of the reference's peak dissipation.
-    #[serde(default)]
     pub peak_time: f64,
     /// Largest deviation of the reference's dissipation from straight lines between neighbouring compared rows, and between the
     /// outer rows and the ends of the comparable times, as a fraction of its peak. What the run does in between is not compared.
-    #[serde(default, deserialize_with = "null_is_infinite")]
+    #[serde(deserialize_with = "null_is_infinite")]
     pub unseen: f64,
     /// The two times between which this deviation occurs.
-    #[serde(default)]
     pub unseen_between: [f64; 2],
     /// Whether the run reached the end of the reference.
-    #[serde(default)]
     pub whole: bool,
 }
 
