@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Result;
 use crate::io::malformed;
 use crate::io::series::Series;
+use crate::lagrange::interpolated;
 
 /// Kinetic energy and dissipation of a reference solution over time, in the scaling of the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,12 +139,7 @@ impl Reference {
     /// A column at time `t`, by cubic interpolation through the four nearest rows (Lagrange): the error falls with the fourth
     /// power of their distance, so that a curve given at every 0.1 does not limit the comparison.
     fn at(&self, column: &[f64], t: f64) -> f64 {
-        let next = self.time.partition_point(|&time| time < t);
-        let start = next.saturating_sub(2).min(self.time.len() - 4);
-        let nodes = || start..start + 4;
-        let factor = |i: usize, j: usize| (t - self.time[j]) / (self.time[i] - self.time[j]);
-        let weight = |i| -> f64 { nodes().filter(|&j| j != i).map(|j| factor(i, j)).product() };
-        nodes().map(|i| weight(i) * column[i]).sum()
+        interpolated::<4>(&self.time, column, t)
     }
 }
 

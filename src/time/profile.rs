@@ -1,7 +1,5 @@
 //! The numerical and the exact solution along a line, and the loads on the wall of a body, at the end of a run.
 
-use std::fmt::Write as _;
-
 use super::run_loop::Run;
 use crate::comm::all_or_error;
 use crate::config::Config;
@@ -39,8 +37,7 @@ impl Run<'_> {
         let name = config.case.flow().map_or("scalar", |flow| NAMES[flow.shown()]);
         let mut text = format!("{},{name},exact\n", ["x", "y", "z"][axis]);
         for (i, (computed, exact)) in computed.into_iter().flatten().zip(exact).enumerate() {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{:?},{computed:?},{exact:?}", point(i)[axis]);
+            text += &format!("{:?},{computed:?},{exact:?}\n", point(i)[axis]);
         }
         self.write_table(PROFILE, &text)
     }
@@ -54,8 +51,7 @@ impl Run<'_> {
         for point @ [x, y, pressure, friction] in points {
             length += last.map_or(0.0, |[before, below, ..]| (x - before).hypot(y - below));
             last = Some(point);
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{x:?},{y:?},{length:?},{pressure:?},{friction:?}");
+            text += &format!("{x:?},{y:?},{length:?},{pressure:?},{friction:?}\n");
         }
         self.write_table(SURFACE, &text)
     }
