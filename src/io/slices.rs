@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::open::{self, own};
 use crate::io::palette::{COLOURS, palette, with_palette};
+use crate::io::scale::extremes;
 use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
@@ -137,9 +138,7 @@ impl SliceEntry {
 
 /// The extremes over all times of a plane: the common scale that gives a colour one meaning in all its pictures.
 pub(crate) fn common_scale<'a>(entries: impl Iterator<Item = &'a SliceEntry>) -> [f64; 2] {
-    entries.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], entry| {
-        [least.min(entry.min), most.max(entry.max)]
-    })
+    extremes(entries.flat_map(|entry| [entry.min, entry.max]))
 }
 
 /// Writer of the `slices/` of a run.
