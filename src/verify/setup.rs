@@ -261,11 +261,7 @@ impl Forms {
 impl Setup {
     /// The forms to check: fewer if each needs a compilation.
     pub(super) fn forms(&self) -> Vec<Forms> {
-        match (self.is_device(), self.quick) {
-            _ if self.is_brief() => vec![Forms::default()],
-            (false, false) => Forms::all(),
-            _ => Forms::pairs(),
-        }
+        if self.quick || self.is_device() { self.pairs() } else { Forms::all() }
     }
 
     /// Combinations that contain every pair of forms, or only the default in a quick check on a device.
