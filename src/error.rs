@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// The result of any operation whose failure is reported to the user.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The sentence for insufficient memory: "`what` need 2.0 GiB `of`; 1.0 GiB `there`".
 pub(crate) fn out_of_memory(

@@ -46,6 +46,7 @@ pub mod grid;
 mod huge_pages;
 pub mod io;
 pub mod krylov;
+mod lagrange;
 pub mod lines;
 pub mod model;
 mod options;

@@ -8,6 +8,7 @@ mod runs;
 mod signals;
 mod terminal;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::sleep;
@@ -21,7 +22,7 @@ use kolmo::compare::{PlotOptions, compare, overlay};
 use kolmo::config;
 use kolmo::converge::{ConvergeOptions, converge};
 use kolmo::io::progress::tell;
-use kolmo::io::{RunDirectory, write_report};
+use kolmo::io::{RunDirectory, json, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::quality::grid;
 use kolmo::reproduce::{ReproduceOptions, listed, reproduce};
@@ -29,6 +30,7 @@ use kolmo::scaling::plot_scaling;
 use kolmo::time::budget;
 use kolmo::verify::{Progress, VerifyOptions, verify};
 use kolmo::{Error, Result};
+use serde::Serialize;
 
 use arguments::{Arguments, Command};
 use info::info;
@@ -59,9 +61,9 @@ fn main() -> ExitCode {
 
 /// The command, if all ranks have parsed their arguments; otherwise the exit code, after the error is printed.
 fn understood(
-    typed: std::result::Result<Arguments, clap::Error>,
+    typed: Result<Arguments, clap::Error>,
     comm: &dyn Communicator,
-) -> std::result::Result<Command, ExitCode> {
+) -> Result<Command, ExitCode> {
     let own = typed.as_ref().map(|_| ()).map_err(|usage| Error::Elsewhere {
         message: usage.to_string().trim_end().to_string(),
         exit_code: u8::try_from(usage.exit_code()).unwrap_or(2),
@@ -135,8 +137,9 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         }
         Command::Bench { what } => measure(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),
         Command::Model(options) => predicted(&options),
-        Command::Compare(options) => compare(&options)
-            .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
+        Command::Compare(options) => {
+            compare(&options).and_then(|found| say(&shown(&found, options.json)))
+        }
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot(options) => plotted(&options),
         Command::PlotScaling(options) => plot_scaling(&options).and_then(|found| say(&found)),
@@ -163,12 +166,17 @@ fn plotted(options: &PlotOptions) -> Result<ExitCode> {
     say(&format!("{}\n", run_dir.join("report.html").display()))
 }
 
+/// Results as JSON or as text.
+fn shown(found: &(impl Serialize + Display), as_json: bool) -> String {
+    if as_json { json(found) } else { found.to_string() }
+}
+
 /// Print the results of `bench`. A wrong result or a failed part is an error, reported after all results.
 fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let report = kolmo::bench::run(bench, comm)?;
     let mut code = ExitCode::SUCCESS;
     if comm.rank() == 0 {
-        say(&if bench.json() { report.json() } else { report.to_string() })?;
+        say(&shown(&report, bench.json()))?;
         if !report.sound() {
             tell(&format!("error: {}", report.failures()));
             code = ExitCode::from(1);
@@ -193,7 +201,7 @@ fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Exi
     let report = verify(options, comm, &progress)?;
     let mut code = ExitCode::SUCCESS;
     if first {
-        say(&if options.json { report.json() } else { format!("\n{}\n", report.verdict()) })?;
+        say(&if options.json { json(&report) } else { format!("\n{}\n", report.verdict()) })?;
         if let Some(path) = &options.html {
             report.write_page(path)?;
         }
@@ -222,7 +230,7 @@ fn predicted(options: &ModelOptions) -> Result<ExitCode> {
     if let Some(path) = &options.plot {
         study.draw(path)?;
     }
-    say(&if options.json { study.json() } else { study.to_string() })
+    say(&shown(&study, options.json))
 }
 
 /// Print the order of convergence. The grids are small, so one rank runs them.
@@ -232,6 +240,6 @@ fn converged(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
     }
     let study = converge(options, &|set| configuration(&options.input, set))?;
     // The results are printed even if the files cannot be written.
-    let said = say(&if options.json { study.json() } else { study.to_string() })?;
+    let said = say(&shown(&study, options.json))?;
     study.write().map(|()| said)
 }

@@ -378,6 +378,8 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("step --set grid.points=[8,8,8]", "--points"),
         ("step --set time.max_steps=3", "use --repeats for the number of steps"),
         ("step --set output.directory=here", "nothing is written"),
+        ("step --beside scheme.order=7", "--beside scheme.order=7"),
+        ("step --beside output.directory=here", "`--beside output.directory=here` has no meaning"),
         ("step --rates rates.json", "required arguments were not provided"),
         ("copy --device 5 --backend cpu", "the CPU is one device, number 0"),
         ("step --points 3", "3 points along x"),

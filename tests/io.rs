@@ -142,7 +142,8 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let series = Series::read(&dir.join("series.csv")).unwrap();
     let length = [TAU; 3];
     let reynolds = Some(1600.0);
-    let (until, other_flow, largest_spacing, gas) = (u64::MAX, false, None, None);
+    let largest_spacing = TAU / points.iter().copied().filter(|n| *n > 1).min().unwrap() as f64;
+    let (until, other_flow, gas) = (u64::MAX, false, None);
     let part = summary::Part {
         until,
         points,
@@ -166,7 +167,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         reynolds: Some(1600.0),
         walls: false,
         symmetry: false,
-        largest_spacing: None,
+        largest_spacing,
         gas: None,
         points,
         length,

@@ -26,6 +26,11 @@ use cpu::Cpu;
 use device::{Device, Gpu, choose};
 use ranks::Blocks;
 
+/// Fields that are read.
+pub type Sources<'a> = &'a [&'a Field];
+/// Fields that are written.
+pub type Targets<'a, 'f> = &'a mut [&'f mut Field];
+
 /// Factors in a run of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
@@ -232,14 +237,14 @@ pub trait Backend: Send + Sync {
     fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>>;
 
     /// Runs `program`.
-    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights);
+    fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights);
 
     /// Runs programs one after another: β applies to the first that adds to fields; later ones add to its result.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         weights: Weights,
     ) {
         for (program, weights) in weights.of_each(programs) {
@@ -251,29 +256,23 @@ pub trait Backend: Send + Sync {
     fn prepare(&self, formula: PointFormula) -> Result<Prepared>;
 
     /// Evaluates a map at every point.
-    fn map(
-        &self,
-        formula: &Prepared,
-        read: &[&Field],
-        write: &mut [&mut Field],
-        parameters: &[f64],
-    );
+    fn map(&self, formula: &Prepared, read: Sources, write: Targets, parameters: &[f64]);
 
     /// Prepares a map for [`Backend::map_part`].
     fn prepare_part(&self, map: OnPart) -> Result<Prepared>;
 
     /// Evaluates a map at the points of its part.
-    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]);
+    fn map_part(&self, formula: &Prepared, fields: Targets, parameters: &[f64]);
 
     /// Starts sums over all points in a fixed order, or maxima. They may still be pending on return; to wait for them is not
     /// to wait for work that is queued later.
-    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction>;
+    fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction>;
 
     /// Like [`Backend::reduce`], for the points of this rank only.
     fn reduce_here(
         &self,
         formula: &Prepared,
-        read: &[&Field],
+        read: Sources,
         parameters: &[f64],
     ) -> Result<Reduction> {
         self.reduce(formula, read, parameters)
@@ -293,13 +292,7 @@ pub trait Backend: Send + Sync {
 
     /// Computes x of A x ≈ b by sweeps from x = 0, after A was set; one field per unknown of a row. Across ranks the
     /// sweeps are those of the whole matrix; the call is collective.
-    fn sweep_blocks(
-        &self,
-        solver: &mut BlockSolver,
-        sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
-    );
+    fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets);
 
     /// Does `work`, many calls of the methods above, where they cost least. See [`within`](#method.within).
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

@@ -327,20 +327,20 @@ impl OperatorOptions {
     }
 }
 
-fn scheme(name: &str) -> std::result::Result<&'static SchemeFamily, String> {
+fn scheme(name: &str) -> Result<&'static SchemeFamily, String> {
     by_name("schemes", families().iter().map(|family| (family.name, family)), name)
 }
 
 /// Line solvers; `None` is the choice of the backend.
 type Solvers = Several<Option<LineSolver>>;
 
-fn solvers(name: &str) -> std::result::Result<Solvers, String> {
+fn solvers(name: &str) -> Result<Solvers, String> {
     let all = LineSolver::ALL.map(Some).to_vec();
     let each = LineSolver::ALL.map(|solver| (solver.name(), Some(solver)));
     several("methods", [("auto", vec![None]), ("all", all)], each, name)
 }
 
-fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
+fn one_solver(name: &str) -> Result<Solvers, String> {
     match name {
         "all" => Err("a step takes one method".to_string()),
         _ => solvers(name),
@@ -351,7 +351,7 @@ fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
 const MOST_ROWS: usize = 512;
 
 /// N, or FIRST-LAST.
-fn rows_of_blocks(text: &str) -> std::result::Result<Several<usize>, String> {
+fn rows_of_blocks(text: &str) -> Result<Several<usize>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse(), last.parse()) {
         (Ok(first), Ok(last)) if 1 <= first && first <= last && last <= MOST_ROWS => {
@@ -364,7 +364,7 @@ fn rows_of_blocks(text: &str) -> std::result::Result<Several<usize>, String> {
 /// The first ranks of a job, which take steps together: their number, `None` for all of them.
 pub(super) type Group = Option<usize>;
 
-fn group(text: &str) -> std::result::Result<Group, String> {
+fn group(text: &str) -> Result<Group, String> {
     match (text.trim(), text.trim().parse()) {
         ("all", _) => Ok(None),
         (_, Ok(ranks)) if ranks > 0 => Ok(Some(ranks)),
@@ -372,7 +372,7 @@ fn group(text: &str) -> std::result::Result<Group, String> {
     }
 }
 
-fn distributed(name: &str) -> std::result::Result<Several<Method>, String> {
+fn distributed(name: &str) -> Result<Several<Method>, String> {
     let each = Method::ALL.map(|method| (method.name(), method));
     several("methods", [("all", Method::ALL.to_vec())], each, name)
 }

@@ -11,7 +11,6 @@ use super::sweeps::SweepRow;
 use super::table::{Table, figure, or_none};
 use crate::backend::device::{Api, DeviceInfo};
 use crate::error::{Error, Result};
-use crate::io::json;
 use crate::io::page::aligned;
 use crate::io::summary::Machine;
 use crate::model::Rates;
@@ -252,11 +251,6 @@ impl Report {
     /// The failures, one per line.
     pub fn failures(&self) -> String {
         self.failures.join("\n")
-    }
-
-    /// As JSON, indented.
-    pub fn json(&self) -> String {
-        json(self)
     }
 }
 

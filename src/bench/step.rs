@@ -29,7 +29,8 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
         let mut configs = vec![config(points, &options.common, &options.set)?];
         if !options.beside.is_empty() {
             let set = [&options.set[..], &options.beside].concat();
-            configs.push(config(points, &options.common, &set)?);
+            let changed = config(points, &options.common, &set);
+            configs.push(changed.map_err(|why| of_beside(why, &options.beside))?);
         }
         if has_room(setup, &configs, alone, report)? {
             let result = size(options, setup, report, &configs);
@@ -37,6 +38,18 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
         }
     }
     Ok(())
+}
+
+/// The error of the changes `beside`, with the option by which the user made them.
+fn of_beside(why: Error, beside: &[String]) -> Error {
+    let Error::Config(lines) = why else { return why };
+    let named = |line: String| {
+        let named = |line: String, change: &String| {
+            line.replace(&format!("--set {change}"), &format!("--beside {change}"))
+        };
+        beside.iter().fold(line, named)
+    };
+    Error::Config(lines.into_iter().map(named).collect())
 }
 
 /// Whether steps of all `configs` fit in memory; otherwise an error if they are `alone`, and a note if not.

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowPoint, GridCase, Place};
-use crate::boundary::{Beyond, Boundaries, Face, Known, Open, Sponge, Stream, Wall};
+use super::{About, Definition, Domain, FlowPoint, GridCase, Place, boundary_of_body, unless};
+use crate::boundary::{Boundaries, Sponge};
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::{Axis, Mapping, Plane};
+use crate::grid::{Mapping, Plane};
 
 /// An aerofoil of chord 1 in a stream with V₀ at an angle α to its chord, (u, v) = (cos α, sin α), on an O-grid around it. The initial
 /// velocity is the stream times 1 − exp(−(d/δ)²) at the distance d from the wall, so that it vanishes at the wall, with uniform density and
@@ -56,11 +56,7 @@ impl Definition for Aerofoil {
     }
 
     fn boundaries(&self, gas: &Gas) -> Boundaries {
-        let [u, v] = self.stream();
-        let stream = Stream { velocity: [u, v, 0.0], ..Stream::at_rest(gas) };
-        let far = Open::to(Beyond::FarField(Known::Stream(stream)));
-        let far = Open { sponge: Some(SPONGE), ..far };
-        Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
+        boundary_of_body(gas, self.stream(), SPONGE)
     }
 
     fn grid_dependence(&self) -> Option<&'static str> {
@@ -68,11 +64,9 @@ impl Definition for Aerofoil {
     }
 
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        if self.angle.abs() <= 90.0 {
-            return Vec::new();
-        }
-        let why = format!("angle = {}: degrees from the chord\nallowed: −90 to 90", self.angle);
-        vec![("angle", why)]
+        unless(self.angle.abs() <= 90.0, "angle", || {
+            format!("angle = {}: degrees from the chord\nallowed: −90 to 90", self.angle)
+        })
     }
 }
 

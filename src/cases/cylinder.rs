@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint};
-use crate::boundary::{Beyond, Boundaries, Face, Known, Open, Sponge, Stream, Wall};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, boundary_of_body, unless};
+use crate::boundary::{Boundaries, Sponge};
 use crate::gas::Gas;
-use crate::grid::{Axis, Mapping};
+use crate::grid::Mapping;
 
 /// A cylinder of diameter 1 in a stream with V₀ along x, on an O-grid around it. The initial state is potential flow,
 ///
@@ -49,24 +49,19 @@ impl Definition for Cylinder {
     }
 
     fn boundaries(&self, gas: &Gas) -> Boundaries {
-        let stream = Stream { velocity: [1.0, 0.0, 0.0], ..Stream::at_rest(gas) };
-        let far = Open::to(Beyond::FarField(Known::Stream(stream)));
-        let far = Open { sponge: Some(SPONGE), ..far };
-        Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
+        boundary_of_body(gas, [1.0, 0.0], SPONGE)
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         // On the sides of the cylinder u·u = 4.
         let most = (1.5 * gas.gamma).powf(-0.5);
-        if gas.mach < most {
-            return Vec::new();
-        }
-        let what = format!(
-            "mach = {} leaves the start no pressure beside the cylinder; it must be below {most:.4}\n\
-             start a faster stream from `custom`, or from a checkpoint of a slower one",
-            gas.mach
-        );
-        vec![("mach", what)]
+        unless(gas.mach < most, "mach", || {
+            format!(
+                "mach = {} leaves the start no pressure beside the cylinder; it must be below {most:.4}\n\
+                 start a faster stream from `custom`, or from a checkpoint of a slower one",
+                gas.mach
+            )
+        })
     }
 }
 

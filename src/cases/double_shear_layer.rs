@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
 use crate::gas::Gas;
 use crate::typed::positive;
 
@@ -81,12 +81,9 @@ impl DoubleShearLayer {
 impl Definition for DoubleShearLayer {
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         let s = self.s();
-        if s >= BLUNTEST {
-            return Vec::new();
-        }
-        let what =
-            format!("sharpness = {s} lets the layers overlap; it must be at least {BLUNTEST}");
-        vec![("sharpness", what)]
+        unless(s >= BLUNTEST, "sharpness", || {
+            format!("sharpness = {s} lets the layers overlap; it must be at least {BLUNTEST}")
+        })
     }
 }
 

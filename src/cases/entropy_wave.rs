@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
 use crate::gas::Gas;
 
 /// One period along every active axis j, of length Lⱼ:
@@ -42,14 +42,12 @@ impl EntropyWave {
 
 impl Definition for EntropyWave {
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        if self.amplitude.abs() < 1.0 {
-            return Vec::new();
-        }
-        let what = format!(
-            "amplitude = {} makes the density negative; it must lie between -1 and 1",
-            self.amplitude
-        );
-        vec![("amplitude", what)]
+        let amplitude = self.amplitude;
+        unless(amplitude.abs() < 1.0, "amplitude", || {
+            format!(
+                "amplitude = {amplitude} makes the density negative; it must lie between -1 and 1"
+            )
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
 use crate::gas::Gas;
 use crate::typed::positive;
 
@@ -81,16 +81,14 @@ impl Definition for IsentropicVortex {
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         let strongest = (1.0_f64.exp() * coldness(gas, self.strength)).sqrt();
-        if strongest < 1.0 {
-            return Vec::new();
-        }
-        let what = format!(
-            "strength = {} makes the temperature negative in the centre at mach = {}; it must be below {:.4}",
-            self.strength,
-            gas.mach,
-            self.strength.abs() / strongest
-        );
-        vec![("strength", what)]
+        unless(strongest < 1.0, "strength", || {
+            format!(
+                "strength = {} makes the temperature negative in the centre at mach = {}; it must be below {:.4}",
+                self.strength,
+                gas.mach,
+                self.strength.abs() / strongest
+            )
+        })
     }
 }
 

@@ -41,13 +41,13 @@ pub use start::Start;
 
 use std::path::Path;
 
-use crate::boundary::Boundaries;
+use crate::boundary::{Beyond, Boundaries, Face, Known, Open, Sponge, Stream, Wall};
 use crate::comm::Communicator;
 use crate::error::Result;
 use crate::force::ForcingConfig;
 use crate::gas::Gas;
 pub use crate::grid::Domain;
-use crate::grid::{Decomposition, Grid, Mapping};
+use crate::grid::{Axis, Decomposition, Grid, Mapping};
 
 /// Description of a case, independent of its parameters.
 #[derive(Debug)]
@@ -222,12 +222,27 @@ impl FlowPoint {
 /// Largest number of periods on any grid.
 const MOST_PERIODS: i64 = 32768;
 
+/// The boundaries of an O-grid about an adiabatic body in a stream along (u, v), with a sponge before the far field.
+fn boundary_of_body(gas: &Gas, [u, v]: [f64; 2], sponge: Sponge) -> Boundaries {
+    let stream = Stream { velocity: [u, v, 0.0], ..Stream::at_rest(gas) };
+    let far = Open::to(Beyond::FarField(Known::Stream(stream)));
+    let far = Open { sponge: Some(sponge), ..far };
+    Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
+}
+
+/// The error of a parameter with this key, unless its value `is_sound`.
+fn unless(
+    is_sound: bool,
+    key: &'static str,
+    what: impl FnOnce() -> String,
+) -> Vec<(&'static str, String)> {
+    if is_sound { Vec::new() } else { vec![(key, what())] }
+}
+
 /// The error that a box is not a cube, for the flow `name` that needs one.
 fn no_cube(name: &str, domain: &Domain) -> Vec<(&'static str, String)> {
     let [x, y, z] = domain.length;
-    if x == y && y == z {
-        return Vec::new();
-    }
-    let what = format!("length = [{x}, {y}, {z}]: {name} needs a cube\nuse three equal lengths");
-    vec![("length", what)]
+    unless(x == y && y == z, "length", || {
+        format!("length = [{x}, {y}, {z}]: {name} needs a cube\nuse three equal lengths")
+    })
 }

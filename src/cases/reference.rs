@@ -1,6 +1,6 @@
 //! Reference data for the time series and the spectra of a run.
 
-use std::fmt::Write as _;
+use crate::lagrange::interpolated;
 
 /// Kinetic energy, dissipation and enstrophy over time, non-dimensional volume averages as in `series.csv`.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,8 +77,7 @@ impl ReferenceSpectrum {
         let mut text =
             format!("# {}: {}\n# time: {}\nk,energy\n", self.flow, self.source, self.time);
         for (k, energy) in self.k.iter().zip(&self.energy) {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{k},{energy:?}");
+            text += &format!("{k},{energy:?}\n");
         }
         text
     }
@@ -95,24 +94,8 @@ fn columns<const N: usize>(lines: std::str::Lines<'_>) -> Option<[Vec<f64>; N]> 
     Some(columns)
 }
 
-/// Points of the interpolating polynomial: sixth order, for which the spacings of the tables were chosen.
-const POINTS: usize = 6;
-
-/// Lagrange polynomial through the `POINTS` samples nearest to `t`.
+/// The value at `t` by the polynomial of sixth order, for which the spacings of the tables were chosen; `None` outside the table.
 fn interpolate(time: &[f64], value: &[f64], t: f64) -> Option<f64> {
-    if time.len() < POINTS || !(time[0] <= t && t <= time[time.len() - 1]) {
-        return None;
-    }
-    let above = time.partition_point(|&sample| sample < t);
-    let first = above.saturating_sub(POINTS / 2).min(time.len() - POINTS);
-    let nodes = first..first + POINTS;
-    Some(
-        nodes
-            .clone()
-            .map(|i| {
-                let others = nodes.clone().filter(|&j| j != i);
-                value[i] * others.map(|j| (t - time[j]) / (time[i] - time[j])).product::<f64>()
-            })
-            .sum(),
-    )
+    let is_inside = time.len() >= 6 && time[0] <= t && t <= time[time.len() - 1];
+    is_inside.then(|| interpolated::<6>(time, value, t))
 }

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, MOST_PERIODS};
+use super::{About, Definition, Domain, MOST_PERIODS, unless};
 use crate::gas::Gas;
 use crate::typed::{not_negative, positive, three};
 
@@ -115,11 +115,10 @@ impl ScalarAdvection {
 
 impl Definition for ScalarAdvection {
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
-        let longest = domain.length.iter().copied().fold(0.0, f64::max);
-        if self.width <= WIDEST * longest {
-            return Vec::new();
-        }
-        vec![("width", format!("width = {} must be at most {}", self.width, WIDEST * longest))]
+        let widest = WIDEST * domain.length.iter().copied().fold(0.0, f64::max);
+        unless(self.width <= widest, "width", || {
+            format!("width = {} must be at most {widest}", self.width)
+        })
     }
 
     fn periods(&self) -> [u32; 3] {

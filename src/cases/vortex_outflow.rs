@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::isentropic_vortex::{centred, coldness, vortex};
-use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
 use crate::boundary::{Beyond, Boundaries, Known, Open, Stream};
 use crate::gas::Gas;
 use crate::grid::Axis;
@@ -61,14 +61,12 @@ impl Definition for VortexOutflow {
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        if 1.0_f64.exp() * coldness(gas, self.strength) < 1.0 {
-            return Vec::new();
-        }
-        let what = format!(
-            "strength = {} makes the temperature negative in the centre at mach = {}; use a weaker vortex",
-            self.strength, gas.mach
-        );
-        vec![("strength", what)]
+        unless(1.0_f64.exp() * coldness(gas, self.strength) < 1.0, "strength", || {
+            format!(
+                "strength = {} makes the temperature negative in the centre at mach = {}; use a weaker vortex",
+                self.strength, gas.mach
+            )
+        })
     }
 }
 

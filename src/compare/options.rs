@@ -28,7 +28,7 @@ pub struct CompareOptions {
     pub json: bool,
 }
 
-fn finite(text: &str) -> std::result::Result<f64, String> {
+fn finite(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|time: &f64| time.is_finite());
     number.ok_or_else(|| "a time is a finite number".into())
 }

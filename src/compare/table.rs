@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::Comparison;
 use super::difference::{difference, value_at};
 use super::runs::Run;
-use crate::io::json;
 use crate::io::page::Table;
 use crate::io::report::{grid, peak};
 use crate::io::verdict::{Verdict, floored};
@@ -147,11 +146,6 @@ impl Comparison {
     pub(super) fn reasons(&self) -> Vec<String> {
         let rows = self.rows.iter().filter(|row| !row.verdict_reason.is_empty());
         rows.map(|row| format!("{}: {}: {}", row.run, row.verdict, row.verdict_reason)).collect()
-    }
-
-    /// As JSON.
-    pub fn json(&self) -> String {
-        json(self)
     }
 }
 

@@ -124,3 +124,9 @@ pub fn parse_on(text: &str, name: &str, overrides: &[String], base: Base<'_>) ->
     let config = resolve::config(&table, &problems);
     problems.finish(config.map(|config| Config { origin, ..config }))
 }
+
+/// The input of a case with defaults on `points` points, up to a time that is never reached, with these overrides.
+pub(crate) fn of_case(case: &str, points: [usize; 3], overrides: &[String]) -> Result<Config> {
+    let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n");
+    parse(&text, case, overrides)
+}

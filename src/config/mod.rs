@@ -25,6 +25,7 @@ mod time;
 mod value;
 mod write;
 
+pub(crate) use load::of_case;
 pub use load::{Base, built_in, load, load_on, parse, parse_on};
 pub use output::{FieldsConfig, OnFailure, OutputConfig, PlanesConfig, Region};
 pub(crate) use problems::hint;
@@ -89,17 +90,22 @@ impl Config {
         self.boundaries.grid(points, &self.grid.domain, spacings)
     }
 
-    /// The exact solution at every point, for the field that is plotted for the case; NaN where there is none, empty for scalars.
+    /// The exact solution at every point, for the field that is plotted for the case; NaN where there is none.
     pub(crate) fn exact_solution(&self, time: f64) -> Vec<f64> {
-        let (domain, active) = (&self.grid.domain, self.grid.points.map(|n| n > 1));
         let grid = self.grid();
-        let Some(flow) = self.case.flow() else { return Vec::new() };
-        let at = |point: usize| {
-            let x = grid.coordinates(grid.index(point));
-            let point = flow.exact(&self.gas, domain, active, x, time)?;
-            Some(point.mass_and_momentum()[flow.shown()])
-        };
+        let at = |point: usize| self.exact_at(grid.coordinates(grid.index(point)), time);
         (0..grid.len()).map(|point| at(point).unwrap_or(f64::NAN)).collect()
+    }
+
+    /// The same at a point x; `None` where there is none.
+    pub(crate) fn exact_at(&self, x: [f64; 3], time: f64) -> Option<f64> {
+        let (domain, active) = (&self.grid.domain, self.grid.points.map(|n| n > 1));
+        if let Some(scalar) = self.case.scalar() {
+            return scalar.exact(domain, active, x, time);
+        }
+        let flow = self.case.flow()?;
+        let point = flow.exact(&self.gas, domain, active, x, time)?;
+        Some(point.mass_and_momentum()[flow.shown()])
     }
 
     /// See [`Problem::is_of_case`].

@@ -57,14 +57,8 @@ impl Default for TimeConfig {
     fn default() -> Self {
         let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
         let step = StepSize::Cfl(0.8);
-        TimeConfig {
-            integrator,
-            step,
-            implicit: None,
-            end: None,
-            max_steps: None,
-            wall_limit: None,
-        }
+        let (end, max_steps, wall_limit) = (None, None, None);
+        Self { integrator, step, implicit: None, end, max_steps, wall_limit }
     }
 }
 

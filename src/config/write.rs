@@ -1,7 +1,5 @@
 //! Writes a configuration as an input that repeats its run.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 use toml::Value;
 
@@ -25,15 +23,14 @@ impl Config {
         let mut text =
             String::from("# Everything resolved: `kolmo run` with this file repeats the run.\n");
         for (name, keys) in self.sections() {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "\n[{name}]\n");
+            text += &format!("\n[{name}]\n");
             for (key, value) in &keys {
-                let _ = writeln!(text, "{key} = {}", typed(value));
+                text += &format!("{key} = {}\n", typed(value));
             }
             if name == "grid" && !keys.contains_key("length") {
                 // Written as a comment, so that the box still follows the case if `--set` changes the case.
                 let length = typed(&self.grid.domain.length.to_vec().into());
-                let _ = writeln!(text, "# length = {length} is the box of the case");
+                text += &format!("# length = {length} is the box of the case\n");
             }
         }
         text

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::config::{Config, Convection, EnergyForm, StepSize, ViscousForm};
 use crate::engine::closure_at;
 use crate::error::{Error, Result};
-use crate::grid::End;
+use crate::grid::{End, Grid};
 use crate::io::make_directory;
 use crate::io::progress::tell;
 use crate::io::report::grid;
@@ -144,11 +144,16 @@ pub fn converge(
     Ok(Study::new((&base, directory), end, (exact, options.keep_cfl), rows, &floor))
 }
 
+/// The ends and the intervals of a grid, without the coordinates of its points.
+fn before_maps(config: &Config) -> Grid {
+    config.grid_before_maps(config.grid.points)
+}
+
 /// Points along x, y, z for `n` on the command line. A finer grid contains the points of a coarser one if the numbers of
 /// intervals are n, 2n, 4n: if errors are taken against the finest grid and only some axes are periodic, the other axes have one
 /// more point.
 fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
-    let grid = base.grid();
+    let grid = before_maps(base);
     let active = |a: &usize| grid.points[*a] > 1;
     let some_close = (0..3).filter(active).any(|a| grid.closes(a));
     let more = |a: usize| usize::from(!exact && some_close && !grid.closes(a));
@@ -157,7 +162,7 @@ fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
 
 /// The number of intervals along an axis, as the geometric mean over the axes that have several: proportional to 1/h.
 fn resolution(config: &Config) -> f64 {
-    let grid = config.grid();
+    let grid = before_maps(config);
     let active = (0..3).filter(|&a| grid.points[a] > 1);
     let intervals: Vec<f64> = active.map(|a| grid.intervals(a) as f64).collect();
     let axes = intervals.len() as f64;
@@ -361,7 +366,7 @@ fn formal_order(config: &Config) -> u32 {
         ViscousForm::Conservative => family.first.order,
     };
     let has_second = scheme.viscous == ViscousForm::Laplacian && !config.gas.is_inviscid();
-    let ends = config.grid().ends.into_iter().flatten().flatten();
+    let ends = before_maps(config).ends.into_iter().flatten().flatten();
     convection
         .min(viscous)
         .min(ends.fold(u32::MAX, |order, end| order.min(order_at(end, family, has_second))))

@@ -80,7 +80,7 @@ impl ConvergeOptions {
     }
 }
 
-fn count(text: &str) -> std::result::Result<usize, String> {
+fn count(text: &str) -> Result<usize, String> {
     let number = text.trim().parse().ok().filter(|n| (2..=MOST_POINTS).contains(n));
     number.ok_or_else(|| format!("a number of points is a whole number from 2 to {MOST_POINTS}"))
 }

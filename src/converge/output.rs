@@ -8,7 +8,7 @@ use crate::io::figures::Figure;
 use crate::io::page::{self, Page, Table, escape, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::report::grid;
-use crate::io::{json, write_text};
+use crate::io::write_text;
 
 impl Study {
     /// Write `converge.csv`, `converge.svg` and `converge.html` into the directory of the study.
@@ -31,11 +31,6 @@ impl Study {
         page.gallery("Picture", &drawn);
         let path = directory.join("converge.html");
         page.write(&path, env!("CARGO_PKG_VERSION"), "<code>converge.csv</code>")
-    }
-
-    /// As JSON.
-    pub fn json(&self) -> String {
-        json(self)
     }
 
     /// `acoustic-wave at t = 1, compact6 (order 6), hale64 (order 4)`.

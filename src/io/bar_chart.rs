@@ -1,7 +1,5 @@
 //! Stacked bars of times.
 
-use std::fmt::Write as _;
-
 use crate::io::page::escape;
 use crate::io::scale::{MOST_X_TICKS, round_ticks, tick};
 
@@ -58,9 +56,7 @@ pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> Str
     let mut x = 12.0;
     for (name, colour) in names.iter().zip(COLOURS) {
         let text = x + 22.0;
-        // Writing to a string cannot fail.
-        let _ = write!(
-            svg,
+        svg += &format!(
             "<rect x=\"{x}\" y=\"38\" width=\"16\" height=\"16\" fill=\"{colour}\"/>\n<text x=\"{text}\" y=\"52\">{}</text>\n",
             escape(name)
         );
@@ -68,8 +64,7 @@ pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> Str
     }
     for value in round_ticks((0.0, most), MOST_X_TICKS) {
         let at = left + scale * value;
-        let _ = write!(
-            svg,
+        svg += &format!(
             "<line x1=\"{at:.2}\" y1=\"{TOP}\" x2=\"{at:.2}\" y2=\"{bottom}\" stroke=\"#DDDDDD\"/>\n\
              <text x=\"{at:.2}\" y=\"{:.2}\" text-anchor=\"middle\">{}</text>\n",
             bottom + 20.0,
@@ -78,17 +73,15 @@ pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> Str
     }
     for (at, bar) in bars.iter().enumerate() {
         let top = TOP + ROW * at as f64 + 5.0;
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"end\">{}</text>",
+        svg += &format!(
+            "<text x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"end\">{}</text>\n",
             left - 8.0,
             top + 17.0,
             escape(&bar.label)
         );
         draw(&mut svg, bar, [left, top], scale);
     }
-    let _ = write!(
-        svg,
+    svg += &format!(
         "<text x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"middle\">{}</text>\n</svg>\n",
         (left + width) / 2.0,
         height - 10.0,
@@ -103,23 +96,20 @@ fn draw(svg: &mut String, bar: &Bar, [left, top]: [f64; 2], scale: f64) {
     let mut from = left;
     for (part, colour) in bar.parts.iter().zip(COLOURS) {
         let width = scale * part;
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{from:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>"
+        *svg += &format!(
+            "<rect x=\"{from:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>\n"
         );
         from += width;
     }
     if bar.pale {
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{height}\" fill=\"none\" stroke=\"{INK}\" stroke-dasharray=\"4 3\"/>",
+        *svg += &format!(
+            "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{height}\" fill=\"none\" stroke=\"{INK}\" stroke-dasharray=\"4 3\"/>\n",
             from - left
         );
     }
     if let Some(at) = bar.stroke.map(|length| left + scale * length) {
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{at:.2}\" y1=\"{:.2}\" x2=\"{at:.2}\" y2=\"{:.2}\" stroke=\"{INK}\" stroke-width=\"3\"/>",
+        *svg += &format!(
+            "<line x1=\"{at:.2}\" y1=\"{:.2}\" x2=\"{at:.2}\" y2=\"{:.2}\" stroke=\"{INK}\" stroke-width=\"3\"/>\n",
             top - 4.0,
             top + height + 4.0
         );

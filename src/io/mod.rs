@@ -243,7 +243,7 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// JSON, indented for readability.
-pub(crate) fn json(value: &impl serde::Serialize) -> String {
+pub fn json(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string_pretty(value);
     text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
 }

@@ -1,7 +1,5 @@
 //! One line plot as SVG: readable on a phone, on paper and without colour.
 
-use std::fmt::Write as _;
-
 use crate::io::page::escape;
 use crate::io::scale::{MOST_X_TICKS, Scale, decimal, logarithmic_ticks, range, round_ticks, tick};
 
@@ -332,21 +330,19 @@ pub(super) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
     kept.into_iter().map(|at| points[at]).collect()
 }
 
-/// An unfinished drawing. Writing to a `String` cannot fail, so results of `write!` are dropped.
+/// An unfinished drawing.
 struct Svg(String);
 
 impl Svg {
     /// Text that starts at `x`, or is placed by the attributes `more`.
     fn text(&mut self, (x, y): Point, more: &str, text: &str) {
         let text = escape(text);
-        let _ =
-            writeln!(self.0, "<text x=\"{x:.2}\" y=\"{y:.2}\" fill=\"{INK}\" {more}>{text}</text>");
+        self.0 += &format!("<text x=\"{x:.2}\" y=\"{y:.2}\" fill=\"{INK}\" {more}>{text}</text>\n");
     }
 
     fn line(&mut self, colour: &str, from: Point, to: Point) {
-        let _ = writeln!(
-            self.0,
-            "<line x1=\"{:.2}\" y1=\"{:.2}\" x2=\"{:.2}\" y2=\"{:.2}\" stroke=\"{colour}\"/>",
+        self.0 += &format!(
+            "<line x1=\"{:.2}\" y1=\"{:.2}\" x2=\"{:.2}\" y2=\"{:.2}\" stroke=\"{colour}\"/>\n",
             from.0, from.1, to.0, to.1
         );
     }
@@ -356,18 +352,16 @@ impl Svg {
         let (colour, width, dashes) = line.stroke();
         if !line.is_open() && points.len() > 1 {
             let points: String = points.iter().map(|(x, y)| format!("{x:.2},{y:.2} ")).collect();
-            let _ = writeln!(
-                self.0,
+            self.0 += &format!(
                 "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
-                 stroke-dasharray=\"{dashes}\" points=\"{}\"/>",
+                 stroke-dasharray=\"{dashes}\" points=\"{}\"/>\n",
                 points.trim_end()
             );
         }
         let fill = if line.is_open() { "none" } else { colour };
         for (x, y) in dots {
-            let _ = writeln!(
-                self.0,
-                "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\"/>"
+            self.0 += &format!(
+                "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\"/>\n"
             );
         }
     }

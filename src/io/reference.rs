@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::Result;
 use crate::io::malformed;
 use crate::io::series::Series;
+use crate::lagrange::interpolated;
 
 /// Kinetic energy and dissipation of a reference solution over time, in the scaling of the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,25 +40,21 @@ pub struct Comparison {
     #[serde(deserialize_with = "null_is_infinite")]
     pub energy_loss_max_deviation: f64,
     /// Number of compared rows.
-    #[serde(default)]
     pub rows: usize,
     /// Time of the reference's peak dissipation.
-    #[serde(default)]
     pub peak_time: f64,
     /// Largest deviation of the reference's dissipation from straight lines between neighbouring compared rows, and between the
     /// outer rows and the ends of the comparable times, as a fraction of its peak. What the run does in between is not compared.
-    #[serde(default, deserialize_with = "null_is_infinite")]
+    #[serde(deserialize_with = "null_is_infinite")]
     pub unseen: f64,
     /// The two times between which this deviation occurs.
-    #[serde(default)]
     pub unseen_between: [f64; 2],
     /// Whether the run reached the end of the reference.
-    #[serde(default)]
     pub whole: bool,
 }
 
 /// JSON has no infinity; it is written as null.
-fn null_is_infinite<'de, D: Deserializer<'de>>(json: D) -> std::result::Result<f64, D::Error> {
+fn null_is_infinite<'de, D: Deserializer<'de>>(json: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(json)?.unwrap_or(f64::INFINITY))
 }
 
@@ -142,12 +139,7 @@ impl Reference {
     /// A column at time `t`, by cubic interpolation through the four nearest rows (Lagrange): the error falls with the fourth
     /// power of their distance, so that a curve given at every 0.1 does not limit the comparison.
     fn at(&self, column: &[f64], t: f64) -> f64 {
-        let next = self.time.partition_point(|&time| time < t);
-        let start = next.saturating_sub(2).min(self.time.len() - 4);
-        let nodes = || start..start + 4;
-        let factor = |i: usize, j: usize| (t - self.time[j]) / (self.time[i] - self.time[j]);
-        let weight = |i| -> f64 { nodes().filter(|&j| j != i).map(|j| factor(i, j)).product() };
-        nodes().map(|i| weight(i) * column[i]).sum()
+        interpolated::<4>(&self.time, column, t)
     }
 }
 

@@ -80,10 +80,10 @@ fn show_one(
         let scale = common_scale(of_plane());
         let across = plane.axes()[2];
         // The position of an only plane means nothing.
-        let at = first.at.filter(|_| points[across] > 1);
-        let at = at.map_or(String::new(), |at| {
-            format!(" at {} = {}", Axis::ALL[across].name(), tick(at, 1.0))
-        });
+        let at = match points[across] {
+            1 => String::new(),
+            _ => format!(" at {} = {}", Axis::ALL[across].name(), tick(first.at, 1.0)),
+        };
         let name = plane.name();
         page.push(&format!(
             "<div class=\"plane\" id=\"plane-{}-{name}\" data-scale=\"{} {}\">\n<h3>Plane {name}{at}</h3>\n{}\n<div class=\"slices\">",
@@ -140,23 +140,17 @@ fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
 /// One picture with its axes.
 fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     let [right, up, _] = entry.plane.axes().map(|a| Axis::ALL[a].name());
-    let [along_right, along_up] = match entry.edges {
-        Some([right, up]) => {
-            let is_low = 3.0 * (up[1] - up[0]) < right[1] - right[0];
-            let most = MOST_TICKS[usize::from(is_low)];
-            [ticks(right, "left", MOST_TICKS[0]), ticks(up, "bottom", most)]
-        }
-        None => Default::default(),
-    };
-    let edges = entry.edges.map_or(String::new(), |[[left, right], [low, high]]| {
-        format!(" data-edges=\"{left} {right} {low} {high}\"")
-    });
+    let [[left, right_end], [low, high]] = entry.edges;
+    let is_low = 3.0 * (high - low) < right_end - left;
+    let along_right = ticks([left, right_end], "left", MOST_TICKS[0]);
+    let along_up = ticks([low, high], "bottom", MOST_TICKS[usize::from(is_low)]);
     let class = if still { "" } else { " class=\"extra\"" };
     let step = entry.step;
     let (quantity, plane, time) = (escape(&entry.quantity), entry.plane.name(), entry.time);
     let png = STANDARD.encode(png);
     format!(
-        "<figure{class} data-step=\"{step}\" data-time=\"{time}\" data-axes=\"{right}{up}\"{edges}>\
+        "<figure{class} data-step=\"{step}\" data-time=\"{time}\" data-axes=\"{right}{up}\" \
+         data-edges=\"{left} {right_end} {low} {high}\">\
          <div class=\"map\"><div class=\"axis y\"><b>{up} / L</b>{along_up}</div>\
          <img alt=\"{quantity} in the plane {plane}{at} at t = {time:.3}\" src=\"data:image/png;base64,{png}\">\
          <div class=\"axis x\"><b>{right} / L</b>{along_right}</div></div>\

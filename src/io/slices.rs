@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::open::{self, own};
 use crate::io::palette::{COLOURS, palette, with_palette};
+use crate::io::scale::extremes;
 use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
@@ -79,16 +80,13 @@ pub struct SliceEntry {
     /// Orientation of the plane.
     pub plane: Plane,
     /// Coordinate of the plane along its normal.
-    #[serde(default)]
-    pub at: Option<f64>,
+    pub at: f64,
     /// Quantity in words.
     pub quantity: String,
     /// Unit; empty where the quantity has no scale.
-    #[serde(default)]
     pub unit: String,
     /// Coordinates of the edges of the picture: left and right, bottom and top.
-    #[serde(default)]
-    pub edges: Option<[[f64; 2]; 2]>,
+    pub edges: [[f64; 2]; 2],
     /// Non-dimensional time.
     pub time: f64,
     /// Step.
@@ -99,8 +97,7 @@ pub struct SliceEntry {
     pub max: f64,
     /// Values of the darkest and the brightest colour of the map. During a run they are `min` and `max`; at its end they become
     /// those of all times of the plane.
-    #[serde(default)]
-    pub scale: Option<[f64; 2]>,
+    pub scale: [f64; 2],
 }
 
 impl SliceEntry {
@@ -141,9 +138,7 @@ impl SliceEntry {
 
 /// The extremes over all times of a plane: the common scale that gives a colour one meaning in all its pictures.
 pub(crate) fn common_scale<'a>(entries: impl Iterator<Item = &'a SliceEntry>) -> [f64; 2] {
-    entries.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], entry| {
-        [least.min(entry.min), most.max(entry.max)]
-    })
+    extremes(entries.flat_map(|entry| [entry.min, entry.max]))
 }
 
 /// Writer of the `slices/` of a run.
@@ -192,15 +187,15 @@ impl SliceWriter {
         self.entries.push(SliceEntry {
             file,
             plane: slice.plane,
-            at: Some(slice.at),
+            at: slice.at,
             quantity: slice.quantity.into(),
             unit: slice.unit.into(),
-            edges: Some(slice.edges),
+            edges: slice.edges,
             time,
             step,
             min: slice.range[0],
             max: slice.range[1],
-            scale: Some(slice.range),
+            scale: slice.range,
         });
         self.list()
     }
@@ -213,7 +208,7 @@ impl SliceWriter {
             let entry = &self.entries[at];
             let alike = |e: &&SliceEntry| (e.plane, &e.quantity) == (entry.plane, &entry.quantity);
             let scale = common_scale(self.entries.iter().filter(alike));
-            if entry.scale == Some(scale) {
+            if entry.scale == scale {
                 continue;
             }
             let path = self.directory.join(&entry.file);
@@ -221,7 +216,7 @@ impl SliceWriter {
                 let png = entry.coloured(png, scale);
                 write_whole(&path, |writer| writer.write_all(&png))?;
             }
-            self.entries[at].scale = Some(scale);
+            self.entries[at].scale = scale;
             changed = true;
         }
         if changed { self.list() } else { Ok(()) }

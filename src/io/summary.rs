@@ -37,10 +37,9 @@ pub struct Summary {
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
-    /// Largest distance between neighbouring points; `None` in files of earlier versions where spacings are equal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest_spacing: Option<f64>,
-    /// The gas; `None` without viscosity, where the equations have none, and in files of earlier versions.
+    /// Largest distance between neighbouring points.
+    pub largest_spacing: f64,
+    /// The gas; `None` without viscosity, and where the equations have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gas: Option<Gas>,
     /// Discretisation of the equations.
@@ -84,8 +83,7 @@ pub struct Summary {
     pub reference: Option<Comparison>,
     /// Verdict on the run.
     pub verdict: Verdict,
-    /// Reason for the verdict, a sentence without a capital and a full stop; empty in files of earlier versions.
-    #[serde(default)]
+    /// Reason for the verdict, a sentence without a capital and a full stop.
     pub verdict_reason: String,
 }
 
@@ -217,8 +215,7 @@ pub struct Part {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub walls: bool,
     /// As in [`Summary`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub largest_spacing: Option<f64>,
+    pub largest_spacing: f64,
     /// As in [`Summary`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gas: Option<Gas>,
@@ -229,14 +226,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// The largest distance between neighbouring points.
-    fn spacing(&self) -> f64 {
-        // Earlier versions did not store it.
-        let equal =
-            (0..3).filter(|a| self.points[*a] > 1).map(|a| self.length[a] / self.points[a] as f64);
-        self.largest_spacing.unwrap_or_else(|| equal.fold(0.0, f64::max))
-    }
-
     /// μ at the mean temperature, weighted with the density (Favre 1965): T̃ = γ (γ − 1) Ma² ⟨ρe⟩/⟨ρ⟩.
     fn viscosity(&self, density: f64, internal_energy: f64) -> f64 {
         self.gas.map_or(1.0, |gas| {
@@ -260,7 +249,8 @@ pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
         }
         let (density, dissipation) = (mass[row], dissipation[row]);
         let viscosity = part.viscosity(density, total[row] - kinetic[row]);
-        let value = kmax_eta(dissipation, [density, viscosity], part.spacing(), part.reynolds?);
+        let value =
+            kmax_eta(dissipation, [density, viscosity], part.largest_spacing, part.reynolds?);
         (dissipation > 0.0 && value.is_finite()).then_some(value)
     };
     Some((0..step.len()).map(|row| of_row(row).unwrap_or(f64::NAN)).collect())
@@ -292,10 +282,7 @@ impl Summary {
 
     /// `passed: on the reference ...`: the verdict and the reason for it.
     pub fn judgement(&self) -> String {
-        match &*self.verdict_reason {
-            "" => self.verdict.to_string(),
-            reason => format!("{}: {reason}", self.verdict),
-        }
+        format!("{}: {}", self.verdict, self.verdict_reason)
     }
 
     /// The last row of the series of a run in progress.

@@ -55,7 +55,7 @@ fn search(planner: &mut Planner, ranks: usize, rates: &Rates) -> Result<(Decompo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::parse;
+    use crate::config::of_case;
 
     /// Catches a plan per rank of a line, or per cut, whose cost is more than the square of the number of ranks.
     #[test]
@@ -65,10 +65,7 @@ mod tests {
             ([4096; 3], Rates::core()),
             ([6000, 5000, 4000], Rates::core()),
         ] {
-            let input = format!(
-                "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
-            );
-            let config = parse(&input, "test", &[]).unwrap();
+            let config = of_case("taylor-green", points, &[]).unwrap();
             let mut planner = Planner::new(&config, points, None);
             assert!(search(&mut planner, 131_072, &rates).is_ok());
             assert!(planner.planned() <= 2000, "{points:?}: {}", planner.planned());

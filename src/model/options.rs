@@ -155,12 +155,12 @@ impl ModelOptions {
     }
 }
 
-fn ranks(text: &str) -> std::result::Result<usize, String> {
+fn ranks(text: &str) -> Result<usize, String> {
     let number = text.trim().parse().ok().filter(|n| (1..=MOST_RANKS).contains(n));
     number.ok_or_else(|| format!("a number of ranks is 1 to {MOST_RANKS}"))
 }
 
-fn cut(text: &str) -> std::result::Result<Cut, String> {
+fn cut(text: &str) -> Result<Cut, String> {
     let axis = |name: &str| Axis::ALL.into_iter().find(|axis| axis.name() == name);
     if text == "cubic" {
         return Ok(Cut::Cubic);
@@ -179,30 +179,30 @@ fn cut(text: &str) -> std::result::Result<Cut, String> {
     }
 }
 
-fn axes(name: &str) -> std::result::Result<Several<Axis>, String> {
+fn axes(name: &str) -> Result<Several<Axis>, String> {
     let each = Axis::ALL.map(|axis| (axis.name(), axis));
     several("axes", [("all", Axis::ALL.to_vec())], each, name)
 }
 
-fn taper(text: &str) -> std::result::Result<f64, String> {
+fn taper(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|factor: &f64| (1.0..=1e3).contains(factor));
     number.ok_or_else(|| "a taper is 1 to 1000".into())
 }
 
-fn rate(text: &str) -> std::result::Result<(String, f64), String> {
+fn rate(text: &str) -> Result<(String, f64), String> {
     let parts = text.split_once('=');
     let parsed = parts.and_then(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)));
     let (name, value) = parsed.ok_or("a rate is NAME=VALUE, such as bandwidth=25e9")?;
     Ok((name.to_string(), value))
 }
 
-fn methods(name: &str) -> std::result::Result<Several<Option<Method>>, String> {
+fn methods(name: &str) -> Result<Several<Option<Method>>, String> {
     let all = Method::ALL.map(Some).to_vec();
     let each = Method::ALL.map(|method| (method.name(), Some(method)));
     several("methods", [("auto", vec![None]), ("all", all)], each, name)
 }
 
-fn networks(name: &str) -> std::result::Result<Several<Network>, String> {
+fn networks(name: &str) -> Result<Several<Network>, String> {
     let each = Network::ALL.into_iter().chain([Network::Flat]);
     let each = each.map(|network| (network.name(), network));
     several("networks", [("all", Network::ALL.to_vec())], each, name)

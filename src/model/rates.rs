@@ -162,7 +162,7 @@ impl Rates {
     }
 
     /// The error is a sentence: divisors must be positive, times may be 0.
-    pub fn check(&self) -> std::result::Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let mut rates = self.clone();
         let mut staging = self.staging.unwrap_or(1.0);
         let all = rates.named().into_iter().chain([("staging", &mut staging)]);

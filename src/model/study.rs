@@ -128,7 +128,7 @@ pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
 struct Counted {
     decomposition: Decomposition,
     points: [usize; 3],
-    work: std::result::Result<Work, String>,
+    work: Result<Work, String>,
 }
 
 impl Counted {

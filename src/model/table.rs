@@ -6,7 +6,6 @@ use std::path::Path;
 use super::Prediction;
 use super::study::{Eighty, Row, Study};
 use crate::error::Result;
-use crate::io::json;
 use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
 
@@ -63,11 +62,6 @@ fn line(to: &mut Formatter<'_>, row: &Row) -> fmt::Result {
 }
 
 impl Study {
-    /// As JSON.
-    pub fn json(&self) -> String {
-        json(self)
-    }
-
     /// Draw efficiencies over the number of ranks, for the first network.
     ///
     /// # Errors

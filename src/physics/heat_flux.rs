@@ -33,7 +33,6 @@
 //! R_m → ρ V' + V R_ρ,   R_E → ∂(ρe)/∂t + ½ V² R_ρ + ρ V·V'
 //! ```
 
-use super::ViscousForm;
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, dot, whole};
@@ -58,11 +57,8 @@ pub(super) fn with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
     let limits = Limits::flow(&problem.scheme, problem.integrator, grid);
     let mut walls = problem.boundaries.faces().filter_map(|(.., face)| face.wall());
     let has_heat_flux = walls.any(|wall| matches!(wall.heat, Heat::HeatFlux(_)));
-    if !has_heat_flux || problem.scheme.viscous != ViscousForm::Conservative {
-        return limits;
-    }
-    let largest = LARGEST_RATE / problem.integrator.negative_real_limit();
-    Limits { diffusion: limits.diffusion.max(largest), ..limits }
+    let diffusion = limits.diffusion_at_fluxes(problem.scheme.viscous, problem.integrator);
+    if has_heat_flux { Limits { diffusion, ..limits } } else { limits }
 }
 
 /// Number of values that the formula reads and changes at a point of the wall: rates, state, previous sums of rates, |∇ξ|/h, and the

@@ -65,12 +65,6 @@ pub enum Convection {
     Staggered,
 }
 
-impl fmt::Display for Convection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
 /// Form of the convective terms of the energy equation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -82,12 +76,6 @@ pub enum EnergyForm {
     /// Internal energy, pressure work and kinetic energy, each split separately.
     #[default]
     SplitPressure,
-}
-
-impl fmt::Display for EnergyForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
 }
 
 /// Form of the viscous terms.
@@ -103,11 +91,17 @@ pub enum ViscousForm {
     Conservative,
 }
 
-impl fmt::Display for ViscousForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
+macro_rules! displayed_as_in_inputs {
+    ($($Form:ty),+) => {
+        $(impl fmt::Display for $Form {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.serialize(f)
+            }
+        })+
+    };
 }
+
+displayed_as_in_inputs!(Convection, EnergyForm, ViscousForm);
 
 /// A field that can be written to files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,5 +1,6 @@
 //! Stability limits of the discrete equations, which define `cfl`.
 
+use super::heat_flux::LARGEST_RATE;
 use super::problem::Problem;
 use super::{Convection, SchemeConfig, ViscousForm};
 use crate::engine::Number;
@@ -59,6 +60,16 @@ impl Limits {
             diffusion: diffusive / integrator.negative_real_limit(),
             inverse_spacing,
             damping: 0.0,
+        }
+    }
+
+    /// The limit of diffusion at walls with a given flux in this viscous form: that of the inner points, or of the [rate](LARGEST_RATE) there.
+    pub(super) fn diffusion_at_fluxes(&self, viscous: ViscousForm, integrator: &Tableau) -> f64 {
+        match viscous {
+            ViscousForm::Laplacian | ViscousForm::Midpoint => self.diffusion,
+            ViscousForm::Conservative => {
+                self.diffusion.max(LARGEST_RATE / integrator.negative_real_limit())
+            }
         }
     }
 

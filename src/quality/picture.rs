@@ -1,7 +1,5 @@
 //! The grid lines in the plane of the first two axes with several points, drawn to scale.
 
-use std::fmt::Write as _;
-
 use super::{digits, place};
 use crate::config::Config;
 use crate::grid::Grid;
@@ -77,8 +75,7 @@ pub(super) fn svg(config: &Config, name: &str) -> String {
                 )
             }
         };
-        let _ = write!(
-            panels,
+        panels += &format!(
             "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">{}</text>\n\
              <text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"13\">{}, {}{thinned}</text>\n{svg}",
             top + 18.0,
@@ -160,7 +157,7 @@ impl Lines {
             let drawn = seen.iter().enumerate().filter(|(at, _)| at % *step == 0 || *at == last);
             for (_, curve) in drawn {
                 let width = WIDTHS[usize::from(curve.is_end)];
-                let _ = write!(svg, "<path stroke-width=\"{width}\" d=\"");
+                svg += &format!("<path stroke-width=\"{width}\" d=\"");
                 // A segment between two points outside is not drawn.
                 let is_seen: Vec<bool> = curve.points.iter().map(is_inside).collect();
                 let mut pen_is_down = false;
@@ -172,7 +169,7 @@ impl Lines {
                     }
                     let x = MARGIN + scale * (point[0] - window[0][0]);
                     let y = top + scale * (window[1][1] - point[1]);
-                    let _ = write!(svg, "{}{x:.2} {y:.2}", if pen_is_down { 'L' } else { 'M' });
+                    svg += &format!("{}{x:.2} {y:.2}", if pen_is_down { 'L' } else { 'M' });
                     pen_is_down = true;
                 }
                 svg.push_str("\"/>\n");

@@ -1,6 +1,6 @@
 //! The results of an experiment, and its files.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use super::Experiment;
@@ -120,14 +120,13 @@ impl Finding {
         let Self { paper, here, difference, .. } = self;
         let basis = one.basis_in_words();
         let mut text = heading(one);
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "**The paper.** {paper}\n**Here** ({basis}). {here}\n**The difference.** {difference}\n\n"
+        text += &format!(
+            "**The paper.** {paper}\n**Here** ({basis}). {here}\n**The difference.** {difference}\n\n\
+             Numbers: [`{0}.csv`]({0}.csv)\n",
+            one.id
         );
-        let _ = writeln!(text, "Numbers: [`{0}.csv`]({0}.csv)", one.id);
         for (name, _) in &self.pictures {
-            let _ = write!(text, "\n![{0}{name}]({0}{name}.svg)\n", one.id);
+            text += &format!("\n![{0}{name}]({0}{name}.svg)\n", one.id);
         }
         text
     }

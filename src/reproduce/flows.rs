@@ -1,6 +1,5 @@
 //! Flows of the papers: the Taylor-Green vortex of Song et al. 2022, the cylinder and the aerofoil of Esfahanian et al. 2014.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use super::Basis;
@@ -85,15 +84,12 @@ fn map(title: &str, squares: usize, values: &[f64], largest: f64) -> String {
     for (at, value) in values.iter().enumerate() {
         let [r, g, b] = colour(value / largest);
         let [x, y] = [at % squares, squares - 1 - at / squares].map(|n| MARGIN + square * n as f64);
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{square:.2}\" height=\"{square:.2}\" fill=\"#{r:02X}{g:02X}{b:02X}\"/>"
+        svg += &format!(
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{square:.2}\" height=\"{square:.2}\" fill=\"#{r:02X}{g:02X}{b:02X}\"/>\n"
         );
     }
     let (middle, bottom, left) = (MARGIN + SIDE / 2.0, SIDE + 1.5 * MARGIN, MARGIN / 2.0);
-    let _ = write!(
-        svg,
+    svg += &format!(
         "</g>\n<text x=\"{middle:.1}\" y=\"{bottom:.1}\" text-anchor=\"middle\">x; from dark to bright Q = 0 to {largest:.1}</text>\n\
          <text x=\"{left:.1}\" y=\"{middle:.1}\" text-anchor=\"middle\">y</text>\n</svg>\n"
     );

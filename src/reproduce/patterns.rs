@@ -1,7 +1,5 @@
 //! Senders and receivers in parallel cyclic reduction: figures 2 and 7 of Song et al. 2022, from the rounds that ranks run.
 
-use std::fmt::Write as _;
-
 use super::finding::{Csv, Finding};
 use super::lab::Lab;
 use crate::engine::distributed::pcr::{Phase, Round, schedule};
@@ -76,16 +74,14 @@ fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
          font-family=\"sans-serif\" font-size=\"14\" fill=\"#1A1A1A\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n\
          <text x=\"12\" y=\"24\" font-size=\"17\" font-weight=\"bold\">{title}</text>\n"
     );
-    // Writing to a string cannot fail.
     for (line, level) in levels.iter().enumerate() {
         let (top, bottom) = (y(line), y(line + 1));
         let (middle, phase, stride) = ((top + bottom) / 2.0 + 5.0, name(level.phase), level.stride);
-        let _ = writeln!(svg, "<text x=\"12\" y=\"{middle:.1}\">{phase} {stride}</text>");
+        svg += &format!("<text x=\"12\" y=\"{middle:.1}\">{phase} {stride}</text>\n");
         let mut draw = |from: usize, to: usize, stroke: &str| {
             let (from, to) = (x(from), x(to));
-            let _ = writeln!(
-                svg,
-                "<line x1=\"{from:.1}\" y1=\"{top:.1}\" x2=\"{to:.1}\" y2=\"{bottom:.1}\" stroke={stroke}/>"
+            svg += &format!(
+                "<line x1=\"{from:.1}\" y1=\"{top:.1}\" x2=\"{to:.1}\" y2=\"{bottom:.1}\" stroke={stroke}/>\n"
             );
         };
         (0..rows).for_each(|row| draw(row, row, "\"#DDDDDD\""));
@@ -107,10 +103,9 @@ fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
                 if row < attached { COLOURS[row % systems % COLOURS.len()] } else { "#FFFFFF" };
             let ink = if row < attached && row % systems != 6 { "#FFFFFF" } else { "#1A1A1A" };
             let (x, y, below, number) = (x(row), y(line), y(line) + 5.0, row + 1);
-            let _ = writeln!(
-                svg,
+            svg += &format!(
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"#1A1A1A\"/>\n\
-                 <text x=\"{x:.1}\" y=\"{below:.1}\" text-anchor=\"middle\" fill=\"{ink}\">{number}</text>"
+                 <text x=\"{x:.1}\" y=\"{below:.1}\" text-anchor=\"middle\" fill=\"{ink}\">{number}</text>\n"
             );
         }
     }

@@ -40,8 +40,8 @@ pub(super) struct Step {
     pub(super) fastest: Option<f64>,
     /// Seconds in the order of [`PHASES`], each without overlap.
     pub(super) phases: [f64; 4],
-    /// Seconds of messages along x, y and z, if they were timed separately.
-    pub(super) along: Option<[f64; 3]>,
+    /// Seconds of messages along x, y and z.
+    pub(super) along: [f64; 3],
 }
 
 /// The contents of a file for one kind of scaling.
@@ -208,11 +208,9 @@ impl Times<'_> {
         Ok(all)
     }
 
-    /// Seconds of the phases, and of messages along the axes; the latter are absent in files of versions that did not time them
-    /// separately.
-    fn phases(&self) -> Result<([f64; 4], Option<[f64; 3]>)> {
-        let is_told = ALONG.into_iter().any(|name| self.seconds.contains_key(name));
-        Ok((self.each(PHASES)?, is_told.then(|| self.each(ALONG)).transpose()?))
+    /// Seconds of the phases, and of messages along the axes.
+    fn phases(&self) -> Result<([f64; 4], [f64; 3])> {
+        Ok((self.each(PHASES)?, self.each(ALONG)?))
     }
 }
 

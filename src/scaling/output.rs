@@ -72,17 +72,13 @@ fn csv(studies: &[Study]) -> String {
                 fastest.unwrap_or_default(),
                 format!("{:?}", series.efficiency(study.scaling, step)),
             ];
-            cells.extend(step.phases.map(|seconds| format!("{seconds:?}")));
-            cells.extend(along(step, |seconds| format!("{seconds:?}"), ""));
+            cells.extend(
+                step.phases.iter().chain(&step.along).map(|seconds| format!("{seconds:?}")),
+            );
             text += &(cells.join(",") + "\n");
         }
     }
     text
-}
-
-/// Columns of messages along x, y and z: `none` if they were not timed separately.
-fn along(step: &Step, text: impl Fn(f64) -> String, none: &str) -> [String; 3] {
-    step.along.map_or_else(|| [none; 3].map(String::from), |seconds| seconds.map(text))
 }
 
 impl Study {
@@ -177,8 +173,7 @@ impl Display for Study {
                 format!("{efficiency:.1}"),
             ];
             let ms = |seconds: f64| format!("{:.3}", 1e3 * seconds);
-            cells.extend(parts(step).map(ms));
-            cells.extend(along(step, ms, "-"));
+            cells.extend(parts(step).into_iter().chain(step.along).map(ms));
             cells
         };
         let rows = self.steps().map(row).collect();

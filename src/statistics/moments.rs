@@ -73,8 +73,7 @@ pub struct Moments(Vec<Average>);
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Running {
-    /// Time of the first sample; `None` before it, and in files of versions that did not store it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Time of the first sample; `None` before it.
     began: Option<f64>,
     /// Averaging time.
     duration: f64,

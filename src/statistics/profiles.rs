@@ -86,7 +86,6 @@ pub struct RunningProfiles {
     /// Averaging time.
     duration: f64,
     /// ρ₀, p₀ and T₀.
-    #[serde(default)]
     at_rest: [f64; 3],
     /// Integrals over time.
     sums: Means,

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use ndarray::{Array3, ArrayView3, CowArray, Ix3};
 
 use super::Simulation;
+use super::refusals::impossible_state;
 use crate::comm::all_or_error;
 use crate::config::Variable;
-use crate::error::{Error, Result, refused};
+use crate::error::{Result, refused};
 use crate::physics::ERROR_COLUMNS;
 use crate::real::Values;
 
@@ -75,12 +76,9 @@ impl Simulation {
         });
         let mut state = all_or_error(comm, state)?;
         self.system.hold(&mut state, self.moment.time);
-        self.system.check_now(&state, self.moment).map_err(|error| match error {
-            Error::Diverged { field, value, index: [i, j, k], .. } => refused(
-                format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-                "allowed: positive density and pressure, and finite numbers",
-            ),
-            other => other,
+        let allowed = "allowed: positive density and pressure, and finite numbers";
+        self.system.check_now(&state, self.moment).map_err(|error| {
+            impossible_state(&error).map_or(error, |found| refused(found, allowed))
         })?;
         self.system.capture_initial(&mut state)?;
         self.system.impose(&mut state, self.moment.time);

@@ -1,6 +1,5 @@
 //! Cost estimate of a run before anything is allocated.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::largest::largest;
@@ -29,10 +28,7 @@ pub fn budget(config: &Config) -> Result<String> {
     let device = chosen.map(|(api, index)| Device::open(api, index)).transpose()?;
     let parts = Parts::of(config, &block, device.as_ref().map(|device| device.info()));
     let mut text = String::new();
-    let mut line = |label: &str, content: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{label:<8} {content}");
-    };
+    let mut line = |label: &str, content: String| text += &format!("{label:<8} {content}\n");
     let [x, y, z] = points;
     line("points", format!("{x} x {y} x {z}, {}", config.compute.precision.name()));
     line("fields", parts.described());

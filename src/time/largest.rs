@@ -46,6 +46,7 @@ pub(super) fn advice(largest: Option<[usize; 3]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::of_case;
     use crate::time::sweep_blocks::tests::gpu;
 
     #[test]
@@ -63,10 +64,7 @@ mod tests {
             ("taylor-green", [16, 16, 16], None, 1e-9, None),
         ] {
             let free = gib * f64::from(1 << 30);
-            let input = format!(
-                "[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
-            );
-            let config = crate::config::parse(&input, "test", &[]).unwrap();
+            let config = of_case(case, points, &[]).unwrap();
             let fits = |config: &Config| {
                 let block = Block::whole(config.grid.points);
                 Parts::of(config, &block, device).bytes(&block) <= free

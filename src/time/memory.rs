@@ -309,10 +309,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_counted_for_all_ranks_of_a_machine() {
         let points = [1 << 14, 1 << 14, 1 << 10];
-        let input = format!(
-            "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
-        );
-        let config = crate::config::parse(&input, "test", &[]).unwrap();
+        let config = crate::config::of_case("taylor-green", points, &[]).unwrap();
         let block = Block::whole(points);
         let cut = Decomposition::ONE;
         let told = |ranks| check_memory(&config, cut, &block, ranks).err().map(|e| e.to_string());

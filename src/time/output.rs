@@ -18,6 +18,7 @@ use crate::io::directory::plane as plane_folder;
 use crate::io::fields::Layout;
 use crate::io::pieces::{Selection, plane};
 use crate::io::progress::tell;
+use crate::io::scale::extremes;
 use crate::io::{FieldData, FieldWriter, Plane, RunDirectory, Slice, SliceWriter};
 use crate::physics::Drawn;
 
@@ -309,9 +310,6 @@ fn folder(directory: &Path, writer: &FieldWriter) -> String {
 
 /// The smallest and the largest finite value; zeros where there is none.
 fn finite_range(values: &[f64]) -> [f64; 2] {
-    let finite = || values.iter().copied().filter(|value| value.is_finite());
-    match (finite().reduce(f64::min), finite().reduce(f64::max)) {
-        (Some(least), Some(most)) => [least, most],
-        _ => [0.0; 2],
-    }
+    let [least, most] = extremes(values.iter().copied().filter(|value| value.is_finite()));
+    if least <= most { [least, most] } else { [0.0; 2] }
 }

@@ -1,6 +1,7 @@
 //! Values on planes, resampled to pictures with equal pixels.
 
 use crate::grid::{Grid, Plane};
+use crate::io::scale::extremes;
 
 /// The content of a picture.
 pub(super) struct Pixels {
@@ -95,15 +96,13 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
 
 /// The edges of the picture: of all points, or of a region around the body that lines along the first axis surround.
 fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
-    let bounds = |points: &[f64]| {
-        points.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)])
-    };
-    let all = plane.coordinates.each_ref().map(|it| bounds(it));
+    let all = plane.coordinates.each_ref().map(|x| extremes(x.iter().copied()));
     let goes_round = grid.closes(0) && plane.periods[0] == [0.0; 2];
     if !goes_round {
         return all;
     }
-    let body = plane.coordinates.each_ref().map(|it| bounds(&it[..grid.points[0]]));
+    let body = plane.coordinates.each_ref();
+    let body = body.map(|x| extremes(x[..grid.points[0]].iter().copied()));
     let size = body.iter().map(|[low, high]| high - low).fold(0.0, f64::max);
     let [x, y] = body.map(|[low, high]| 0.5 * (low + high));
     let [left, right, across] = VIEW.map(|sizes| sizes * size);

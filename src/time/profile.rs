@@ -1,10 +1,7 @@
 //! The numerical and the exact solution along a line, and the loads on the wall of a body, at the end of a run.
 
-use std::fmt::Write as _;
-
 use super::run_loop::Run;
 use crate::comm::all_or_error;
-use crate::config::Config;
 use crate::error::Result;
 use crate::io::pieces::line;
 use crate::io::{PROFILE, SURFACE};
@@ -17,7 +14,8 @@ impl Run<'_> {
     /// first axis with more than one point. Does nothing without an exact solution. Collective.
     pub(super) fn write_profile(&mut self) -> Result<()> {
         let (grid, config) = (self.simulation.grid().clone(), self.config);
-        let Some(axis) = (0..3).find(|&axis| grid.points[axis] > 1) else { return Ok(()) };
+        let axis = (0..3).find(|&axis| grid.points[axis] > 1);
+        let Some(axis) = axis.filter(|_| config.is_of_case()) else { return Ok(()) };
         let middle = grid.points.map(|n| n / 2);
         let point = |i: usize| {
             let mut index = middle;
@@ -26,7 +24,7 @@ impl Run<'_> {
         };
         let time = self.simulation.time();
         let points = 0..grid.points[axis];
-        let exact: Option<Vec<f64>> = points.map(|i| exact(config, point(i), time)).collect();
+        let exact: Option<Vec<f64>> = points.map(|i| config.exact_at(point(i), time)).collect();
         let Some(exact) = exact else { return Ok(()) };
         let at = config.case.shown();
         let backend = self.simulation.backend.clone();
@@ -39,8 +37,7 @@ impl Run<'_> {
         let name = config.case.flow().map_or("scalar", |flow| NAMES[flow.shown()]);
         let mut text = format!("{},{name},exact\n", ["x", "y", "z"][axis]);
         for (i, (computed, exact)) in computed.into_iter().flatten().zip(exact).enumerate() {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{:?},{computed:?},{exact:?}", point(i)[axis]);
+            text += &format!("{:?},{computed:?},{exact:?}\n", point(i)[axis]);
         }
         self.write_table(PROFILE, &text)
     }
@@ -54,8 +51,7 @@ impl Run<'_> {
         for point @ [x, y, pressure, friction] in points {
             length += last.map_or(0.0, |[before, below, ..]| (x - before).hypot(y - below));
             last = Some(point);
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{x:?},{y:?},{length:?},{pressure:?},{friction:?}");
+            text += &format!("{x:?},{y:?},{length:?},{pressure:?},{friction:?}\n");
         }
         self.write_table(SURFACE, &text)
     }
@@ -65,15 +61,4 @@ impl Run<'_> {
         let written = self.files.as_mut().map_or(Ok(()), |files| files.write(name, text));
         self.tolerate_failure(written).map(drop)
     }
-}
-
-/// The exact solution of the quantity that is shown, where there is one.
-fn exact(config: &Config, x: [f64; 3], time: f64) -> Option<f64> {
-    let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
-    if let Some(scalar) = config.case.scalar() {
-        return scalar.exact(domain, active, x, time);
-    }
-    let flow = config.case.flow().filter(|_| config.is_of_case())?;
-    let point = flow.exact(&config.gas, domain, active, x, time)?;
-    Some(point.mass_and_momentum()[flow.shown()])
 }

@@ -102,13 +102,17 @@ pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
 
 /// An unphysical initial state is an input error that all of `ranks` ranks report.
 pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
-    let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
-    let mistake = Error::refused(
-        format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-        "change the parameters in [case], [gas], [boundary] or the box",
-    );
+    let Some(found) = impossible_state(&error) else { return error };
+    let way_out = "change the parameters in [case], [gas], [boundary] or the box";
+    let mistake = Error::refused(found, way_out);
     if ranks == 1 {
         return mistake;
     }
     Error::Elsewhere { message: mistake.report(), exit_code: mistake.exit_code() }
+}
+
+/// What is wrong with the initial state, where the error says so.
+pub(super) fn impossible_state(error: &Error) -> Option<String> {
+    let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return None };
+    Some(format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"))
 }

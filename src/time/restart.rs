@@ -115,7 +115,7 @@ pub fn restart(
     let told = tell_changes(changes(&found.head, &config), wish.allow_physics_change);
     let told = all_or_error(comm, told)?;
     let Head { step, time, .. } = found.head;
-    tell_start(comm, &found, format!("continues from step {step}, t = {time}"), told);
+    tell_start(comm, format!("continues from step {step}, t = {time}"), told);
     Ok(Restart::Run(Box::new((config, Origin::Own(found)))))
 }
 
@@ -173,15 +173,14 @@ pub fn origin(
     };
     all_or_error(comm, sensible())?;
     let start = format!("starts from step {step}, t = {time} of {}", path.display());
-    tell_start(comm, &found, start, told);
+    tell_start(comm, start, told);
     Ok(Origin::Other(found))
 }
 
 /// Rank 0 reports where a run continues from, and what changes there.
-fn tell_start(comm: &dyn Communicator, found: &Checkpoint, start: String, changes: Vec<String>) {
+fn tell_start(comm: &dyn Communicator, start: String, changes: Vec<String>) {
     if comm.rank() == 0 {
-        let all = found.warning().into_iter().chain([start]).chain(changes);
-        all.for_each(|sentence| tell(&sentence));
+        std::iter::once(start).chain(changes).for_each(|sentence| tell(&sentence));
     }
 }
 

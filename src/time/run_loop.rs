@@ -133,9 +133,7 @@ impl<'a> Run<'a> {
             read.map_err(|why| refused_reference(&why))
         };
         let curves = on_first(comm, || config.output.reference.as_ref().map(read).transpose())?;
-        // A run of a version without IDs has none.
-        let id = origin.own_head().and_then(|head| head.run);
-        let id = id.unwrap_or_else(|| RunId::shared(comm));
+        let id = origin.own_head().map_or_else(|| RunId::shared(comm), |head| head.run);
         let own = on_first(comm, || {
             let mut own = match course {
                 None => RunDirectory::create(directory, id)?,

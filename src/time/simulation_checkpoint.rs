@@ -47,7 +47,7 @@ impl Simulation {
         let names_before: Vec<String> = names.iter().take(before.len()).map(before_name).collect();
         let head = Head {
             version: env!("CARGO_PKG_VERSION").into(),
-            run: Some(run),
+            run,
             step: self.moment.step,
             time: self.moment.time,
             last_dt: self.last_dt,

@@ -75,7 +75,7 @@ pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<St
 pub(super) mod tests {
     use super::*;
     use crate::backend::device::Api;
-    use crate::config::parse;
+    use crate::config::of_case;
 
     /// A device such as an H100.
     pub(in crate::time) fn gpu() -> DeviceInfo {
@@ -96,11 +96,8 @@ pub(super) mod tests {
     }
 
     fn vortex(points: [usize; 3], set: &str) -> (Config, Block) {
-        let input = format!(
-            "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nend = 1.0\n\
-             [compute]\nsweeps = {{ {set} }}"
-        );
-        (parse(&input, "test", &[]).unwrap(), Block::whole(points))
+        let set = format!("compute.sweeps={{ {set} }}");
+        (of_case("taylor-green", points, &[set]).unwrap(), Block::whole(points))
     }
 
     #[test]

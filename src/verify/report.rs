@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::check::Check;
 use super::families::Family;
 use crate::error::Result;
-use crate::io::json;
 use crate::io::page::{Page, Table, escape};
 
 /// All checks that were run.
@@ -63,11 +62,6 @@ impl Report {
         self.seconds += seconds;
         let named = |check: Check| Check { name: format!("{name}/{}", check.name), ..check };
         self.checks.extend(checks.into_iter().map(named));
-    }
-
-    /// JSON, as described in `docs/user-guide.md`.
-    pub fn json(&self) -> String {
-        json(self)
     }
 
     /// The result in one sentence.
@@ -164,7 +158,7 @@ mod tests {
         let failing = format!("{0}/large, {0}/none", FAMILIES[1].name);
         assert_eq!(report.verdict(), format!("2 of 3 checks fail on a machine: {failing}."));
         assert_eq!(report.to_string().matches("FAIL").count(), 2);
-        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&crate::io::json(&report)).unwrap();
         assert_eq!(json["checks"][2]["measured"], serde_json::Value::Null);
         assert_eq!(json["failed"], 2);
     }

@@ -9,7 +9,7 @@ use crate::backend::device::{Fusing, Gpu};
 use crate::backend::ranks::Ranks;
 use crate::backend::{Backend, BackendChoice, ComputeConfig, Share, on_device, on_host};
 use crate::comm::{Communicator, all_or_error};
-use crate::config::{Config, parse};
+use crate::config::{Config, of_case};
 use crate::error::{Result, refused};
 use crate::grid::{Axis, Decomposition};
 use crate::real::Precision;
@@ -33,8 +33,7 @@ impl Setup {
         let backend = options.backend.iter().map(|name| format!("compute.backend={name}"));
         let device = options.device.iter().map(|index| format!("compute.device={index}"));
         let set: Vec<String> = backend.chain(device).collect();
-        let config =
-            check_ranks(comm.size()).and_then(|()| configured("taylor-green", [8; 3], &set));
+        let config = check_ranks(comm.size()).and_then(|()| of_case("taylor-green", [8; 3], &set));
         let compute = all_or_error(&**comm, config)?.compute;
         let share = Share::find(compute, &**comm)?;
         Ok(Self { comm: comm.clone(), quick: options.quick, share })
@@ -77,7 +76,8 @@ impl Setup {
         points: [usize; 3],
         set: &[impl AsRef<str>],
     ) -> Result<Config> {
-        let mut config = configured(case, points, set)?;
+        let set: Vec<String> = set.iter().map(|key| key.as_ref().into()).collect();
+        let mut config = of_case(case, points, &set)?;
         let ComputeConfig { backend, device, threads, .. } = self.share.compute;
         config.compute = ComputeConfig { backend, device, threads, ..config.compute };
         Ok(config)
@@ -171,13 +171,6 @@ fn check_ranks(size: usize) -> Result<()> {
     Err(refused(found, format!("use at most {MOST_RANKS} ranks")))
 }
 
-/// The input of `case`, with an end time that is never reached.
-fn configured(case: &str, points: [usize; 3], set: &[impl AsRef<str>]) -> Result<Config> {
-    let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n");
-    let set: Vec<String> = set.iter().map(|key| key.as_ref().into()).collect();
-    parse(&text, case, &set)
-}
-
 /// Spacing of n points on a period of length 2π.
 pub(super) fn spacing(n: usize) -> f64 {
     std::f64::consts::TAU / float(n)
@@ -268,11 +261,7 @@ impl Forms {
 impl Setup {
     /// The forms to check: fewer if each needs a compilation.
     pub(super) fn forms(&self) -> Vec<Forms> {
-        match (self.is_device(), self.quick) {
-            _ if self.is_brief() => vec![Forms::default()],
-            (false, false) => Forms::all(),
-            _ => Forms::pairs(),
-        }
+        if self.quick || self.is_device() { self.pairs() } else { Forms::all() }
     }
 
     /// Combinations that contain every pair of forms, or only the default in a quick check on a device.

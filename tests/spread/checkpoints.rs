@@ -264,7 +264,7 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
 fn head_of(points: [usize; 3], run: RunId) -> Head {
     Head {
         version: "0".into(),
-        run: Some(run),
+        run,
         step: 1,
         time: 1.0,
         last_dt: 1.0,

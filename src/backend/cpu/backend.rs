@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::{Cpu, SHAPES, block_solver};
 use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::Blocks;
-use crate::backend::{Backend, Lines, OnPart, Reduction, Weights};
+use crate::backend::{Backend, Lines, OnPart, Reduction, Sources, Targets, Weights};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{PointFormula, Sweep};
 use crate::error::Result;
@@ -92,7 +92,7 @@ impl<T: Real> Backend for Cpu<T> {
         self.program(sweep, lines).map(Some)
     }
 
-    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
+    fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights) {
         let (read, mut write) = (all(read), all_mut(write));
         self.run(program.get(), &read, &mut write, weights);
     }
@@ -101,8 +101,8 @@ impl<T: Real> Backend for Cpu<T> {
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         weights: Weights,
     ) {
         let weighted = weights.of_each(programs);
@@ -124,13 +124,7 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(Prepared::new(formula))
     }
 
-    fn map(
-        &self,
-        formula: &Prepared,
-        read: &[&Field],
-        write: &mut [&mut Field],
-        parameters: &[f64],
-    ) {
+    fn map(&self, formula: &Prepared, read: Sources, write: Targets, parameters: &[f64]) {
         let (read, mut write) = (all(read), all_mut(write));
         self.map(formula.get(), &read, &mut write, parameters);
     }
@@ -139,11 +133,11 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(Prepared::new(map))
     }
 
-    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
+    fn map_part(&self, formula: &Prepared, fields: Targets, parameters: &[f64]) {
         self.map_part(formula.get(), &mut all_mut(fields), parameters);
     }
 
-    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
+    fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction> {
         let formula: &PointFormula = formula.get();
         let mut totals = [0.0; Reduction::MOST];
         let own = &mut totals[..formula.results.len()];
@@ -166,13 +160,7 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(())
     }
 
-    fn sweep_blocks(
-        &self,
-        solver: &mut BlockSolver,
-        sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
-    ) {
+    fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets) {
         self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
     }
 

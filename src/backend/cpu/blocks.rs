@@ -9,7 +9,7 @@ use super::tile::SharedField;
 use super::{Cpu, Field as Values};
 use crate::backend::handles::{BlockSolver, Combination, Field, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, Memory, Staging, Sum, Sums, TransposeLayout};
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Sources, Targets, Weights};
 use crate::blocks::Sweeps;
 use crate::error::Result;
 use crate::grid::Axis;
@@ -37,8 +37,8 @@ impl<T: Real> Blocks for Cpu<T> {
         &self,
         program: &Program,
         stage: usize,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         planes: &mut [Field],
     ) {
         let (read, mut write) = (all(read), all_mut(write));
@@ -48,8 +48,8 @@ impl<T: Real> Blocks for Cpu<T> {
     fn complete(
         &self,
         program: &Program,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         planes: &[Field],
         weights: Weights,
     ) {
@@ -119,8 +119,8 @@ impl<T: Real> Blocks for Cpu<T> {
         &self,
         solver: &mut BlockSolver,
         sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
+        b: Sources,
+        x: Targets,
         exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
     ) {
         solver.get_mut::<Solver>().sweep(self, sweeps, &all(b), &mut all_mut(x), exchange);

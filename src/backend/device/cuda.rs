@@ -171,7 +171,7 @@ impl Cuda {
     }
 }
 
-fn load(mut image: Vec<u8>) -> std::result::Result<sys::CUmodule, DriverError> {
+fn load(mut image: Vec<u8>) -> Result<sys::CUmodule, DriverError> {
     // PTX is a text and ends with a zero byte, which is harmless after machine code.
     image.push(0);
     // SAFETY: NVRTC produced the image.
@@ -439,7 +439,7 @@ fn attribute(kernel: Handle, which: sys::CUfunction_attribute) -> Result<usize> 
 /// Asks for as much of a multiprocessor's memory as possible for the blocks of a kernel instead of the cache, so that as
 /// many blocks as fit run at once. If a block needs permission for its on-chip memory, allows all `on_chip` bytes; a
 /// launch takes the amount that it specifies.
-fn permit(kernel: sys::CUfunction, on_chip: Option<usize>) -> std::result::Result<(), DriverError> {
+fn permit(kernel: sys::CUfunction, on_chip: Option<usize>) -> Result<(), DriverError> {
     use sys::CUfunction_attribute as Function;
     // SAFETY: the kernel is of a loaded module.
     unsafe {

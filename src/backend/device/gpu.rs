@@ -14,7 +14,9 @@ use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, DeviceGroup, Memory, Staging, Sums, TransposeLayout};
-use crate::backend::{Backend, ComputeConfig, Lines, OnPart, Pencils, Reduction, Weights};
+use crate::backend::{
+    Backend, ComputeConfig, Lines, OnPart, Pencils, Reduction, Sources, Targets, Weights,
+};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{Formula, LineOperator, Number, PointFormula, Sweep};
 use crate::error::Result;
@@ -236,7 +238,7 @@ impl Backend for Gpu {
         Ok(made.map(|made| Program::new(LazyProgram { task, made: made.into() }, sweep)))
     }
 
-    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
+    fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights) {
         self.complete(program, read, write, &[], weights);
     }
 
@@ -245,13 +247,7 @@ impl Backend for Gpu {
         PointKernel::new((device, *precision), *len, &formula).map(Prepared::new)
     }
 
-    fn map(
-        &self,
-        formula: &Prepared,
-        read: &[&Field],
-        write: &mut [&mut Field],
-        parameters: &[f64],
-    ) {
+    fn map(&self, formula: &Prepared, read: Sources, write: Targets, parameters: &[f64]) {
         formula.get::<PointKernel>().run(&all(read), &all_mut(write), parameters);
     }
 
@@ -259,11 +255,11 @@ impl Backend for Gpu {
         PointKernel::on_part((self.device(), self.precision()), &map).map(Prepared::new)
     }
 
-    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
+    fn map_part(&self, formula: &Prepared, fields: Targets, parameters: &[f64]) {
         formula.get::<PointKernel>().run(&[], &all_mut(fields), parameters);
     }
 
-    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
+    fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction> {
         formula.get::<PointKernel>().begin(&all(read), parameters).map(Reduction::Pending)
     }
 
@@ -282,13 +278,7 @@ impl Backend for Gpu {
         solver.get_mut::<Solver>().set(&matrix)
     }
 
-    fn sweep_blocks(
-        &self,
-        solver: &mut BlockSolver,
-        sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
-    ) {
+    fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets) {
         self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
     }
 }
@@ -306,8 +296,8 @@ impl Blocks for Gpu {
         &self,
         program: &Program,
         stage: usize,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         planes: &mut [Field],
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
@@ -319,8 +309,8 @@ impl Blocks for Gpu {
     fn complete(
         &self,
         program: &Program,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         planes: &[Field],
         weights: Weights,
     ) {
@@ -354,8 +344,8 @@ impl Blocks for Gpu {
         &self,
         solver: &mut BlockSolver,
         sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
+        b: Sources,
+        x: Targets,
         exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
     ) {
         solver.get_mut::<Solver>().sweep(sweeps, &all(b), &all_mut(x), exchange);

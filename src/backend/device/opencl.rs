@@ -110,7 +110,7 @@ pub(super) fn list() -> Result<Vec<DeviceInfo>> {
     Ok(described.collect())
 }
 
-fn describe(index: usize, device: &Device) -> std::result::Result<DeviceInfo, ClError> {
+fn describe(index: usize, device: &Device) -> Result<DeviceInfo, ClError> {
     Ok(DeviceInfo {
         api: Api::OpenCl,
         index,
@@ -154,7 +154,7 @@ pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
 
 impl OpenCl {
     /// Builds a program of `text`; the error is the compiler's log.
-    fn build(&self, text: &str) -> std::result::Result<Program, String> {
+    fn build(&self, text: &str) -> Result<Program, String> {
         let build = |text: &str, options| {
             Program::create_and_build_from_source(&self.context, text, options)
         };

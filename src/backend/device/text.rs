@@ -1,7 +1,7 @@
 //! Parts of a kernel text that the host generates: numbers, parameters, and the statements at a point.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 
 use super::Source;
 use super::coefficients::Coefficients;
@@ -25,13 +25,12 @@ impl Text {
     }
 
     pub(super) fn define(&mut self, name: &str, value: impl Display) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.text, "#define {name} {value}");
+        self.text += &format!("#define {name} {value}\n");
     }
 
     /// Defines a macro of several lines.
     pub(super) fn define_lines(&mut self, head: &str, lines: &[String]) {
-        let _ = writeln!(self.text, "#define {head} \\\n{}", lines.join(" \\\n"));
+        self.text += &format!("#define {head} \\\n{}\n", lines.join(" \\\n"));
     }
 
     /// Adds a table in constant memory; nothing if there are no values.
@@ -48,7 +47,7 @@ impl Text {
     fn list(&mut self, kind: &str, name: &str, values: Vec<String>) {
         if !values.is_empty() {
             let (count, list) = (values.len(), values.join(", "));
-            let _ = writeln!(self.text, "CONSTANT {kind} {name}[{count}] = {{{list}}};");
+            self.text += &format!("CONSTANT {kind} {name}[{count}] = {{{list}}};\n");
         }
     }
 
@@ -79,7 +78,7 @@ impl Text {
         let macros: BTreeSet<String> =
             defined.map(|rest| rest.chars().take_while(|c| is_part(*c)).collect()).collect();
         for name in macros {
-            let _ = writeln!(self.text, "#undef {name}");
+            self.text += &format!("#undef {name}\n");
         }
         result
     }
@@ -185,7 +184,7 @@ pub(super) fn polynomial(
             (false, true) => "",
             (false, false) => "+ ",
         };
-        let _ = write!(text, "{sign}{} ", factors.join(" * "));
+        text += &format!("{sign}{} ", factors.join(" * "));
     }
     if text.is_empty() { coefficients.text(0.0) } else { text.trim_end().to_string() }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::messages::{self, Part, Round};
 use super::{Ranks, Staging};
-use crate::backend::{BlockSolver, Field};
+use crate::backend::{BlockSolver, Field, Sources, Targets};
 use crate::blocks::{Colouring, Halo, Sweeps};
 use crate::error::Result;
 
@@ -46,13 +46,7 @@ impl Among {
         &mut self.inner
     }
 
-    pub(super) fn sweep(
-        &mut self,
-        ranks: &Ranks,
-        sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
-    ) {
+    pub(super) fn sweep(&mut self, ranks: &Ranks, sweeps: Sweeps, b: Sources, x: Targets) {
         let Self { inner, rounds, staging } = self;
         let mut exchange = |colour: usize, border: &mut Field| {
             let round = &rounds[colour];

@@ -3,7 +3,9 @@
 use std::ops::{Deref, DerefMut, Range};
 
 use super::DeviceGroup;
-use crate::backend::{Backend, BlockSolver, Combination, Field, Program, Weights};
+use crate::backend::{
+    Backend, BlockSolver, Combination, Field, Program, Sources, Targets, Weights,
+};
 use crate::blocks::Sweeps;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -121,8 +123,8 @@ pub trait Blocks: Backend {
         &self,
         program: &Program,
         stage: usize,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         planes: &mut [Field],
     );
 
@@ -130,8 +132,8 @@ pub trait Blocks: Backend {
     fn complete(
         &self,
         program: &Program,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         planes: &[Field],
         weights: Weights,
     );
@@ -160,8 +162,8 @@ pub trait Blocks: Backend {
         &self,
         solver: &mut BlockSolver,
         sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
+        b: Sources,
+        x: Targets,
         exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
     );
 

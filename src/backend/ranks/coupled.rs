@@ -7,7 +7,7 @@ use super::joined::Joined;
 use super::messages::{Among, Round, Underway};
 use super::room::{Needed, Planes};
 use super::{Phase, Place, Ranks, locked};
-use crate::backend::{Combination, Field, Program, Weights};
+use crate::backend::{Combination, Program, Sources, Targets, Weights};
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
@@ -70,12 +70,7 @@ impl Coupled {
     }
 
     /// Packs the first stage and sends its first messages. No other sweep along this axis may be under way.
-    pub(super) fn begin<'a>(
-        &self,
-        ranks: &'a Ranks,
-        read: &[&Field],
-        write: &mut [&mut Field],
-    ) -> Begun<'a> {
+    pub(super) fn begin<'a>(&self, ranks: &'a Ranks, read: Sources, write: Targets) -> Begun<'a> {
         let mut room = locked(&ranks.room.planes[self.axis]);
         ranks.timed(Phase::Pack, || {
             ranks.inner.pack(&self.program, 0, read, write, &mut room.planes);
@@ -90,8 +85,8 @@ impl Coupled {
         &self,
         ranks: &Ranks,
         begun: Begun<'_>,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         weights: Weights,
     ) {
         let Begun { mut room, mut waiting } = begun;

@@ -29,7 +29,7 @@ pub use route::{Route, RouteChoice};
 
 use crate::backend::{
     Backend, BlockSolver, ComputeConfig, Field, Lines, OnPart, Prepared, Program, Reduction,
-    Weights,
+    Sources, Targets, Weights,
 };
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::comm::{Communicator, Sent, Solo};
@@ -329,7 +329,7 @@ impl Backend for Ranks {
         Ok(program.map(|program| Kind::Local(program).ready(sweep)))
     }
 
-    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
+    fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights) {
         self.run_all(&mut std::iter::once(program), read, write, weights);
     }
 
@@ -338,8 +338,8 @@ impl Backend for Ranks {
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,
-        read: &[&Field],
-        write: &mut [&mut Field],
+        read: Sources,
+        write: Targets,
         weights: Weights,
     ) {
         let mut programs: Vec<&BlockProgram> = programs.map(Program::get).collect();
@@ -383,13 +383,7 @@ impl Backend for Ranks {
         Ok(Prepared::new(OnBlock { inner: self.inner.prepare(formula)?, results, sums }))
     }
 
-    fn map(
-        &self,
-        formula: &Prepared,
-        read: &[&Field],
-        write: &mut [&mut Field],
-        parameters: &[f64],
-    ) {
+    fn map(&self, formula: &Prepared, read: Sources, write: Targets, parameters: &[f64]) {
         self.inner.map(&formula.get::<OnBlock>().inner, read, write, parameters);
     }
 
@@ -397,11 +391,11 @@ impl Backend for Ranks {
         self.inner.prepare_part(map)
     }
 
-    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
+    fn map_part(&self, formula: &Prepared, fields: Targets, parameters: &[f64]) {
         self.inner.map_part(formula, fields, parameters);
     }
 
-    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
+    fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction> {
         let OnBlock { results, sums, .. } = formula.get();
         let mut totals = self.reduce_here(formula, read, parameters)?.values()?;
         let own = &mut totals[..*results];
@@ -416,7 +410,7 @@ impl Backend for Ranks {
     fn reduce_here(
         &self,
         formula: &Prepared,
-        read: &[&Field],
+        read: Sources,
         parameters: &[f64],
     ) -> Result<Reduction> {
         self.told()?;
@@ -437,13 +431,7 @@ impl Backend for Ranks {
         self.inner.set_blocks(solver.get_mut::<Among>().inner(), matrix)
     }
 
-    fn sweep_blocks(
-        &self,
-        solver: &mut BlockSolver,
-        sweeps: Sweeps,
-        b: &[&Field],
-        x: &mut [&mut Field],
-    ) {
+    fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets) {
         solver.get_mut::<Among>().sweep(self, sweeps, b, x);
     }
 

@@ -160,7 +160,7 @@ fn in_any_rank(comm: &dyn Communicator, so: bool) -> bool {
 fn grouped(
     backend: &dyn Blocks,
     comm: &dyn Communicator,
-) -> Result<std::result::Result<Box<dyn DeviceGroup>, NoGroup>> {
+) -> Result<Result<Box<dyn DeviceGroup>, NoGroup>> {
     // All ranks must have the library, so that no rank waits for ever.
     let id = match all_or_error(comm, backend.group_id(comm.rank())) {
         Ok(id) => comm.broadcast(0, id),

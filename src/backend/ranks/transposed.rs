@@ -3,7 +3,7 @@
 
 use super::room::{Needed, WholeLines};
 use super::{Phase, Place, Ranks, Staging, TransposeLayout, locked};
-use crate::backend::{Field, Program, Weights};
+use crate::backend::{Field, Program, Sources, Targets, Weights};
 use crate::engine::distributed::{Batch, Parts, Source};
 use crate::engine::{LineOperators, Sweep, SweepBuilder};
 use crate::error::Result;
@@ -66,13 +66,7 @@ impl Transposed {
         })
     }
 
-    pub(super) fn run(
-        &self,
-        ranks: &Ranks,
-        read: &[&Field],
-        write: &mut [&mut Field],
-        weights: Weights,
-    ) {
+    pub(super) fn run(&self, ranks: &Ranks, read: Sources, write: Targets, weights: Weights) {
         let mut whole_lines = locked(&ranks.room.whole_lines);
         let own = whole_lines.entry(self.field).or_default();
         let WholeLines { products, results, travel, .. } = own;

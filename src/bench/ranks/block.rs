@@ -101,9 +101,7 @@ impl Block {
             let (local, plan) = distributed::distribute(operator, &lengths, position, method)?;
             Ok(((op, local), (op, plan)))
         });
-        let Ok((local, plans)) =
-            distributed.collect::<std::result::Result<(Vec<_>, Vec<_>), String>>()
-        else {
+        let Ok((local, plans)) = distributed.collect::<Result<(Vec<_>, Vec<_>), String>>() else {
             return Ok(None);
         };
         let lines: usize = points.iter().product::<usize>() / points[axis.index()];

@@ -90,14 +90,14 @@ impl Definition for IsotropicTurbulence {
     }
 
     fn problems_on(&self, grid: &Grid) -> Vec<(&'static str, String)> {
-        if !grid.is_uniform() {
-            let what = "name = \"isotropic-turbulence\": its waves need equal spacings\nremove grid.stretching";
-            return vec![("name", what.into())];
-        }
-        if !grid.is_periodic() {
-            let what =
-                "name = \"isotropic-turbulence\": its waves need a periodic box\nremove [boundary]";
-            return vec![("name", what.into())];
+        let needed = match (grid.is_uniform(), grid.is_periodic()) {
+            (false, _) => Some("equal spacings\nremove grid.stretching"),
+            (true, false) => Some("a periodic box\nremove [boundary]"),
+            (true, true) => None,
+        };
+        if let Some(needed) = needed {
+            let what = format!("name = \"isotropic-turbulence\": its waves need {needed}");
+            return vec![("name", what)];
         }
         let has_values = self.spectrum.problems().is_empty();
         has_values.then(|| self.energies(grid).err()).flatten().into_iter().collect()

@@ -23,7 +23,7 @@ pub(in crate::comm) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
 
 /// Returns name and version of the MPI library and the name under which it was found; loads it without starting it. The
 /// error explains why there is no library.
-pub fn library() -> std::result::Result<String, String> {
+pub fn library() -> Result<String, String> {
     Loaded::get().map(Loaded::describe).map_err(|missing| missing.what.clone())
 }
 

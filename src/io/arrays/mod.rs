@@ -232,7 +232,7 @@ fn names(path: &Path, purpose: Use) -> Result<Vec<String>> {
     } else {
         let archive = archive(path, purpose)?;
         let names = archive.file_names().map(|name| name.map(|name| name.into_owned()));
-        names.collect::<std::result::Result<_, _>>().map_err(|why| malformed(path, why))?
+        names.collect::<Result<_, _>>().map_err(|why| malformed(path, why))?
     };
     let bare = |name: String| name.strip_suffix(NPY).map(str::to_owned).unwrap_or(name);
     Ok(names.into_iter().map(bare).collect())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Attributes, Head, OutputProgress, WEAK_FORMAT};
+use super::{Attributes, Head, OutputProgress};
 use crate::grid::{Axis, MOST_POINTS};
 use crate::io::directory::{is_of_a_run, is_plane};
 use crate::io::summary::Part;
@@ -19,17 +19,16 @@ impl Attributes {
     /// Check every value except the checksum.
     pub(super) fn check(&self) -> Checked {
         self.head.check()?;
-        let weak = self.format <= WEAK_FORMAT;
-        must(weak == self.head.run.is_none(), || match weak {
-            true => "it names a run, which its format does not".into(),
-            false => "it names no run".into(),
-        })?;
-        let coordinates = Axis::ALL.iter().map(|axis| -> &str { axis.name() }).filter(|_| !weak);
+        let is_curved = self.head.is_curved();
+        // On curvilinear axes, points of a line do not share a coordinate.
+        let is_straight = |axis: &Axis| *axis == Axis::Z || !is_curved;
+        let axes = Axis::ALL.into_iter().filter(is_straight);
+        let coordinates = axes.map(|axis| axis.name());
         let fields = self.head.fields.iter().map(String::as_str);
         // Whether each array has metadata and chunks.
         let mut arrays: BTreeMap<&str, [bool; 2]> =
             fields.chain(coordinates).map(|name| (name, [false; 2])).collect();
-        for (file, checksum) in &self.files {
+        for file in self.files.keys() {
             // No other path, in particular none that leads out of the group.
             let (array, rest) = file.split_once('/').unwrap_or_default();
             let has = [rest == "zarr.json", is_chunk(rest)];
@@ -37,17 +36,8 @@ impl Attributes {
             let known = known
                 .ok_or_else(|| format!("it lists a file {file:?}, which none of its fields has"))?;
             *known = [known[0] || has[0], known[1] || has[1]];
-            must(checksum.crc32c.is_some() == weak && checksum.xxh3_128.is_some() != weak, || {
-                format!("the checksum of {file} is not that of format {}", self.format)
-            })?;
         }
-        // Curvilinear grids have none, except in checkpoints of earlier versions.
-        let is_curved = self.head.is_curved();
-        let is_left_out = |array: &str, has: [bool; 2]| {
-            is_curved && ["x", "y"].contains(&array) && has == [false; 2]
-        };
-        let incomplete =
-            arrays.iter().find(|(array, has)| has.contains(&false) && !is_left_out(array, **has));
+        let incomplete = arrays.iter().find(|(_, has)| has.contains(&false));
         incomplete.map_or(Ok(()), |(array, _)| Err(format!("it lists no files of {array:?}")))
     }
 }
@@ -157,7 +147,7 @@ fn is_part(part: &Part) -> bool {
     let positive = |value: &f64| *value > 0.0;
     let gas = part.gas.iter().flat_map(|gas| [gas.gamma, gas.prandtl, gas.mach, gas.reynolds]);
     part.points.iter().all(|n| (1..=MOST_POINTS).contains(n))
-        && part.length.iter().chain(&part.reynolds).chain(&part.largest_spacing).all(positive)
+        && part.length.iter().chain(&part.reynolds).chain([&part.largest_spacing]).all(positive)
         && gas.into_iter().all(|value| positive(&value))
 }
 

@@ -16,11 +16,7 @@ use crate::io::{RunId, malformed, open, or_missing, with_ending};
 pub(super) struct FileChecksum {
     pub(super) bytes: u64,
     /// XXH3 (128 bit) in hexadecimal digits, as [`Seal`] makes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) xxh3_128: Option<String>,
-    /// In format 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) crc32c: Option<u32>,
+    pub(super) xxh3_128: String,
 }
 
 /// Data that the hash of a file covers in addition to its name and bytes.
@@ -78,26 +74,15 @@ impl SealedFile {
 
 impl FileChecksum {
     fn of(hasher: &Xxh3, bytes: u64) -> Self {
-        let digest = format!("{:032x}", hasher.digest128());
-        Self { bytes, xxh3_128: Some(digest), crc32c: None }
+        Self { bytes, xxh3_128: format!("{:032x}", hasher.digest128()) }
     }
 
-    /// Check the file `name` of the group at `group`. Without a `seal` it is of format 1. Fails where the file is missing, or
-    /// differs from what was written.
-    pub(super) fn check(&self, seal: Option<Seal>, group: &Path, name: &str) -> Result<()> {
+    /// Check the file `name` of the group at `group`. Fails where the file is missing, or differs from what was written.
+    pub(super) fn check(&self, seal: Seal, group: &Path, name: &str) -> Result<()> {
         let path = group.join(name);
-        let found = match seal {
-            Some(seal) => {
-                let mut hasher = seal.hasher(name);
-                let bytes = read(&path, |part| hasher.update(part))?;
-                Self::of(&hasher, bytes)
-            }
-            None => {
-                let mut sum = 0;
-                let bytes = read(&path, |part| sum = crc32c::crc32c_append(sum, part))?;
-                Self { bytes, xxh3_128: None, crc32c: Some(sum) }
-            }
-        };
+        let mut hasher = seal.hasher(name);
+        let bytes = read(&path, |part| hasher.update(part))?;
+        let found = Self::of(&hasher, bytes);
         if found == *self {
             return Ok(());
         }

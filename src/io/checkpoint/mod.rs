@@ -12,9 +12,6 @@
 //! Reading checks every file before anything is used, and is independent of the ranks and the precision that wrote it. Only rank
 //! 0 reads the attributes; it sends every rank the hashes of the files that the rank has to check. The hashes detect accidents,
 //! but can be forged, so every value of the head is checked as well.
-//!
-//! Format 1 had the CRC32C of every file. That of a shard, which ends in its own CRC32C, is always the same: it does not
-//! distinguish shards.
 
 mod check;
 mod directory;
@@ -26,7 +23,6 @@ mod zarr;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::RunId;
 use crate::io::series::{TableMark, xxh3};
@@ -42,8 +38,6 @@ pub use write::Writing;
 
 /// Format that is written, and the newest that can be read.
 const FORMAT: u32 = 2;
-/// The last format whose checksums do not distinguish shards.
-const WEAK_FORMAT: u32 = 1;
 /// The version of Zarr.
 const ZARR_FORMAT: u32 = 3;
 
@@ -53,9 +47,8 @@ const ZARR_FORMAT: u32 = 3;
 pub struct Head {
     /// Version of Kolmo that wrote it.
     pub version: String,
-    /// Its run; `None` in format 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunId>,
+    /// Its run.
+    pub run: RunId,
     /// Steps done.
     pub step: u64,
     /// Time reached.
@@ -154,28 +147,24 @@ struct Attributes {
     head: Head,
     /// Every other file, by its path in the group.
     files: BTreeMap<String, FileChecksum>,
-    /// Of the JSON of the other values: XXH3 (128 bit) in hexadecimal digits; in format 1 the CRC32C.
-    checksum: Value,
+    /// Of the JSON of the other values: XXH3 (128 bit) in hexadecimal digits.
+    checksum: String,
 }
 
 impl Attributes {
     fn new(head: Head, files: BTreeMap<String, FileChecksum>) -> Self {
-        let mut all = Self { format: FORMAT, head, files, checksum: Value::Null };
+        let mut all = Self { format: FORMAT, head, files, checksum: String::new() };
         all.checksum = all.sum();
         all
     }
 
-    fn sum(&self) -> Value {
-        let text = serde_json::to_vec(&(self.format, &self.head, &self.files)).unwrap_or_default();
-        match self.format {
-            0..=WEAK_FORMAT => crc32c::crc32c(&text).into(),
-            _ => xxh3(&text).into(),
-        }
+    fn sum(&self) -> String {
+        xxh3(&serde_json::to_vec(&(self.format, &self.head, &self.files)).unwrap_or_default())
     }
 
     /// A value that distinguishes it from any other checkpoint.
     fn known_by(&self) -> Vec<u8> {
-        self.checksum.to_string().into_bytes()
+        format!("\"{}\"", self.checksum).into_bytes()
     }
 }
 
@@ -195,11 +184,9 @@ enum NodeType {
 
 #[derive(Serialize, Deserialize)]
 struct Kolmo {
-    /// Time and step of the head, where other programs find them; not in format 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    time: Option<f64>,
+    /// Time and step of the head, where other programs find them.
+    time: f64,
     /// See `time`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    step: Option<u64>,
+    step: u64,
     kolmo: Attributes,
 }

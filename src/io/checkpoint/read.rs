@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::directory::step_of;
 use super::files::{FileChecksum, Seal};
-use super::{Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, steps_on_all};
+use super::{Attributes, FORMAT, Group, Head, Kolmo, ZARR_FORMAT, path, steps_on_all};
 use crate::comm::{Communicator, all_or_error, deal};
 use crate::error::{Error, Result};
 use crate::grid::Block;
@@ -40,7 +40,6 @@ const END: u64 = 256;
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
-    format: u32,
     /// Its content in addition to the fields.
     pub head: Head,
 }
@@ -75,12 +74,12 @@ impl Checkpoint {
             Err(why) => return Ok(Err(why)),
             Ok(read) => read,
         };
-        let (format, head, mine) = told_by_first(comm, read)?;
-        let seal = head.run.map(|run| Seal { run, step: head.step });
+        let (head, mine) = told_by_first(comm, read)?;
+        let seal = Seal { run: head.run, step: head.step };
         let checked = mine.iter().try_for_each(|(name, print)| print.check(seal, path, name));
         let path = path.to_path_buf();
         let checked = all_or_error(comm, checked.map_err(unless_damaged));
-        Ok(checked.map(|()| Self { path, format, head }))
+        Ok(checked.map(|()| Self { path, head }))
     }
 
     /// Its path.
@@ -88,28 +87,18 @@ impl Checkpoint {
         &self.path
     }
 
-    /// A warning for users who restart from it: its format has weak checksums.
-    pub fn warning(&self) -> Option<String> {
-        (self.format <= WEAK_FORMAT).then(|| {
-            format!(
-                "warning: {} has format {}, whose checksums do not detect swapped files",
-                self.path.display(),
-                self.format
-            )
-        })
-    }
-
-    /// This checkpoint, unless it belongs to another run than `run`; runs of earlier versions have no ID.
+    /// This checkpoint, unless it belongs to another run than `run`.
     ///
     /// # Errors
     /// Where it belongs to another run.
     pub fn of_run(self, run: Option<RunId>) -> Result<Self> {
-        match run.zip(self.head.run) {
-            Some((run, other)) if run != other => {
+        match run.filter(|run| *run != self.head.run) {
+            Some(run) => {
+                let other = self.head.run;
                 let what = format!("a checkpoint of another run: of {other}, and this is {run}");
                 Err(malformed(&self.path, what))
             }
-            _ => Ok(self),
+            None => Ok(self),
         }
     }
 
@@ -165,13 +154,13 @@ impl Checkpoint {
     }
 }
 
-/// The format and the head that rank 0 has read, and the files that this rank has to check. Collective.
+/// The head that rank 0 has read, and the files that this rank has to check. Collective.
 fn told_by_first(
     comm: &dyn Communicator,
     read: Option<Attributes>,
-) -> Result<(u32, Head, BTreeMap<String, FileChecksum>)> {
+) -> Result<(Head, BTreeMap<String, FileChecksum>)> {
     let (common, files) = match read {
-        Some(Attributes { format, head, files, .. }) => (Some((format, head)), files),
+        Some(Attributes { head, files, .. }) => (Some(head), files),
         None => (None, BTreeMap::new()),
     };
     let text = common.as_ref().map_or(Ok(Vec::new()), serde_json::to_vec);
@@ -181,9 +170,9 @@ fn told_by_first(
     let shares = (0..sharers).map(|rank| serde_json::to_vec(&share(rank)).unwrap_or_default());
     let mine = deal(comm, shares.collect());
     let broken = |why| malformed(Path::new("zarr.json"), why);
-    let (format, head) = serde_json::from_slice(&text).map_err(broken)?;
+    let head = serde_json::from_slice(&text).map_err(broken)?;
     let mine = if mine.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(&mine) };
-    Ok((format, head, mine.map_err(broken)?))
+    Ok((head, mine.map_err(broken)?))
 }
 
 impl Head {
@@ -240,7 +229,7 @@ fn attributes(path: &Path) -> Result<Attributes> {
 }
 
 /// Whether this rank sees the attributes at `path` that rank 0 knows as `first`: they end with it. Else what it sees.
-fn is_known(path: &Path, first: &[u8]) -> std::result::Result<(), String> {
+fn is_known(path: &Path, first: &[u8]) -> Result<(), String> {
     let file = path.join("zarr.json");
     let end = open::end(&file, END).map_err(|why| format!("not: {}", Error::io(&file)(why)))?;
     match end.windows(first.len()).any(|part| part == first) {
@@ -273,8 +262,7 @@ fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
         return Err(damaged(&"its checksum does not match its content"));
     }
     let head = &attributes.head;
-    let stated = (attributes.format > WEAK_FORMAT).then_some((head.time, head.step));
-    if time.zip(step) != stated || time.is_some() != step.is_some() {
+    if (time, step) != (head.time, head.step) {
         return Err(damaged(&"time and step differ from those of its head"));
     }
     attributes.check().map_err(|why| damaged(&why))?;

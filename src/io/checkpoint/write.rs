@@ -42,7 +42,7 @@ impl Writing {
     /// On all ranks, where one cannot create the directory.
     ///
     /// # Panics
-    /// Where the head has other fields or points, or names no run.
+    /// Where the head has other fields or points.
     pub fn begin(
         comm: &dyn Communicator,
         decomposition: &Decomposition,
@@ -54,7 +54,7 @@ impl Writing {
     ) -> Result<Self> {
         assert_eq!(head.fields.len(), fields.len(), "names and fields");
         assert_eq!(head.points, grid.points, "points of the head and of the grid");
-        let seal = Seal { run: head.run.expect("a checkpoint is of a run"), step: head.step };
+        let seal = Seal { run: head.run, step: head.step };
         let began = Instant::now();
         let part = files::part_of(path);
         let bytes = fields.first().map_or(8, |field| field.precision().bytes());
@@ -160,7 +160,7 @@ impl Writing {
                 all.extend(files);
             }
             let bytes = all.values().map(|file| file.bytes).sum();
-            let (time, step) = (Some(head.time), Some(head.step));
+            let (time, step) = (head.time, head.step);
             let attributes = Kolmo { time, step, kolmo: Attributes::new(head, all) };
             let group = Group { zarr_format: ZARR_FORMAT, node_type: NodeType::Group, attributes };
             files::write(&part.join("zarr.json"), &group)?;
@@ -273,7 +273,7 @@ impl Store {
 fn in_thread(
     pieces: Vec<Piece>,
     mut store: Store,
-) -> std::result::Result<JoinHandle<Result<Written>>, Vec<Piece>> {
+) -> Result<JoinHandle<Result<Written>>, Vec<Piece>> {
     let (send, receive) = mpsc::channel::<Vec<Piece>>();
     let work = move || {
         let pieces = receive.recv().unwrap_or_default();

@@ -23,7 +23,7 @@ const RUN: &str = "# run ";
 /// The content of a manifest.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// The run; `None` for a run of a version without IDs.
+    /// The run; `None` where a removed manifest was replaced without a checkpoint that names it.
     pub(super) run: Option<RunId>,
     pub(super) names: BTreeSet<String>,
 }

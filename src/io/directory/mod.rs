@@ -38,7 +38,7 @@ impl RunDirectory {
     /// Whether `path` contains a run, or a part of one.
     pub fn holds_run(path: &Path) -> bool {
         let has = |name| path.join(name).exists();
-        // Runs of a version without manifests have these two.
+        // A run whose manifest was removed has these two.
         has(manifest::FILE) || (has("log.jsonl") && has(INPUT))
     }
 
@@ -143,8 +143,8 @@ impl RunDirectory {
         Self::begin(path, Content { run: Some(run), names })
     }
 
-    /// Open the directory of an existing run, which continues as `run` where that is given. A run of a version without manifests
-    /// gets one, of all files that have names of a run.
+    /// Open the directory of an existing run, which continues as `run` where that is given. A run whose manifest was removed gets
+    /// a new one, of all files that have names of a run.
     pub fn open(path: &Path, run: Option<RunId>) -> Result<Self> {
         let mut directory = match manifest::read(path)? {
             None => Self::begin(path, Content { run, names: present(path) })?,

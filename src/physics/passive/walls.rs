@@ -19,12 +19,11 @@ use crate::error::Result;
 use crate::physics::base_state::BaseState;
 use crate::physics::discretisation::Discretisation;
 use crate::physics::formulas::{Primitives, whole};
-use crate::physics::heat_flux::LARGEST_RATE;
 use crate::physics::open::{BOTH, before_stage};
 use crate::physics::problem::Problem;
 use crate::physics::slots::conserved::{COUNT, MASS};
 use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here, outward_slope, spacing};
-use crate::physics::{Gas, Limits, ViscousForm};
+use crate::physics::{Gas, Limits};
 
 /// The accumulated rate of ρφ and ρφ itself, followed by those of the flow.
 pub(super) const RATES: usize = 2 + BOTH;
@@ -96,14 +95,11 @@ impl AtWalls {
     }
 }
 
-/// The largest 1/Sc of the scalars of `problem` for the step `limits` of its flow; that of a scalar with a given flux at a wall counts as the
-/// [rate](LARGEST_RATE) there demands.
+/// The largest 1/Sc of the scalars of `problem` for the step `limits` of its flow; that of a scalar with a given flux at a wall counts as its
+/// limit there demands.
 pub(in crate::physics) fn largest_diffusivity(problem: &Problem, limits: &Limits) -> f64 {
-    let largest = LARGEST_RATE / problem.integrator.negative_real_limit();
-    let at_flux = match problem.scheme.viscous {
-        ViscousForm::Conservative => (largest / limits.diffusion).max(1.0),
-        ViscousForm::Laplacian | ViscousForm::Midpoint => 1.0,
-    };
+    let (viscous, integrator) = (problem.scheme.viscous, problem.integrator);
+    let at_flux = limits.diffusion_at_fluxes(viscous, integrator) / limits.diffusion;
     let of = |scalar: &PassiveScalar| {
         let has_flux = problem.boundaries.faces().any(|(axis, at, face)| {
             let condition = scalar.walls[axis.index()][at];

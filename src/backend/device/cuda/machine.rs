@@ -96,7 +96,7 @@ pub(super) fn driver() -> Result<Version> {
 }
 
 /// Converts the result of a driver call. A stub library returns a special error for every call, and has no text for it.
-fn usable<T>(what: &str, told: std::result::Result<T, DriverError>) -> Result<T> {
+fn usable<T>(what: &str, told: Result<T, DriverError>) -> Result<T> {
     match told {
         Err(DriverError(sys::CUresult::CUDA_ERROR_STUB_LIBRARY)) => refuse(
             "the libcuda.so on the library path is the stub of a toolkit, which serves only for linking",

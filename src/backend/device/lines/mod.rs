@@ -149,13 +149,13 @@ static NAMES: LazyLock<[&str; LineSolver::ALL.len()]> =
     LazyLock::new(|| LineSolver::ALL.map(LineSolver::name));
 
 impl Serialize for LineSolver {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
     }
 }
 
 impl<'de> Deserialize<'de> for LineSolver {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Name;
         impl<'de> Visitor<'de> for Name {
             type Value = LineSolver;
@@ -164,10 +164,7 @@ impl<'de> Deserialize<'de> for LineSolver {
                 f.write_str("the name of a line solver")
             }
 
-            fn visit_enum<A: EnumAccess<'de>>(
-                self,
-                word: A,
-            ) -> std::result::Result<LineSolver, A::Error> {
+            fn visit_enum<A: EnumAccess<'de>>(self, word: A) -> Result<LineSolver, A::Error> {
                 let (name, rest) = word.variant::<String>()?;
                 rest.unit_variant()?;
                 let unknown = || A::Error::unknown_variant(&name, &*NAMES);
