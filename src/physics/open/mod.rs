@@ -24,9 +24,9 @@
 //!   except at ends of lines where V leads into the face: the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the
 //!   flow enters through the face, V is its part along the face.
 //! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
-//! * Vorticity where gas enters a far field at M = |u_n|/c: rate + L contains −∇p/ρ along the face. Of this a fraction 1 − M remains, except
-//!   at edges (Giles 1990, AIAA J. 28, 2050): oblique sound sheds no vorticity. No pressure opposes u_t where M approaches 1. There σ/L
-//!   increases, from M = 0.8 to 1, by 1/h with the spacing h across the face; otherwise u_t would raise the pressure on the face without limit.
+//! * Vorticity where gas enters a far field at M = |u_n|/c: rate + L contains −∇p/ρ along the face. Of this the fraction max(1 − M, 0.3)
+//!   remains, except at edges (Giles 1990, AIAA J. 28, 2050, for M < 0.7): oblique sound sheds no vorticity. With less, nothing opposes u_t
+//!   where M approaches 1, and u_t raises the pressure on the face by up to 70 ρc u_t (`validation/stability.py`).
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
 //! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this
 //!   is decided point by point.
@@ -36,7 +36,8 @@
 //! lines meet the face at an angle, n·∇ξ ≠ 0, and U n contributes to V·∇ξ.
 //!
 //! The accumulated rates K and the state U are corrected after a stage: the state before it is U − a K, so that sweeps need no knowledge
-//! of faces. Where faces meet, each corrects the result of the previous ones; the face across the later axis prevails. Sponges and walls follow.
+//! of faces. Where faces meet, each corrects the result of the previous ones; the face across the later axis
+//! prevails. Sponges and walls follow.
 
 mod along;
 mod at_face;
