@@ -94,8 +94,10 @@ fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
     };
     let (double, single) = (run("compute.precision=f64"), run("compute.precision=f32"));
     for (k, (a, b)) in double.iter().zip(&single).enumerate() {
-        let off = max_difference(a, b);
-        assert!(off < 2e-5, "variable {k}: {off:e}");
+        // 120 stages, each with rounding errors of 6e-8 that add as a random walk.
+        let largest = a.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let off = max_difference(a, b) / largest.max(1.0);
+        assert!(off < 1e-6, "variable {k}: {off:e}");
     }
 }
 

@@ -10,10 +10,8 @@ pub(super) const PER_SPACING: usize = 3;
 pub(super) const TERMS: usize = 4;
 /// Number of these terms: (V·∇ξ) ∂p'/∂ξ, n·(V·∇ξ) ∂u'/∂ξ and ∇ξ ∂p'/∂ξ, see [`Along`](super::along::Along).
 pub(super) const ALONG: usize = 5;
-/// Slot of 1 at edges, where another face is met, otherwise 0.
-pub(super) const EDGE: usize = TERMS + ALONG;
 /// Slot of 1 where the initial flow enters at supersonic speed, otherwise 0.
-pub(super) const GIVEN: usize = EDGE + 1;
+pub(super) const GIVEN: usize = TERMS + ALONG;
 
 /// The outward normal at a point of end `at` of axis `a`, and 1/spacing along it; the other values are set later.
 pub(in crate::physics) fn across(
@@ -22,16 +20,13 @@ pub(in crate::physics) fn across(
     at: usize,
     index: [usize; 3],
 ) -> [f64; GEOMETRY] {
-    let sign = if at == 0 { -1.0 } else { 1.0 };
+    let outward = if at == 0 { -1.0 } else { 1.0 };
     let gradient = gradient(grid, Axis::ALL[a], index);
     let [x, y, z] = gradient;
     let slope = x.hypot(y).hypot(z);
-    let [x, y, z] = gradient.map(|part| sign * part / slope);
+    let [x, y, z] = gradient.map(|part| outward * part / slope);
     let mut across = [0.0; GEOMETRY];
     across[..TERMS].copy_from_slice(&[x, y, z, slope / grid.spacing[a]]);
-    let mut others = Axis::ALL.into_iter().filter(|axis| axis.index() != a);
-    let is_edge = others.any(|axis| outward(grid, axis, index) != 0.0);
-    across[EDGE] = f64::from(u8::from(is_edge));
     across
 }
 

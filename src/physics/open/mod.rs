@@ -25,7 +25,7 @@
 //!   flow enters through the face, V is its part along the face.
 //! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
 //! * Vorticity where gas enters a far field at M = |u_n|/c: rate + L contains −∇p/ρ along the face. Of this the fraction max(1 − M, 0.3)
-//!   remains, except at edges (Giles 1990, AIAA J. 28, 2050, for M < 0.7): oblique sound sheds no vorticity. With less, nothing opposes u_t
+//!   remains (Giles 1990, AIAA J. 28, 2050, for M < 0.7): oblique sound sheds no vorticity. With less, nothing opposes u_t
 //!   where M approaches 1, and u_t raises the pressure on the face by up to 70 ρc u_t (`validation/stability.py`).
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
 //! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this

@@ -1,6 +1,6 @@
 //! The characteristic waves through an open face: the corrections to the rates. See [the faces](super).
 
-use super::geometry::{ALONG, EDGE, GEOMETRY, GIVEN, PER_SPACING, TERMS};
+use super::geometry::{ALONG, GEOMETRY, GIVEN, PER_SPACING, TERMS};
 use super::outward::{INSIDE, Outward};
 use crate::boundary::{Beyond, Known, Open};
 use crate::engine::{Formula, Number};
@@ -152,8 +152,7 @@ impl Waves {
             std::array::from_fn(|k| geometry[TERMS + k]);
         let along = carried_p - rho * c * carried_u_n;
         let most = N::of(MOST);
-        let without = most + inward(-slow / c - most);
-        let without = known * (N::of(1.0) - geometry[EDGE]) * without / rho;
+        let without = known * (most + inward(-slow / c - most)) / rho;
         Missing {
             coming: kept * (coming + amplitude) - coming - (N::of(1.0) - kept) * along
                 + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
