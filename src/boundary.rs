@@ -62,6 +62,20 @@ impl Boundaries {
         });
         Grid::new(points, domain, ends)
     }
+
+    /// Checks that a block of `n` points along `axis` has those that the conditions at ends of its lines read.
+    ///
+    /// # Errors
+    /// A sentence, if it has not.
+    pub fn check_block(&self, axis: Axis, n: usize) -> Result<(), String> {
+        let needed = self.0[axis.index()].into_iter().flatten().map(Face::points).max();
+        match needed.filter(|needed| n < *needed) {
+            None => Ok(()),
+            Some(needed) => {
+                Err(format!("a rank has {n} points along {}; its ends need {needed}", axis.name()))
+            }
+        }
+    }
 }
 
 /// How operators are closed between `faces`. On equally spaced lines without a wall, waves do not grow with Taylor rows at open faces; on

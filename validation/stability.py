@@ -36,7 +36,7 @@ FAMILIES = {
 }
 # Ends, the streams (U, V)/c, and the stretching.
 ACROSS = [(0.5, 0), (0.9, 0)]
-OBLIQUE = [(0.5, 0.3), (0.1, 0.9), (0.75, 0.4), (1.1, 0.6)]
+OBLIQUE = [(0.5, 0.3), (0.1, 0.9), (0.75, 0.4), (0.9, 0.1), (1.1, 0.6)]
 CASES = {
     "isothermal walls": ("isothermal", "isothermal", [(0, 0)], None),
     "adiabatic walls": ("adiabatic", "adiabatic", [(0, 0)], None),

@@ -71,4 +71,13 @@ mod tests {
             assert!(planner.planned() <= 2000, "{points:?}: {}", planner.planned());
         }
     }
+
+    /// Catches a cut whose blocks are shorter than the conditions at the ends of their lines: the run then refuses it.
+    #[test]
+    fn blocks_hold_the_points_of_open_faces() {
+        let faces = "boundary.y={ low = 'outflow', high = 'outflow' }";
+        let config = of_case("custom", [24, 18, 1], &[faces.to_string()]).unwrap();
+        let (best, _) = fastest(&config, 2, &Rates::core()).unwrap();
+        assert_eq!(best.ranks, [2, 1, 1]);
+    }
 }

@@ -166,6 +166,10 @@ impl<'a> Planner<'a> {
     pub(super) fn work(&mut self, decomposition: Decomposition) -> Result<Work, String> {
         let Self { config, points, .. } = *self;
         check_blocks(points, decomposition)?;
+        for axis in Axis::ALL.into_iter().filter(|axis| points[axis.index()] > 1) {
+            let a = axis.index();
+            config.boundaries.check_block(axis, points[a] / decomposition.ranks[a])?;
+        }
         let whole = decomposition.ranks.map(|ranks| ranks == 1);
         let make =
             || Rc::new(StepParts::new(&config.problem(), &self.grid, |axis| whole[axis.index()]));

@@ -54,7 +54,7 @@ pub use navier_stokes::NavierStokes;
 pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use problem::Problem;
 pub use stability::Limits;
-pub(crate) use stability::instability;
+pub(crate) use stability::instabilities;
 pub use stage_sweep::{StagePart, StageSweep};
 pub use step::StageWork;
 pub(crate) use step::{

@@ -236,11 +236,8 @@ pub(super) fn faces_here(
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
     let faces = problem.boundaries.0[a];
-    let needed = faces.into_iter().flatten().map(Face::points).max();
-    if let Some(needed) = needed.filter(|needed| n < *needed) {
-        let found = format!("a rank has {n} points along {}; its ends need {needed}", axis.name());
-        return Err(Error::refused(found, "use fewer ranks along this axis"));
-    }
+    let short = |found| Error::refused(found, "use fewer ranks along this axis");
+    problem.boundaries.check_block(axis, n).map_err(short)?;
     Ok(faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
 }
 

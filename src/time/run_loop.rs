@@ -26,7 +26,7 @@ use crate::io::progress::tell;
 use crate::io::{
     PROFILE, RunDirectory, RunId, SURFACE, USER_REFERENCE, remove_file, user_reference,
 };
-use crate::physics::instability;
+use crate::physics::instabilities;
 use crate::scheme::ImplicitConfig;
 use crate::statistics::Kind as SampleKind;
 
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
         let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
-            instability(&config.problem(), simulation.grid()).iter().for_each(|note| tell(note));
+            instabilities(&config.problem(), simulation.grid()).iter().for_each(|note| tell(note));
         }
         let first_step = simulation.steps();
         tracing::info!(

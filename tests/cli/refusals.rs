@@ -211,3 +211,28 @@ fn a_scheme_that_needs_a_filter_between_walls_says_so() {
     assert!(!said(&[&penta[..2], &filter].concat()).contains("unstable"));
     assert!(!said(&["--out", "compact6"]).contains("unstable"));
 }
+
+/// Catches a grid on which waves grow at edges of open faces without a word.
+#[test]
+fn points_clustered_towards_open_faces_that_meet_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let outflow = "boundary.y={ low = 'outflow', high = 'outflow' }";
+    let periodic = "boundary.y=periodic";
+    for (ends, factor, along_y, grows) in [
+        ("high", 2.0, outflow, true),
+        ("low", 2.0, outflow, true),
+        ("high", 0.5, outflow, false),
+        ("high", 2.0, periodic, false),
+    ] {
+        let map = format!(
+            "grid.stretching={{ x = {{ map = 'tanh', factor = {factor}, ends = '{ends}' }} }}"
+        );
+        let along_x =
+            "boundary.x={ low = { kind = 'inflow', velocity = [1, 0, 0] }, high = 'outflow' }";
+        let set = ["case.u='1'", along_x, along_y, "grid.points=[33, 16, 1]", "time.max_steps=1"];
+        let mut run = vec!["run", "custom", "--overwrite"];
+        run.extend(set.into_iter().chain([&*map]).flat_map(|change| ["--set", change]));
+        let said = done(dir.path(), run).err;
+        assert_eq!(said.contains("waves may grow at the edges"), grows, "{said}");
+    }
+}

@@ -25,8 +25,8 @@
 //!   flow enters through the face, V is its part along the face.
 //! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
 //! * Vorticity where gas enters a far field at M = |u_n|/c: rate + L contains −∇p/ρ along the face. Of this the fraction max(1 − M, 0.3)
-//!   remains (Giles 1990, AIAA J. 28, 2050, for M < 0.7): oblique sound sheds no vorticity. With less, nothing opposes u_t
-//!   where M approaches 1, and u_t raises the pressure on the face by up to 70 ρc u_t (`validation/stability.py`).
+//!   remains (Giles 1990, AIAA J. 28, 2050, for M < 0.7): oblique sound sheds no vorticity. With less, too little opposes u_t
+//!   where M approaches 1: it raises the pressure on the face, by up to 70 ρc u_t if nothing remains.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards the incoming flow.
 //! * Supersonic inflow: the state is prescribed. It is imposed as at walls, and its rates are 0. For an inflow of the initial state this
 //!   is decided point by point.
@@ -36,8 +36,8 @@
 //! lines meet the face at an angle, n·∇ξ ≠ 0, and U n contributes to V·∇ξ.
 //!
 //! The accumulated rates K and the state U are corrected after a stage: the state before it is U − a K, so that sweeps need no knowledge
-//! of faces. Where faces meet, each corrects the result of the previous ones; the face across the later axis
-//! prevails. Sponges and walls follow.
+//! of faces. Sponges come first. Where faces meet, each corrects the result of the previous ones; the face across the later axis prevails.
+//! Walls follow.
 
 mod along;
 mod at_face;
@@ -230,6 +230,14 @@ impl OpenFaces {
     ) {
         let (u, states) = u.split_at_mut(COUNT);
         let (rate, of_scalars) = rate.split_at_mut(COUNT);
+        for (sigma, Face { flow, scalars }) in &mut self.sponges {
+            let fields = rate.iter_mut().chain(&mut *u).chain([&mut *sigma]);
+            flow.correct(backend, fields, &[advance]);
+            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
+                let of_flow = [&mut *sigma, &mut flow.beyond[MASS]];
+                scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
+            }
+        }
         for along in &mut self.along {
             along.carry(backend, &mut self.faces, (&mut *rate, &mut *u), advance);
         }
@@ -239,14 +247,6 @@ impl OpenFaces {
                 let mass = [&mut rate[MASS], &mut u[MASS]];
                 let of_flow = mass.into_iter().chain(flow.kept.iter_mut().take(left::COUNT));
                 scalar.correct(backend, own.into_iter().chain(of_flow), &[beta, advance]);
-            }
-        }
-        for (sigma, Face { flow, scalars }) in &mut self.sponges {
-            let fields = rate.iter_mut().chain(&mut *u).chain([&mut *sigma]);
-            flow.correct(backend, fields, &[advance]);
-            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
-                let of_flow = [&mut *sigma, &mut flow.beyond[MASS]];
-                scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
             }
         }
         for GivenFace { still, .. } in &self.given {
