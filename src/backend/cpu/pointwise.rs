@@ -168,8 +168,10 @@ impl<T: Real> Cpu<T> {
             };
             let (read, write) = taken.split_at_mut(reads.len() * ROW);
             for ((field, away), row) in reads.iter().zip(read.chunks_mut(ROW)) {
+                let from = shared(*field);
                 for (to, position) in row[..items].iter_mut().zip(positions) {
-                    *to = value(*field, position.strict_add_signed(*away));
+                    // SAFETY: no point that is read at an offset is written.
+                    *to = unsafe { from.slice(position.strict_add_signed(*away), 1) }[0];
                 }
             }
             let mut rows: SmallVec<[&mut [T]; ROWS]> = SmallVec::new();

@@ -43,6 +43,12 @@ impl Outward {
         Self(self.0.map(|weight| weight / h))
     }
 
+    /// The weights of the face and of the points inside, for h = 1 or that of [`Outward::over`].
+    #[inline(always)]
+    pub(super) fn weights(&self) -> &[f64; 1 + INSIDE] {
+        &self.0
+    }
+
     /// The derivative of a quantity with the value `at` the face.
     #[inline(always)]
     pub(in crate::physics) fn slope<N: Number>(&self, at: N, inside: impl Fn(usize) -> N) -> N {

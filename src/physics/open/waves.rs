@@ -52,6 +52,15 @@ pub(super) struct Flow<N> {
     t: N,
 }
 
+impl<N: Number> Flow<N> {
+    /// ρ', u, v, w and p'.
+    #[inline(always)]
+    fn values(&self) -> [N; COUNT] {
+        let [u, v, w] = self.velocity;
+        [self.rho, u, v, w, self.p]
+    }
+}
+
 /// The part of a speed that leads into the box, not above 0.
 #[inline(always)]
 pub(super) fn inward<N: Number>(speed: N) -> N {
@@ -78,23 +87,29 @@ impl Waves {
         Flow { rho: state[MASS], velocity: [u, v, w], p, t }
     }
 
-    /// The outward derivatives on the face.
+    /// The outward derivatives on the face of ρ', the velocity and p', from the flow `at` it and from the values at the points inside: the
+    /// state, or with `BOTH` values each the rates and the state after a stage of weight `a`.
     #[inline(always)]
-    fn slopes<N: Number>(
+    fn slopes<N: Number, const EACH: usize>(
         &self,
         at: &Flow<N>,
-        points: &[Flow<N>; INSIDE],
+        (inside, a): (&[N], N),
         per_spacing: N,
     ) -> Flow<N> {
-        let slope = |of: &dyn Fn(&Flow<N>) -> N| {
-            per_spacing * self.outward.slope(of(at), |k| of(&points[k]))
-        };
-        Flow {
-            rho: slope(&|flow| flow.rho),
-            velocity: std::array::from_fn(|i| slope(&|flow| flow.velocity[i])),
-            p: slope(&|flow| flow.p),
-            t: slope(&|flow| flow.t),
+        let weights = self.outward.weights();
+        let mut sums = at.values().map(|value| N::of(weights[0]) * value);
+        for k in 0..INSIDE {
+            let point = &inside[EACH * k..][..EACH];
+            let flow = match EACH {
+                BOTH => self.before(point, a),
+                _ => self.flow(std::array::from_fn(|i| point[i])),
+            };
+            for (sum, value) in sums.iter_mut().zip(flow.values()) {
+                *sum = *sum + N::of(weights[1 + k]) * value;
+            }
         }
+        let [rho, u, v, w, p] = sums.map(|sum| per_spacing * sum);
+        Flow { rho, velocity: [u, v, w], p, t: N::of(0.0) }
     }
 
     /// The corrections to the rates: of the incoming and outgoing sound waves, of entropy and of velocity. `slope` is that of the flow
@@ -202,8 +217,8 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
     ) -> [N; COUNT + BOTH + GEOMETRY] {
         let Self(waves) = self;
         let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
-        let points = std::array::from_fn(|k| flow(&inside[COUNT * k..]));
-        let slope = waves.slopes(&flow(&all), &points, all[COUNT + BOTH + PER_SPACING]);
+        let per_spacing = all[COUNT + BOTH + PER_SPACING];
+        let slope = waves.slopes::<N, COUNT>(&flow(&all), (&inside, N::of(0.0)), per_spacing);
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
         all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
@@ -238,11 +253,9 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let half = N::of(0.5);
         let at = self.before(&before[..BOTH], a);
         let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
-        let points: [Flow<N>; INSIDE] =
-            std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
         let geometry = &before[ALL - GEOMETRY..];
         let normal: [N; 3] = std::array::from_fn(|i| geometry[i]);
-        let mut slope = self.slopes(&at, &points, geometry[PER_SPACING]);
+        let mut slope = self.slopes::<N, BOTH>(&at, (&inside, a), geometry[PER_SPACING]);
         let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
         (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
         for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
