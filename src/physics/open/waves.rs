@@ -113,7 +113,7 @@ impl Waves {
     }
 
     /// The corrections to the rates: of the incoming and outgoing sound waves, of entropy and of velocity. `slope` is that of the flow
-    /// minus that of the flow beyond.
+    /// minus that of the flow beyond; `geometry` has the fields of the face.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
