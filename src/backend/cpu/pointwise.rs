@@ -161,24 +161,24 @@ impl<T: Real> Cpu<T> {
             let places: [usize; ROW] = std::array::from_fn(|item| first + item);
             let places = |field: usize| if field < whole { &positions } else { &places };
             let shared = |field: usize| shared[field].unwrap_or_else(|| unreachable!("of {count}"));
-            let value = |field: usize, place: usize| {
+            let value = |from: SharedField<T>, place: usize| {
                 // SAFETY: no point that is read at an offset is written, and each point of the part belongs to one row.
-                let points = unsafe { shared(field).slice(place, 1) };
+                let points = unsafe { from.slice(place, 1) };
                 points[0]
             };
             let (read, write) = taken.split_at_mut(reads.len() * ROW);
             for ((field, away), row) in reads.iter().zip(read.chunks_mut(ROW)) {
                 let from = shared(*field);
                 for (to, position) in row[..items].iter_mut().zip(positions) {
-                    // SAFETY: no point that is read at an offset is written.
-                    *to = unsafe { from.slice(position.strict_add_signed(*away), 1) }[0];
+                    *to = value(from, position.strict_add_signed(*away));
                 }
             }
             let mut rows: SmallVec<[&mut [T]; ROWS]> = SmallVec::new();
             for (field, row) in write.chunks_mut(ROW).take(count).enumerate() {
                 let row = &mut row[..items];
+                let from = shared(field);
                 for (to, place) in row.iter_mut().zip(places(field)) {
-                    *to = value(field, *place);
+                    *to = value(from, *place);
                 }
                 rows.push(row);
             }

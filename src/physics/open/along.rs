@@ -25,7 +25,7 @@ const OF_AXIS: usize = 4;
 /// Number of fields of [`Before`]: rates, state, the flow beyond, the geometry, the values of the axes, p' and the velocity, the speeds.
 const TAKEN: usize = BOTH + COUNT + GEOMETRY + OF_AXIS * AXES + CARRIES + AXES;
 
-/// The grid lines of a face through which gas may come that follows the flow beyond.
+/// The grid lines of a face, with what the terms along them need.
 pub(super) struct Along {
     /// The number of the face.
     face: usize,

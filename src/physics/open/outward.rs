@@ -6,6 +6,7 @@
 
 use crate::boundary::Open;
 use crate::engine::{LineOperator, Number, closed_min_points};
+use crate::lagrange;
 use crate::physics::walls::weighted;
 use crate::scheme::{Closure, Scheme};
 
@@ -26,12 +27,11 @@ impl Outward {
         let row = LineOperator::closed(scheme, closure, points, 1.0).result_row(0);
         let mut weights = [0.0; 1 + INSIDE];
         weights.copy_from_slice(&row[..=INSIDE]);
-        let last = 1 + INSIDE - LAST..=INSIDE;
+        let first = 1 + INSIDE - LAST;
+        let last: [f64; LAST] = std::array::from_fn(|k| (first + k) as f64);
         for (j, weight) in row.iter().enumerate().skip(1 + INSIDE) {
-            for k in last.clone() {
-                let others = last.clone().filter(|m| *m != k);
-                let factor = |m: usize| (j as f64 - m as f64) / (k as f64 - m as f64);
-                weights[k] += weight * others.map(factor).product::<f64>();
+            for k in 0..LAST {
+                weights[first + k] += weight * lagrange::weight(&last, k, j as f64);
             }
         }
         // The line leads into the gas.
