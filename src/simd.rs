@@ -3,8 +3,30 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::any::TypeId;
+use std::mem::MaybeUninit;
 
 use pulp::Simd;
+
+/// The array [f(0), f(1), ..., f(N − 1)]. Use it, and [`mapped`], for registers and in loops that must be fast:
+/// `array::from_fn` and `array::map` are compiled apart from the code that calls them, and stay calls.
+#[inline(always)]
+pub(crate) fn array_of<A, const N: usize>(mut f: impl FnMut(usize) -> A) -> [A; N] {
+    let mut items = [const { MaybeUninit::<A>::uninit() }; N];
+    for at in 0..N {
+        items[at].write(f(at));
+    }
+    // SAFETY: an array of the same size, and every item was written.
+    unsafe { (&raw const items).cast::<[A; N]>().read() }
+}
+
+/// The array of the values of `f` at every item.
+#[inline(always)]
+pub(crate) fn mapped<A: Copy, B, const N: usize>(
+    items: [A; N],
+    mut f: impl FnMut(A) -> B,
+) -> [B; N] {
+    array_of(|at| f(items[at]))
+}
 
 /// Number types of which a vector register holds several.
 pub trait Vectors: Copy {

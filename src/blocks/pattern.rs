@@ -49,11 +49,13 @@ impl Pattern {
     }
 
     /// The numbers of the off-diagonal blocks of `row`.
+    #[inline]
     pub fn row(&self, row: usize) -> std::ops::Range<usize> {
         self.starts[row]..self.starts[row + 1]
     }
 
     /// The columns of the off-diagonal blocks of `row`.
+    #[inline]
     pub fn columns_of(&self, row: usize) -> &[u32] {
         &self.columns[self.row(row)]
     }

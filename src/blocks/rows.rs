@@ -84,8 +84,9 @@ impl<S: Real, const NB: usize, const V: usize> WithSimd for OfSize<'_, S, NB, V>
             product::<A, S, NB, V>(simd, matrix, row, x, sums);
             let own = row * nb..(row + 1) * nb;
             let (b, pivots) = (&b[own.clone()], &matrix.pivots[own]);
-            for (y, &pivot) in y.iter_mut().zip(pivots) {
-                *y = b[usize::from(pivot)] - sums[usize::from(pivot)];
+            for i in 0..nb {
+                let pivot = usize::from(pivots[i]);
+                y[i] = b[pivot] - sums[pivot];
             }
             triangles::<A, NB>(&matrix.factors[row * nb * nb..][..nb * nb], &mut y[..nb]);
             for (i, y) in y[..nb].iter().enumerate() {

@@ -14,6 +14,7 @@ use pulp::{Simd, WithSimd};
 use super::packed::Packed;
 use super::reduction::{Max, Reduced, Sum};
 use crate::real::{Concrete, Family, Number, Real};
+use crate::simd::{array_of, mapped};
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:
@@ -305,14 +306,14 @@ where
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { formula, from, to, parameters } = self;
+        let Self { formula, from, mut to, parameters } = self;
         let zero = Packed::<S, T>::of(0.0);
         let (mut read, mut before, mut given) = ([zero; R], [zero; W], [zero; P]);
         for p in 0..P {
             given[p] = Packed::of(parameters[p]);
         }
-        let from = from.map(|row| T::split::<S>(row));
-        let to = to.map(|row| T::split_mut::<S>(row));
+        let from = mapped(from, |row| T::split::<S>(row));
+        let to: [_; W] = array_of(|w| T::split_mut::<S>(std::mem::take(&mut to[w])));
         for i in 0..to[0].0.len() {
             for r in 0..R {
                 read[r].1 = from[r].0[i];

@@ -7,6 +7,7 @@ use pulp::{Simd, WithSimd};
 use super::formula::{Formula, OverPoints, array};
 use super::packed::Packed;
 use crate::real::{Number as _, Real};
+use crate::simd::mapped;
 
 /// Combination of the results of two points into one.
 pub(crate) trait Combine: Send + Sync + 'static {
@@ -88,7 +89,7 @@ where
             given[p] = Packed::of(parameters[p]);
         }
         let mut partial = [[C::IDENTITY; ABREAST]; W];
-        let rows = from.map(|row| row.as_chunks::<ABREAST>());
+        let rows = mapped(from, |row| row.as_chunks::<ABREAST>());
         for i in 0..rows[0].0.len() {
             let mut results = [[0.0; ABREAST]; W];
             for at in (0..ABREAST).step_by(S::F64_LANES) {
@@ -116,7 +117,7 @@ where
             }
         }
         for l in 0..rows[0].1.len() {
-            let point = rows.map(|row| row.1[l].f64());
+            let point = mapped(rows, |row| row.1[l].f64());
             let value = formula.at(point, [0.0; W], parameters);
             let weight =
                 weights.map_or(1.0, |weights| weights[weights.len() - rows[0].1.len() + l].f64());
@@ -124,7 +125,7 @@ where
                 partial[l] = C::combine(partial[l], weight * value);
             }
         }
-        partial.map(|lanes| lanes.into_iter().fold(C::IDENTITY, C::combine))
+        mapped(partial, |lanes| lanes.into_iter().fold(C::IDENTITY, C::combine))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The points of a curvilinear grid, which do not depend on z, and the metric of its lines.
 
+use crate::simd::array_of;
+
 /// Values at the points of a plane, first axis fastest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plane {
@@ -36,7 +38,7 @@ impl Plane {
     pub fn place(&self, [nx, ny, _]: [usize; 3], [i, j]: [usize; 2]) -> [f64; 2] {
         let at = i % nx + nx * (j % ny);
         let behind = [i >= nx, j >= ny];
-        std::array::from_fn(|k| {
+        array_of(|k| {
             let periods = self.periods.iter().zip(behind).filter(|(_, behind)| *behind);
             self.coordinates[k][at] + periods.map(|(period, _)| period[k]).sum::<f64>()
         })

@@ -5,6 +5,7 @@
 use super::base_state::BaseState;
 use super::{Gas, Limits};
 use crate::engine::{Formula, Number};
+use crate::simd::{array_of, mapped};
 
 /// a·b.
 #[inline(always)]
@@ -122,7 +123,11 @@ impl Formula<10, 3> for OnCurves {
     fn at<N: Number>(&self, fields: [N; 10], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let [rho, m0, m1, m2, e, areas @ .., per_volume] = fields;
         let Speeds { velocity, c, nu, rho, p } = self.0.speeds([rho, m0, m1, m2, e]);
-        [self.0.limits.rate_on_curves(velocity, c, nu, areas.map(|it| it * per_volume)), -rho, -p]
+        [
+            self.0.limits.rate_on_curves(velocity, c, nu, mapped(areas, |it| it * per_volume)),
+            -rho,
+            -p,
+        ]
     }
 }
 
@@ -132,7 +137,7 @@ pub(super) struct ChainRule;
 impl Formula<5, 9> for ChainRule {
     #[inline(always)]
     fn at<N: Number>(&self, [areas @ .., per_volume]: [N; 5], along: [N; 9], _: [N; 0]) -> [N; 9] {
-        std::array::from_fn(|at| match at % 3 {
+        array_of(|at| match at % 3 {
             2 => along[at],
             k => {
                 let [xi, eta] = [along[at - k], along[at - k + 1]];
@@ -280,7 +285,7 @@ pub(super) fn pressure<N: Number>(gas: &Gas, [rho, m0, m1, m2, e]: [N; 5]) -> N 
 /// ∂uᵢ/∂xⱼ at 3 i + j.
 #[inline(always)]
 fn gradient<N: Number>(of_u: [N; 3], of_v_and_w: [N; 6]) -> [N; 9] {
-    std::array::from_fn(|at| if at < 3 { of_u[at] } else { of_v_and_w[at - 3] })
+    array_of(|at| if at < 3 { of_u[at] } else { of_v_and_w[at - 3] })
 }
 
 #[inline(always)]

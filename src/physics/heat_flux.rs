@@ -47,6 +47,7 @@ use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::Grid;
+use crate::simd::{array_of, mapped};
 
 /// The largest decay rate of heat conduction with these walls and the conservative viscous form, times h²/ν, over all first derivatives with
 /// a norm: computed as eigenvalues for 17 to 97 points, 4.64 with `compact4`.
@@ -184,18 +185,18 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
     ) -> [N; OWN] {
         let Self { gas, base, heat_flux, weight, along } = *self;
         let temperature = |state: [N; COUNT]| Primitives { gas, base }.at(state, state, [])[4];
-        let momentum = |state: &[N]| std::array::from_fn(|i| state[MOMENTUM + i]);
+        let momentum = |state: &[N]| array_of(|i| state[MOMENTUM + i]);
         let state = before_stage(&own, a);
         let t = temperature(state);
         let slope = outward_slope(t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
-        let [per_spacing, along_x, along_y] = [0, 1, 2].map(|k| own[BOTH + COUNT + k]);
+        let [per_spacing, along_x, along_y] = array_of(|k| own[BOTH + COUNT + k]);
         let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
         let heat = per_spacing
             * N::of(1.0 / weight)
             * (N::of(heat_flux) - conductivity * per_spacing * slope);
 
         let rho = whole(state[MASS], base.density);
-        let velocity: [N; 3] = momentum(&state).map(|momentum: N| momentum / rho);
+        let velocity: [N; 3] = mapped(momentum(&state), |momentum| momentum / rho);
         let acceleration = match along {
             None => [x, y, z],
             Some(axis) => {
@@ -203,7 +204,7 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
                 [along * along_x, along * along_y, z]
             }
         };
-        let rate: [N; COUNT] = std::array::from_fn(|k| own[k] - beta * own[BOTH + k]);
+        let rate: [N; COUNT] = array_of(|k| own[k] - beta * own[BOTH + k]);
         let half_square = N::of(0.5) * dot(velocity, velocity);
         let internal =
             rate[ENERGY] + heat - dot(velocity, momentum(&rate)) + half_square * rate[MASS];

@@ -17,6 +17,7 @@ use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
 use crate::gas::{Gas, Viscosity};
 use crate::grid::{Axis, Block, Grid, Plane};
+use crate::simd::array_of;
 
 /// Number of points next to a wall, along a line, from which values are extrapolated to the wall.
 pub(super) const INSIDE: usize = Wall::POINTS - 1;
@@ -263,7 +264,7 @@ fn at_wall<N: Number>(gas: &Gas, base: BaseState, rho: N, t: N, velocity: [N; 3]
 fn extrapolate<N: Number>(gas: Gas, base: BaseState, inside: &[N], variable: usize) -> N {
     let mut sum = N::of(0.0);
     for (point, weight) in WEIGHTS.into_iter().enumerate() {
-        let state = std::array::from_fn(|k| inside[conserved::COUNT * point + k]);
+        let state = array_of(|k| inside[conserved::COUNT * point + k]);
         sum = sum + N::of(weight) * Primitives { gas, base }.at(state, state, [])[variable];
     }
     sum
@@ -310,7 +311,7 @@ impl Formula<0, 5, 3> for Moving {
     #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let rho = whole(state[conserved::MASS], self.base.density);
-        let before: [N; 3] = std::array::from_fn(|i| state[conserved::MOMENTUM + i]);
+        let before: [N; 3] = array_of(|i| state[conserved::MOMENTUM + i]);
         let change = rho * dot(velocity, velocity) - dot(before, before) / rho;
         state[conserved::ENERGY] = state[conserved::ENERGY] + N::of(0.5) * change;
         for (i, component) in velocity.into_iter().enumerate() {

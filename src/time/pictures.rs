@@ -2,6 +2,7 @@
 
 use crate::grid::{Grid, Plane};
 use crate::io::scale::extremes;
+use crate::simd::mapped;
 
 /// The content of a picture.
 pub(super) struct Pixels {
@@ -71,11 +72,9 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
             };
             let corners = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
             for triangle in [[0, 1, 2], [0, 2, 3]] {
-                let [(a, f), (b, g), (c, h)] = triangle.map(|k| corners[k]);
-                let bounds = |k: usize| {
-                    let [low, high] = [f64::min, f64::max].map(|of| of(a[k], of(b[k], c[k])));
-                    range(low, high, k)
-                };
+                let [(a, f), (b, g), (c, h)] = mapped(triangle, |k: usize| corners[k]);
+                let bounds =
+                    |k: usize| range(a[k].min(b[k]).min(c[k]), a[k].max(b[k]).max(c[k]), k);
                 let area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
                 for py in bounds(1) {
                     for px in bounds(0) {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use pulp::Simd;
-use smallvec::SmallVec;
 
 use super::eliminate::{CyclicClosure, SolveBorder};
 use super::ends::Correct;
@@ -15,7 +14,9 @@ use super::run::Job;
 use super::solver::{Cyclic, SolveMethod};
 use super::substitute::Substitute;
 use super::tile::Group;
+use super::work::Tile;
 use crate::real::Real;
+use crate::simd::{array_of, mapped};
 
 /// An operator of a pass in one of the adjacent tiles.
 #[derive(Clone, Copy)]
@@ -25,43 +26,74 @@ pub(super) struct System<'a, T> {
     pub(super) rows: Rows<T>,
 }
 
-/// Maximum number of systems of a pass without heap memory: 48 operators in two adjacent tiles.
-const MOST_SYSTEMS: usize = 96;
-
-/// All systems of a pass.
-pub(super) struct Applied<'a, T>(pub(super) SmallVec<[System<'a, T>; MOST_SYSTEMS]>);
+/// All systems of a pass: its operators, in all adjacent tiles.
+#[derive(Clone, Copy)]
+pub(super) struct Applied<'a, T> {
+    pub(super) applications: &'a [Application<T>],
+    pub(super) tiles: &'a Tile<'a, T>,
+    /// Number of adjacent tiles.
+    pub(super) columns: usize,
+}
 
 impl<T: Real> Applied<'_, T> {
     /// Steps between the forward and the backward pass.
     #[inline(always)]
-    pub(super) fn turn<S: Simd>(&self, simd: S) {
-        for alike in self.0.chunk_by(System::is_like) {
-            let SolveMethod::Cyclic(cyclic) = &alike[0].application.solver.way else {
-                alike.iter().for_each(|system| system.turn(simd));
+    pub(super) fn turn<S: Simd>(self, simd: S) {
+        for alike in self.applications.chunk_by(is_like) {
+            let count = alike.len() * self.columns;
+            let SolveMethod::Cyclic(cyclic) = &alike[0].solver.way else {
+                for at in 0..count {
+                    self.system(alike, at).turn(simd);
+                }
                 continue;
             };
-            let (fours, rest) = alike.as_chunks();
-            fours.iter().for_each(|four: &[_; 4]| turn(simd, cyclic, four));
-            rest.iter().for_each(|one| turn(simd, cyclic, &[*one]));
+            let fours = count - count % 4;
+            for at in (0..fours).step_by(4) {
+                turn::<_, _, 4>(simd, cyclic, self.systems(alike, at));
+            }
+            for at in fours..count {
+                turn::<_, _, 1>(simd, cyclic, self.systems(alike, at));
+            }
         }
     }
 
     #[inline(always)]
-    pub(super) fn substitute<S: Simd>(&self, simd: S, job: &Job<'_, T>, block: usize) {
-        for alike in self.0.chunk_by(System::is_like) {
-            let (pairs, rest) = alike.as_chunks();
-            pairs.iter().for_each(|pair: &[_; 2]| substitute(simd, job, pair, block));
-            rest.iter().for_each(|one| substitute(simd, job, &[*one], block));
+    pub(super) fn substitute<S: Simd>(self, simd: S, job: &Job<'_, T>, block: usize) {
+        for alike in self.applications.chunk_by(is_like) {
+            let count = alike.len() * self.columns;
+            let pairs = count - count % 2;
+            for at in (0..pairs).step_by(2) {
+                substitute::<_, _, 2>(simd, job, self.systems(alike, at), block);
+            }
+            if pairs < count {
+                substitute::<_, _, 1>(simd, job, self.systems(alike, pairs), block);
+            }
         }
+    }
+
+    /// M systems of one matrix, starting at number `first`.
+    #[inline(always)]
+    fn systems<'a, const M: usize>(
+        &'a self,
+        alike: &'a [Application<T>],
+        first: usize,
+    ) -> [System<'a, T>; M] {
+        array_of(|m| self.system(alike, first + m))
+    }
+
+    #[inline(always)]
+    fn system<'a>(&'a self, alike: &'a [Application<T>], at: usize) -> System<'a, T> {
+        let Tile { tile, rows, .. } = self.tiles.column(at % self.columns);
+        System { application: &alike[at / self.columns], tile, rows }
     }
 }
 
-impl<T: Real> System<'_, T> {
-    /// True if both have the same matrix.
-    fn is_like(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.application.solver, &other.application.solver)
-    }
+/// True if both have the same matrix.
+fn is_like<T>(one: &Application<T>, other: &Application<T>) -> bool {
+    Arc::ptr_eq(&one.solver, &other.solver)
+}
 
+impl<T: Real> System<'_, T> {
     /// Step between elimination and substitution for matrices other than periodic tridiagonal ones: the border of
     /// periodic lines, or a reduction.
     #[inline(always)]
@@ -86,13 +118,13 @@ impl<T: Real> System<'_, T> {
 fn turn<S: Simd, T: Real, const M: usize>(
     simd: S,
     cyclic: &Cyclic<T>,
-    systems: &[System<'_, T>; M],
+    systems: [System<'_, T>; M],
 ) {
-    let carried = systems.map(|System { application, rows, .. }| {
+    let carried = mapped(systems, |System { application, rows, .. }| {
         rows.carried(application.carried + application.solver.taps() - 1)
     });
     let blocks = |block: usize| {
-        systems.map(|System { application, rows, .. }| {
+        mapped(systems, |System { application, rows, .. }| {
             rows.of_block(block).at(application.to).cast_const()
         })
     };
@@ -104,18 +136,19 @@ fn turn<S: Simd, T: Real, const M: usize>(
 fn substitute<S: Simd, T: Real, const M: usize>(
     simd: S,
     job: &Job<'_, T>,
-    systems: &[System<'_, T>; M],
+    systems: [System<'_, T>; M],
     block: usize,
 ) {
     let solver = &*systems[0].application.solver;
     let (first, rows) = (block * BLOCK, systems[0].rows.there(block));
     let kept = solver.taps() - 1 + solver.half_band();
     let at =
-        systems.map(|System { application, rows, .. }| rows.of_block(block).at(application.to));
-    let carried =
-        systems.map(|System { application, rows, .. }| rows.carried(application.carried + kept));
+        mapped(systems, |System { application, rows, .. }| rows.of_block(block).at(application.to));
+    let carried = mapped(systems, |System { application, rows, .. }| {
+        rows.carried(application.carried + kept)
+    });
     simd.vectorize(Substitute { solver, block, rows, at, carried });
-    for (System { application, tile, rows }, at) in systems.iter().zip(at) {
+    for (System { application, tile, rows }, at) in systems.into_iter().zip(at) {
         if let (Some(coupling), Some(ends)) = (application.coupling, &solver.operator.ends) {
             simd.vectorize(Correct {
                 ends,

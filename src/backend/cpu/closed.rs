@@ -11,6 +11,7 @@ use super::solver::{Factored, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::{EndRow, LineOperator};
 use crate::real::Real;
+use crate::simd::mapped;
 
 /// Rows near an end that are computed together: they share their inputs, and their sums stay in registers.
 const TOGETHER: usize = 4;
@@ -141,7 +142,7 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
         let near = T::splat(simd, solver.stencil.weights[0]);
         let far = T::splat(simd, solver.stencil.weights[1]);
         let center = T::splat(simd, solver.stencil.center);
-        let next = next.map(|next| next.wrapping_sub(values::<T>()));
+        let next = mapped(next, |next| next.wrapping_sub(values::<T>()));
         let zero = [T::splat(simd, T::ZERO); N];
         let mut y = zero;
         // SAFETY: rows of blocks and carried rows, of this thread's memory.
@@ -164,9 +165,9 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
             }
             let mut window = [zero; 4];
             if !inner.is_empty() {
-                for (values, before) in window.iter_mut().zip(before) {
+                for w in 0..window.len() {
                     for v in 0..N {
-                        values[v] = product::<S, T, K>(simd, before, 0, h + v);
+                        window[w][v] = product::<S, T, K>(simd, before[w], 0, h + v);
                     }
                 }
             }

@@ -27,6 +27,7 @@ impl Points {
     }
 
     /// First row and line of the square submatrices of a block that are transposed, and whether each is complete.
+    #[inline]
     fn squares<T>(&self) -> impl Iterator<Item = (usize, usize, bool)> + use<T> {
         let (count, lines) = (self.count(), self.tile.lines);
         (0..count).step_by(SIDE).flat_map(move |r| {
@@ -36,6 +37,7 @@ impl Points {
     }
 
     /// Prefetches the points.
+    #[inline]
     pub(super) fn fetch<T: Real>(&self, field: *const T) {
         let (tile, from) = (self.tile, field.wrapping_add(self.start()));
         match tile.line_stride {

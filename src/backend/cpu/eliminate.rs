@@ -10,6 +10,7 @@ use super::solver::{Border, Cyclic, Factored, OfRows, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::Stencil;
 use crate::real::Real;
+use crate::simd::mapped;
 
 /// Repeats `body` for every row of a group, unrolled: the results of a row stay in registers.
 macro_rules! for_rows {
@@ -97,13 +98,13 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
             let skip = |rows: usize| move |at: *const T| at.wrapping_add(rows * lanes::<T>());
             let last = rows.saturating_sub(2) / GROUP * GROUP;
             for first in (0..last).step_by(GROUP) {
-                let (from, to) = (here.map(skip(first)), to.wrapping_add(first * lanes::<T>()));
+                let (from, to) = (mapped(here, skip(first)), to.wrapping_add(first * lanes::<T>()));
                 for_rows!(R in 0 1 2 3 4 5 6 7 {
                     eliminate!(to, R, product::<S, T, K>(simd, from, R + 2, h));
                 });
             }
             if rows - last == GROUP {
-                let (from, to) = (here.map(skip(last)), to.wrapping_add(last * lanes::<T>()));
+                let (from, to) = (mapped(here, skip(last)), to.wrapping_add(last * lanes::<T>()));
                 for_rows!(R in 0 1 2 3 4 5 6 7 {
                     let (from, r) = match R + 2 < GROUP {
                         true => (from, R + 2),

@@ -113,6 +113,10 @@ pub(super) fn compile<T: Real>(
                 _ => true,
             });
         }
+        let Staged { early, late, .. } = &mut code.staged;
+        for loads in [early, late] {
+            loads.sort_by_key(|loaded| loaded.begins);
+        }
     }
     for slots in [&mut code.reads, &mut code.planes, &mut code.writes] {
         slots.sort_unstable();

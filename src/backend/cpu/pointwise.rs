@@ -8,6 +8,7 @@ use super::{Cpu, Field, MAX_FIELDS};
 use crate::backend::OnPart;
 use crate::engine::{Code, Combine, Max, OverPoints, Planes, PointFormula, Sum};
 use crate::real::Real;
+use crate::simd::array_of;
 
 /// Points per task; `SMALL_CHUNK` for [`MANY`] fields or more. Fixed, so that sums do not depend on the number of
 /// threads.
@@ -154,11 +155,11 @@ impl<T: Real> Cpu<T> {
         let row = |taken: &mut [T; ROWS * ROW], row: usize| {
             let first = row * ROW;
             let items = ROW.min(part.len() - first);
-            let positions: [usize; ROW] = std::array::from_fn(|item| {
+            let positions: [usize; ROW] = array_of(|item| {
                 let [i, j, k] = part.index(first + item);
                 i + points[0] * (j + points[1] * k)
             });
-            let places: [usize; ROW] = std::array::from_fn(|item| first + item);
+            let places: [usize; ROW] = array_of(|item| first + item);
             let places = |field: usize| if field < whole { &positions } else { &places };
             let shared = |field: usize| shared[field].unwrap_or_else(|| unreachable!("of {count}"));
             let value = |from: SharedField<T>, place: usize| {
@@ -203,7 +204,7 @@ fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a
         let first = start % field.len();
         &field[first..first + (end - start)]
     };
-    std::array::from_fn(|at| fields.get(at).map_or(&[][..], part))
+    array_of(|at| fields.get(at).map_or(&[][..], part))
 }
 
 /// Points per task for the given number of fields.

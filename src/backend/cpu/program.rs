@@ -111,7 +111,7 @@ pub(super) struct Code<T> {
 pub(super) struct Staged {
     /// The pass with the most operators.
     pub(super) pass: usize,
-    /// For the next tile, during the backward pass.
+    /// For the next tile, during the backward pass; the fields that begin a sum come last, here and in `late`.
     pub(super) early: Vec<Loaded>,
     /// Fields that are only prefetched for the next tile, because their target is in use.
     pub(super) fetched: Vec<Slot>,

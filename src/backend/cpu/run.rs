@@ -37,10 +37,12 @@ pub(super) struct Job<'a, T> {
 }
 
 impl<T: Real> Job<'_, T> {
+    #[inline]
     pub(super) fn written(&self, slot: usize) -> *mut T {
         self.write[slot].unwrap_or_else(|| unreachable!("as counted")).start
     }
 
+    #[inline]
     pub(super) fn field(&self, field: Slot) -> *const T {
         match field {
             Slot::Read(slot) | Slot::Plane(slot) => self.read[slot].as_ptr(),
@@ -49,6 +51,7 @@ impl<T: Real> Job<'_, T> {
     }
 
     /// Location in a field of the points of a tile, starting at point `first` of its lines.
+    #[inline]
     pub(super) fn points(&self, field: Slot, tile: Group, first: usize) -> Points {
         let [nx, ny, _] = self.program.grid;
         match field {

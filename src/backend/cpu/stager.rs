@@ -1,12 +1,10 @@
 //! Loading the blocks of a tile one by one, after prefetching, while operators are applied.
 
 use pulp::Simd;
-use smallvec::SmallVec;
 
-use super::MAX_FIELDS;
 use super::copy::Load;
 use super::program::{Loaded, Slot};
-use super::rows::{BLOCK, Place, Rows};
+use super::rows::{BLOCK, Rows};
 use super::run::Job;
 use super::tile::Group;
 use crate::real::Real;
@@ -15,10 +13,11 @@ use crate::real::Real;
 const AHEAD: usize = 3;
 
 /// The part of a tile that is still to be loaded.
-pub(super) struct Stager<T> {
+pub(super) struct Stager<'a, T> {
     tile: Group,
-    /// Fields and their target locations; none for fields that are only prefetched.
-    loads: SmallVec<[(Slot, Option<Place>); MAX_FIELDS]>,
+    /// The fields that are loaded, then those that are only prefetched.
+    loads: &'a [Loaded],
+    fetches: &'a [Slot],
     rows: Rows<T>,
     /// Whether the last block comes first.
     up: bool,
@@ -29,25 +28,35 @@ pub(super) struct Stager<T> {
     credit: usize,
 }
 
-impl<T: Real> Stager<T> {
+impl<'a, T: Real> Stager<'a, T> {
+    #[inline(always)]
     pub(super) fn new(
         job: &Job<'_, T>,
         tile: Group,
-        loads: &[Loaded],
-        fetched: &[Slot],
+        loads: &'a [Loaded],
+        fetches: &'a [Slot],
         rows: Rows<T>,
         up: bool,
     ) -> Self {
-        let needed = |loaded: &&Loaded| !loaded.begins || job.weights.beta != 0.0;
-        let loads = loads.iter().filter(needed).map(|Loaded { field, to, .. }| (*field, Some(*to)));
-        let loads = loads.chain(fetched.iter().map(|field| (*field, None))).collect();
-        Self { tile, loads, rows, up, fetched: (0, 0), loaded: (0, 0), credit: 0 }
+        // Fields that begin a sum come last.
+        let needed = match job.weights.beta {
+            0.0 => loads.iter().take_while(|loaded| !loaded.begins).count(),
+            _ => loads.len(),
+        };
+        let loads = &loads[..needed];
+        Self { tile, loads, fetches, rows, up, fetched: (0, 0), loaded: (0, 0), credit: 0 }
+    }
+
+    /// Number of fields.
+    #[inline(always)]
+    fn fields(&self) -> usize {
+        self.loads.len() + self.fetches.len()
     }
 
     /// One of `steps` steps in which all fields of a block are loaded.
     #[inline(always)]
     pub(super) fn step<S: Simd>(&mut self, simd: S, job: &Job<'_, T>, steps: usize) {
-        self.credit += self.loads.len();
+        self.credit += self.fields();
         while self.credit >= steps {
             self.credit -= steps;
             self.load(simd, job);
@@ -57,7 +66,7 @@ impl<T: Real> Stager<T> {
     /// Loads all remaining blocks.
     #[inline(always)]
     pub(super) fn finish<S: Simd>(&mut self, simd: S, job: &Job<'_, T>) {
-        if self.loads.is_empty() {
+        if self.fields() == 0 {
             return;
         }
         while self.loaded.0 < self.rows.blocks() {
@@ -67,7 +76,6 @@ impl<T: Real> Stager<T> {
 
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, job: &Job<'_, T>) {
-        let fields = self.loads.len();
         if self.loaded == (0, 0) {
             for _ in 0..AHEAD {
                 self.fetch(job);
@@ -78,23 +86,26 @@ impl<T: Real> Stager<T> {
         if block == self.rows.blocks() {
             return;
         }
-        if let (slot, Some(to)) = self.loads[field] {
+        if let Some(Loaded { field, to, .. }) = self.loads.get(field) {
             let block = self.block(block);
-            let points = job.points(slot, self.tile, block * BLOCK);
-            let to = self.rows.of_block(block).at(to);
-            let (field, apart) = (job.field(slot), self.rows.column);
+            let points = job.points(*field, self.tile, block * BLOCK);
+            let to = self.rows.of_block(block).at(*to);
+            let (field, apart) = (job.field(*field), self.rows.column);
             simd.vectorize(Load { points, field, to, apart, ahead: false });
         }
-        self.loaded = after(self.loaded, fields);
+        self.loaded = after(self.loaded, self.fields());
     }
 
     #[inline(always)]
     fn fetch(&mut self, job: &Job<'_, T>) {
         let (block, field) = self.fetched;
         if block < self.rows.blocks() {
-            let (field, _) = self.loads[field];
+            let field = match self.loads.get(field) {
+                Some(loaded) => loaded.field,
+                None => self.fetches[field - self.loads.len()],
+            };
             job.points(field, self.tile, self.block(block) * BLOCK).fetch(job.field(field));
-            self.fetched = after(self.fetched, self.loads.len());
+            self.fetched = after(self.fetched, self.fields());
         }
     }
 

@@ -12,6 +12,7 @@ use super::solver::{OfRows, SolveMethod, Solver};
 use super::tile::Group;
 use super::vectors::splats;
 use crate::real::Real;
+use crate::simd::array_of;
 
 /// Cache lines per row: memory transfers several neighbouring ones faster.
 pub(super) const COLUMNS: usize = 8;
@@ -242,8 +243,8 @@ impl<T: Real> DirectStep<'_, T> {
         let center = T::splat(simd, stencil.center);
         let pair = |a, b| if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
         let mut sources = [self.from; BLOCK];
-        for (source, m) in sources.iter_mut().zip(points.clone()) {
-            *source = self.source(if m + 2 < n { m + 2 } else { m + 2 - n });
+        for m in points.clone() {
+            sources[m - points.start] = self.source(if m + 2 < n { m + 2 } else { m + 2 - n });
         }
         let rows_at_once =
             const { BLOCK.div_ceil(COLUMNS * CACHE_LINE / size_of::<T::Vector<S>>()) };
@@ -256,7 +257,7 @@ impl<T: Real> DirectStep<'_, T> {
             // SAFETY: rows of the field, of the workspace, and carried ones; vectors of the field need not be aligned.
             unsafe {
                 let carried = |at: usize| self.vector::<S>(self.carried(at), h);
-                let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|at| *carried(at));
+                let [mut a, mut b, mut c, mut d] = array_of(|at| *carried(at));
                 let (mut y, mut gathered) = (*carried(4), *carried(5));
                 macro_rules! eliminate {
                     ($m:expr, $sum:expr) => {{
@@ -281,8 +282,9 @@ impl<T: Real> DirectStep<'_, T> {
                 for m in inner.end..points.end {
                     eliminate!(m, *self.vector::<S>(self.between(m), h));
                 }
-                for (at, row) in [a, b, c, d, y, gathered].into_iter().enumerate() {
-                    *carried(at) = row;
+                let rows = [a, b, c, d, y, gathered];
+                for at in 0..rows.len() {
+                    *carried(at) = rows[at];
                 }
             }
         }

@@ -62,6 +62,7 @@ mod x86 {
     };
 
     use super::SIDE;
+    use crate::simd::{array_of, mapped};
 
     /// As [`transpose`](super::transpose).
     #[inline]
@@ -76,10 +77,10 @@ mod x86 {
             // SAFETY: as the caller promises.
             unsafe { _mm512_loadu_pd(from.add(i * from_apart)) }
         };
-        let r: [__m512d; SIDE] = std::array::from_fn(row);
+        let r: [__m512d; SIDE] = array_of(row);
         // Columns 0, 2, 4, 6 from the low halves of pairs of rows, 1, 3, 5, 7 from the high ones.
-        let low = [(0, 1), (2, 3), (4, 5), (6, 7)].map(|(a, b)| _mm512_unpacklo_pd(r[a], r[b]));
-        let high = [(0, 1), (2, 3), (4, 5), (6, 7)].map(|(a, b)| _mm512_unpackhi_pd(r[a], r[b]));
+        let low = array_of::<_, 4>(|k| _mm512_unpacklo_pd(r[2 * k], r[2 * k + 1]));
+        let high = array_of::<_, 4>(|k| _mm512_unpackhi_pd(r[2 * k], r[2 * k + 1]));
         for (first, [p, q, s, t]) in [(0, low), (1, high)] {
             // Lanes of two numbers: 0 and 2 of both operands by 0x88, 1 and 3 by 0xdd.
             let (even, odd) =
@@ -113,7 +114,7 @@ mod x86 {
                 // SAFETY: columns j to j + 3, as the caller promises.
                 unsafe { _mm256_loadu_pd(from.add((i + k) * from_apart + j)) }
             };
-            let r: [__m256d; 4] = std::array::from_fn(row);
+            let r: [__m256d; 4] = array_of(row);
             let (p, q) = (_mm256_unpacklo_pd(r[0], r[1]), _mm256_unpacklo_pd(r[2], r[3]));
             let (s, t) = (_mm256_unpackhi_pd(r[0], r[1]), _mm256_unpackhi_pd(r[2], r[3]));
             let columns = [
@@ -142,9 +143,9 @@ mod x86 {
             // SAFETY: as the caller promises.
             unsafe { _mm256_loadu_ps(from.add(i * from_apart)) }
         };
-        let r: [__m256; SIDE] = std::array::from_fn(row);
+        let r: [__m256; SIDE] = array_of(row);
         // From rows 0 to 3, and from rows 4 to 7: columns k in the low half of a register and k + 4 in the high one.
-        let [above, below] = [0, 4].map(|i| {
+        let [above, below] = mapped([0, 4], |i: usize| {
             let (p, q) =
                 (_mm256_unpacklo_ps(r[i], r[i + 1]), _mm256_unpacklo_ps(r[i + 2], r[i + 3]));
             let (s, t) =

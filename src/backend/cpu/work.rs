@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::applied::{Applied, System};
+use super::applied::Applied;
 use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Store};
 use super::eliminate::{CyclicForward, Differences, Eliminate, FivePoints, Product};
@@ -16,6 +16,7 @@ use super::sums::{Advance, Evaluate};
 use super::tile::Group;
 use crate::engine::PointFormula;
 use crate::real::Real;
+use crate::simd::{array_of, mapped};
 
 /// Maximum number of values that a formula reads or computes.
 const MOST_VALUES: usize = 8;
@@ -52,7 +53,7 @@ impl<T: Real> WithSimd for Tile<'_, T> {
                     .then(|| Stager::new(job, self.tile, late, &[], rows, false));
                 self.column(column).down(simd, pass, own);
             }
-            let applied = self.applied(pass, columns);
+            let applied = Applied { applications: &pass.applied, tiles: &self, columns };
             applied.turn(simd);
             let next = self.next.filter(|_| at == *main);
             let mut next = next.map(|tile| Stager::new(job, tile, early, fetched, rows, true));
@@ -78,7 +79,7 @@ impl<T: Real> WithSimd for Tile<'_, T> {
 impl<T: Real> Tile<'_, T> {
     /// One of the adjacent tiles that are processed together.
     #[inline(always)]
-    fn column(&self, index: usize) -> Self {
+    pub(super) fn column(&self, index: usize) -> Self {
         let first = index * lanes::<T>();
         let tile = self.tile.part(first, lanes::<T>().min(self.tile.lines - first));
         Self { tile, rows: self.rows.of_column(index), ..*self }
@@ -86,7 +87,7 @@ impl<T: Real> Tile<'_, T> {
 
     /// Forward elimination of all operators of a pass.
     #[inline(always)]
-    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<T>>) {
+    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<'_, T>>) {
         for application in &pass.applied {
             self.begin(simd, application);
         }
@@ -113,18 +114,6 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// The operators of a pass in all adjacent tiles.
-    #[inline(always)]
-    fn applied<'p>(&self, pass: &'p Pass<T>, columns: usize) -> Applied<'p, T> {
-        let in_all = |application: &'p Application<T>| {
-            (0..columns).map(move |column| {
-                let Self { tile, rows, .. } = self.column(column);
-                System { application, tile, rows }
-            })
-        };
-        Applied(pass.applied.iter().flat_map(in_all).collect())
-    }
-
     /// Formulas with the results of the operators, in one block.
     #[inline(always)]
     fn combine<S: Simd>(
@@ -133,7 +122,7 @@ impl<T: Real> Tile<'_, T> {
         pass: &Pass<T>,
         block: usize,
         columns: usize,
-        mut next: Option<&mut Stager<T>>,
+        mut next: Option<&mut Stager<'_, T>>,
     ) {
         for instruction in &pass.instructions {
             match instruction {
@@ -141,8 +130,11 @@ impl<T: Real> Tile<'_, T> {
                 Instruction::Load(_) | Instruction::Store { .. } => {
                     self.step(simd, instruction, block);
                 }
-                _ => (0..columns)
-                    .for_each(|column| self.column(column).step(simd, instruction, block)),
+                _ => {
+                    for column in 0..columns {
+                        self.column(column).step(simd, instruction, block);
+                    }
+                }
             }
             if let Some(next) = &mut next {
                 next.step(simd, self.job, pass.instructions.len());
@@ -183,10 +175,11 @@ impl<T: Real> Tile<'_, T> {
             false => m.clamp(0, n - 1),
         };
         let mut rows = [std::ptr::null(); 2];
-        for (row, place) in rows.iter_mut().zip(&application.factors) {
-            *row = self.rows.row(*place, m.cast_unsigned()).cast_const();
+        let factors = &*application.factors;
+        for at in 0..factors.len() {
+            rows[at] = self.rows.row(factors[at], m.cast_unsigned()).cast_const();
         }
-        let factors = &rows[..application.factors.len()];
+        let factors = &rows[..factors.len()];
         simd.vectorize(Product { factors, rows: count, to });
     }
 
@@ -207,16 +200,18 @@ impl<T: Real> Tile<'_, T> {
                 simd.vectorize(FivePoints::<T, $k, $odd> {
                     solver,
                     rows,
-                    here: $factors.map(|factor| here.at(factor).cast_const()),
-                    after: after.map(|(blocks, skipped)| {
-                        $factors.map(|factor| blocks.at(factor).wrapping_add(skipped).cast_const())
+                    here: mapped($factors, |factor| here.at(factor).cast_const()),
+                    after: mapped(after, |(blocks, skipped)| {
+                        mapped($factors, |factor| {
+                            blocks.at(factor).wrapping_add(skipped).cast_const()
+                        })
                     }),
                     to,
                     carried,
                 })
             };
         }
-        match (&factors[..], solver.stencil.odd) {
+        match (&**factors, solver.stencil.odd) {
             (&[a], true) => five_points!([a], 1, true),
             (&[a], false) => five_points!([a], 1, false),
             (&[a, b], true) => five_points!([a, b], 2, true),
@@ -270,7 +265,7 @@ impl<T: Real> Tile<'_, T> {
         for end in &application.solver.ends[block] {
             let to = rows.after(rows.right_hand_sides(), end.rows.start - block * BLOCK);
             let row = |place, m| rows.row(place, m).cast_const();
-            match application.factors[..] {
+            match *application.factors {
                 [a] => {
                     let factors = |m| [row(a, m)];
                     simd.vectorize(AtEnd { end, factors, columns: 1, to });
@@ -303,16 +298,16 @@ impl<T: Real> Tile<'_, T> {
                 if !inner.is_empty() {
                     for (at, before) in before.iter_mut().enumerate() {
                         let m = first + inner.start + at - 2;
-                        *before = $factors.map(|factor| all.row(factor, m).cast_const());
+                        *before = mapped($factors, |factor| all.row(factor, m).cast_const());
                     }
                 }
-                let [here, next] =
-                    [here, next].map(|block| $factors.map(|factor| block.at(factor).cast_const()));
+                let of =
+                    |block: Blocks<T>| mapped($factors, |factor| block.at(factor).cast_const());
                 simd.vectorize(Closed::<T, $k, $odd> {
                     solver,
                     block,
-                    here,
-                    next,
+                    here: of(here),
+                    next: of(next),
                     inner,
                     before,
                     rows,
@@ -322,7 +317,7 @@ impl<T: Real> Tile<'_, T> {
                 })
             }};
         }
-        match (&factors[..], solver.stencil.odd) {
+        match (&**factors, solver.stencil.odd) {
             (&[a], true) => closed!([a], 1, true),
             (&[a], false) => closed!([a], 1, false),
             (&[a, b], true) => closed!([a, b], 2, true),
@@ -383,13 +378,13 @@ impl<T: Real> Tile<'_, T> {
     ) {
         let values = rows * lanes::<T>();
         let at = |place: &Place| blocks.at(*place);
-        let from: [&[T]; MOST_VALUES] = std::array::from_fn(|i| match from.get(i) {
+        let from: [&[T]; MOST_VALUES] = array_of(|i| match from.get(i) {
             // SAFETY: a block of this thread's memory, which is not written in the meantime.
             Some(from) => unsafe { std::slice::from_raw_parts(at(from), values) },
             None => &[],
         });
         let (reads, writes) = (map.reads, to.len());
-        let mut to: [&mut [T]; MOST_VALUES] = std::array::from_fn(|i| match to.get(i) {
+        let mut to: [&mut [T]; MOST_VALUES] = array_of(|i| match to.get(i) {
             // SAFETY: a block of this thread's memory, without other references.
             Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values) },
             None => &mut [],

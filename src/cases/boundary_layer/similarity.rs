@@ -2,6 +2,7 @@
 
 use crate::cases::FlowPoint;
 use crate::gas::Gas;
+use crate::simd::array_of;
 
 /// The solution of the boundary-layer equations in Y = y √(Re/2x), with ψ = √(2x/Re) f the stream function of ρu and x the distance
 /// from the leading edge,
@@ -102,12 +103,12 @@ impl Similarity {
         let h = self.step;
         self.rows = vec![state];
         for _ in 0..INTERVALS {
-            let to = |slope: State, h: f64| std::array::from_fn(|k| state[k] + h * slope[k]);
+            let to = |slope: State, h: f64| array_of(|k| state[k] + h * slope[k]);
             let a = self.slope(state);
             let b = self.slope(to(a, 0.5 * h));
             let c = self.slope(to(b, 0.5 * h));
             let d = self.slope(to(c, h));
-            let mean = std::array::from_fn(|k| (a[k] + 2.0 * (b[k] + c[k]) + d[k]) / 6.0);
+            let mean = array_of(|k| (a[k] + 2.0 * (b[k] + c[k]) + d[k]) / 6.0);
             state = to(mean, h);
             self.rows.push(state);
         }

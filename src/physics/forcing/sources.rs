@@ -7,6 +7,7 @@
 use crate::engine::{Formula, Number};
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::whole;
+use crate::simd::{array_of, mapped};
 
 /// β × the rates + F = A ρ (u − {u}), with parameters β, A, {u}, Λ. The rates are read only where `ADDS`.
 pub(super) struct LinearSource<const ADDS: bool> {
@@ -20,7 +21,7 @@ impl<const ADDS: bool> Formula<5, 5, 6> for LinearSource<ADDS> {
         let [rho, m0, m1, m2, _] = state;
         let rho = whole(rho, self.base.density);
         let m = [m0, m1, m2];
-        let force = [0, 1, 2].map(|i| a * (m[i] - rho * mean[i]));
+        let force = array_of::<_, 3>(|i| a * (m[i] - rho * mean[i]));
         added::<ADDS, N>(rates, beta, (rho, m), force, sink)
     }
 }
@@ -36,7 +37,7 @@ impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
         let [beta, density, sink] = parameters;
         let [rho, m0, m1, m2, _, f @ ..] = fields;
         let rho = whole(rho, self.base.density);
-        added::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), f.map(|f| density * f), sink)
+        added::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), mapped(f, |f| density * f), sink)
     }
 }
 
@@ -65,7 +66,7 @@ fn added<const ADDS: bool, N: Number>(
 ) -> [N; 5] {
     let power = (force[0] * m[0] + force[1] * m[1] + force[2] * m[2]) / rho;
     let source = [N::of(0.0), force[0], force[1], force[2], power - sink];
-    std::array::from_fn(|k| if ADDS { beta * rates[k] + source[k] } else { source[k] })
+    array_of(|k| if ADDS { beta * rates[k] + source[k] } else { source[k] })
 }
 
 /// ρ, ρu, ρv, ρw, ρE, ½ρu·u from U.

@@ -3,6 +3,7 @@
 use crate::gas::Gas;
 use crate::physics::formulas::dot;
 use crate::physics::slots::conserved::COUNT;
+use crate::simd::{array_of, mapped};
 
 /// A block: entry (i, j) is in row i.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,26 +18,32 @@ impl Matrix {
     }
 
     pub(super) fn add_identity(&mut self, factor: f64) {
-        (0..COUNT).for_each(|i| self.0[i][i] += factor);
+        for i in 0..COUNT {
+            self.0[i][i] += factor;
+        }
     }
 
     /// Add `factor` times the outer product of a column and a row.
     pub(super) fn add_product(&mut self, factor: f64, column: &[f64; COUNT], row: &[f64; COUNT]) {
-        for (own, column) in self.0.iter_mut().zip(column) {
-            own.iter_mut().zip(row).for_each(|(own, row)| *own += factor * column * row);
+        for i in 0..COUNT {
+            for j in 0..COUNT {
+                self.0[i][j] += factor * column[i] * row[j];
+            }
         }
     }
 
     pub(super) fn add(&mut self, factor: f64, other: &Matrix) {
-        for (own, other) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
-            *own += factor * other;
+        for i in 0..COUNT {
+            for j in 0..COUNT {
+                self.0[i][j] += factor * other.0[i][j];
+            }
         }
     }
 }
 
 /// The block for scaled unknowns and equations, in column-major order.
 pub(super) fn scaled(matrix: &Matrix, scale: &[f64; COUNT]) -> [f64; COUNT * COUNT] {
-    std::array::from_fn(|at| {
+    array_of(|at| {
         let (i, j) = (at % COUNT, at / COUNT);
         matrix.0[i][j] * scale[j] / scale[i]
     })
@@ -55,7 +62,7 @@ impl Flow {
     /// From (ρ, ρu, ρv, ρw, ρE).
     pub(super) fn new(gas: &Gas, state: &[f64]) -> Self {
         let rho = state[0];
-        let u = [1, 2, 3].map(|k| state[k] / rho);
+        let u = array_of(|k| state[1 + k] / rho);
         Self { rho, u, energy: state[4] / rho, gamma: gas.gamma }
     }
 
@@ -87,7 +94,7 @@ impl Flow {
     /// ∂p/∂U.
     pub(super) fn pressure_of_state(&self) -> [f64; COUNT] {
         let less = self.gamma - 1.0;
-        let [u, v, w] = self.u.map(|u| -less * u);
+        let [u, v, w] = mapped(self.u, |u| -less * u);
         [less * self.kinetic(), u, v, w, less]
     }
 
@@ -104,7 +111,7 @@ impl Flow {
     pub(super) fn upwind(&self, g: [f64; 3], epsilon: f64) -> Matrix {
         const LEAST: f64 = 0.05;
         let length = dot(g, g).sqrt();
-        let (n, c) = (g.map(|g| g / length), self.sound());
+        let (n, c) = (mapped(g, |g| g / length), self.sound());
         let (theta, sound) = (dot(self.u, g), c * length);
         let middle = 0.5 * (1.0 + epsilon) * theta;
         let apart = (0.25 * ((1.0 - epsilon) * theta).powi(2) + epsilon * sound * sound).sqrt();
@@ -121,8 +128,8 @@ impl Flow {
             // Coefficients of (1, u, H) and of (0, n, u_n).
             let s = (times * theta + unit / epsilon - slow) * p + times * sound * w;
             let t = c * (times * sound * p + (times * theta + unit - slow) * w);
-            for (row, carried) in a.0.iter_mut().zip(carried) {
-                row[j] += s * carried;
+            for i in 0..COUNT {
+                a.0[i][j] += s * carried[i];
             }
             for k in 0..3 {
                 a.0[1 + k][j] += t * n[k];
@@ -166,7 +173,7 @@ impl Flow {
         let u = self.u;
         let squares = dot(g, g);
         let factor = self.viscosity(gas) * squares;
-        let n = g.map(|g| g / squares.sqrt());
+        let n = mapped(g, |g| g / squares.sqrt());
         let velocity = self.velocity();
         for i in 0..3 {
             for j in 0..COUNT {
@@ -177,8 +184,9 @@ impl Flow {
             }
         }
         let heat = factor * self.gamma / gas.prandtl;
-        for (entry, inner) in a[4].iter_mut().zip(self.inner_energy()) {
-            *entry += heat * inner;
+        let inner = self.inner_energy();
+        for j in 0..COUNT {
+            a[4][j] += heat * inner[j];
         }
         Matrix(a)
     }
@@ -187,9 +195,9 @@ impl Flow {
     fn velocity(&self) -> [[f64; COUNT]; 3] {
         let per_density = 1.0 / self.rho;
         let mut rows = [[0.0; COUNT]; 3];
-        for (i, row) in rows.iter_mut().enumerate() {
-            row[0] = -self.u[i] * per_density;
-            row[1 + i] = per_density;
+        for i in 0..3 {
+            rows[i][0] = -self.u[i] * per_density;
+            rows[i][1 + i] = per_density;
         }
         rows
     }
@@ -197,7 +205,7 @@ impl Flow {
     /// ∂e/∂U of the internal energy e = E − ½ u·u.
     pub(super) fn inner_energy(&self) -> [f64; COUNT] {
         let per_density = 1.0 / self.rho;
-        let [u, v, w] = self.u.map(|u| -u * per_density);
+        let [u, v, w] = mapped(self.u, |u| -u * per_density);
         [(2.0 * self.kinetic() - self.energy) * per_density, u, v, w, per_density]
     }
 }

@@ -30,6 +30,7 @@ use crate::comm::Communicator;
 use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::{End, Grid};
+use crate::simd::mapped;
 use blocks::{Flow, Matrix, scaled};
 use held::Held;
 use neighbours::Neighbours;
@@ -210,7 +211,7 @@ impl Jacobian {
                 held.beside(&mut beside);
                 let entries = scaled(&beside, &self.scale);
                 #[allow(clippy::cast_possible_truncation, reason = "to 32 bit")]
-                let entries = entries.map(|entry| entry as f32);
+                let entries = mapped(entries, |entry| entry as f32);
                 matrix.block_mut(block).copy_from_slice(&entries);
             }
             held.diagonal(&mut diagonal, per_dt, &own);

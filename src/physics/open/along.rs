@@ -15,6 +15,7 @@ use crate::physics::discretisation::Part;
 use crate::physics::formulas::dot;
 use crate::physics::slots::conserved::COUNT;
 use crate::physics::slots::exactly;
+use crate::simd::array_of;
 
 /// p', u, v and w.
 const CARRIES: usize = 4;
@@ -139,11 +140,11 @@ impl Formula<0, TAKEN, 1> for Before {
     fn at<N: Number>(&self, _: [N; 0], before: [N; TAKEN], [a]: [N; 1]) -> [N; TAKEN] {
         let Self(waves) = self;
         let at = waves.before(&before[..BOTH], a);
-        let beyond = waves.flow(std::array::from_fn(|k| before[BOTH + k]));
-        let normal = std::array::from_fn(|k| before[BOTH + COUNT + k]);
+        let beyond = waves.flow(array_of(|k| before[BOTH + k]));
+        let normal = array_of(|k| before[BOTH + COUNT + k]);
         // V minus its incoming normal part.
         let through = inward(dot(normal, beyond.velocity));
-        let carried: [N; 3] = std::array::from_fn(|i| beyond.velocity[i] - through * normal[i]);
+        let carried: [N; 3] = array_of(|i| beyond.velocity[i] - through * normal[i]);
         let mut after = before;
         let [of_axes, flow] = [BOTH + COUNT + GEOMETRY, TAKEN - CARRIES - AXES];
         after[flow] = at.p - beyond.p;
@@ -151,7 +152,7 @@ impl Formula<0, TAKEN, 1> for Before {
             after[flow + 1 + i] = at.velocity[i] - beyond.velocity[i];
         }
         for k in 0..AXES {
-            let [x, y, z, end] = std::array::from_fn(|i| before[of_axes + OF_AXIS * k + i]);
+            let [x, y, z, end] = array_of(|i| before[of_axes + OF_AXIS * k + i]);
             let speed = dot([x, y, z], carried);
             after[flow + CARRIES + k] = speed - end * inward(end * speed);
         }

@@ -62,6 +62,7 @@ use crate::engine::{Formula, Number, PointFormula, closure_at};
 use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::{Axis, Block};
+use crate::simd::{array_of, mapped};
 use along::Along;
 use geometry::{GEOMETRY, GIVEN, length};
 use waves::{ALL, Imposed, OfStart, Waves};
@@ -369,7 +370,7 @@ impl Stream {
     /// (ρ', ρu, ρv, ρw, ρE').
     fn conserved(&self, gas: &Gas, base: BaseState) -> [f64; COUNT] {
         let rho = self.density(gas);
-        let [u, v, w] = self.velocity.map(|component| rho * component);
+        let [u, v, w] = mapped(self.velocity, |component| rho * component);
         let kinetic = 0.5 * rho * self.velocity.iter().map(|u| u * u).sum::<f64>();
         let inner = (self.pressure - base.pressure) / (gas.gamma - 1.0);
         [rho - base.density, u, v, w, inner + kinetic]
@@ -386,7 +387,7 @@ pub(super) struct Keep;
 impl Formula<0, BOTH> for Keep {
     #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
-        std::array::from_fn(|at| before[at % COUNT])
+        array_of(|at| before[at % COUNT])
     }
 }
 
@@ -396,7 +397,7 @@ struct Given;
 impl Formula<0, BOTH> for Given {
     #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
-        std::array::from_fn(|at| before[COUNT + at % COUNT])
+        array_of(|at| before[COUNT + at % COUNT])
     }
 }
 

@@ -8,6 +8,7 @@ use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, dot, whole};
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
+use crate::simd::{array_of, mapped};
 
 /// Rates and state.
 pub(in crate::physics) const BOTH: usize = 2 * COUNT;
@@ -70,7 +71,7 @@ pub(super) fn inward<N: Number>(speed: N) -> N {
 /// The state at a point before a stage of weight `a`, from the accumulated rates and the state there.
 #[inline(always)]
 pub(in crate::physics) fn before_stage<N: Number>(both: &[N], a: N) -> [N; COUNT] {
-    std::array::from_fn(|k| both[COUNT + k] - a * both[k])
+    array_of(|k| both[COUNT + k] - a * both[k])
 }
 
 impl Waves {
@@ -97,18 +98,18 @@ impl Waves {
         per_spacing: N,
     ) -> Flow<N> {
         let weights = self.outward.weights();
-        let mut sums = at.values().map(|value| N::of(weights[0]) * value);
+        let mut sums = mapped(at.values(), |value| N::of(weights[0]) * value);
         for k in 0..INSIDE {
             let point = &inside[EACH * k..][..EACH];
             let flow = match EACH {
                 BOTH => self.before(point, a),
-                _ => self.flow(std::array::from_fn(|i| point[i])),
+                _ => self.flow(array_of(|i| point[i])),
             };
             for (sum, value) in sums.iter_mut().zip(flow.values()) {
                 *sum = *sum + N::of(weights[1 + k]) * value;
             }
         }
-        let [rho, u, v, w, p] = sums.map(|sum| per_spacing * sum);
+        let [rho, u, v, w, p] = mapped(sums, |sum| per_spacing * sum);
         Flow { rho, velocity: [u, v, w], p, t: N::of(0.0) }
     }
 
@@ -124,7 +125,7 @@ impl Waves {
         geometry: &[N],
     ) -> Missing<N> {
         let Self { gas, base, open, .. } = *self;
-        let normal = std::array::from_fn(|i| geometry[i]);
+        let normal = array_of(|i| geometry[i]);
         let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
         let c2 = N::of(gas.gamma) * p / rho;
         let c = c2.sqrt();
@@ -133,7 +134,7 @@ impl Waves {
         let (back, slow, forth) = (inward(u_n - c), inward(u_n), inward(u_n + c));
         let coming = rate.p - rho * c * n(&rate.velocity);
         let relax = N::of(open.relaxation / self.length);
-        let off_velocity: [N; 3] = std::array::from_fn(|i| at.velocity[i] - beyond.velocity[i]);
+        let off_velocity: [N; 3] = array_of(|i| at.velocity[i] - beyond.velocity[i]);
         let off_rho = at.rho - beyond.rho;
         let (known, off_p) = match open.beyond {
             Beyond::Outflow(p) => (0.0, at.p - N::of(p - base.pressure)),
@@ -147,9 +148,7 @@ impl Waves {
             return Missing {
                 coming: -(coming + relax * back * rho * c * n(&off_velocity)),
                 entropy: relax * c * rho * relative - (rate.rho - rate.p / c2),
-                velocity: std::array::from_fn(|i| {
-                    -(rate.velocity[i] + relax * c * off_velocity[i])
-                }),
+                velocity: array_of(|i| -(rate.velocity[i] + relax * c * off_velocity[i])),
                 going,
                 speed: [rho, c, slow],
             };
@@ -163,8 +162,7 @@ impl Waves {
         };
         let kept = carried / (carried - back);
         let amplitude = back * (slope.p - of_slope);
-        let [carried_p, carried_u_n, push @ ..]: [N; ALONG] =
-            std::array::from_fn(|k| geometry[TERMS + k]);
+        let [carried_p, carried_u_n, push @ ..]: [N; ALONG] = array_of(|k| geometry[TERMS + k]);
         let along = carried_p - rho * c * carried_u_n;
         let most = N::of(MOST);
         let without = known * (most + inward(-slow / c - most)) / rho;
@@ -172,7 +170,7 @@ impl Waves {
             coming: kept * (coming + amplitude) - coming - (N::of(1.0) - kept) * along
                 + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
             entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
-            velocity: std::array::from_fn(|i| {
+            velocity: array_of(|i| {
                 slow * (slope.velocity[i] + known * relax * off_velocity[i]) + without * push[i]
             }),
             going,
@@ -216,13 +214,13 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
         _: [N; 0],
     ) -> [N; COUNT + BOTH + GEOMETRY] {
         let Self(waves) = self;
-        let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
+        let flow = |all: &[N]| waves.flow(array_of(|k| all[k]));
         let per_spacing = all[COUNT + BOTH + PER_SPACING];
         let slope = waves.slopes::<N, COUNT>(&flow(&all), (&inside, N::of(0.0)), per_spacing);
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
         all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
-        let normal = std::array::from_fn(|k| all[COUNT + BOTH + k]);
+        let normal = array_of(|k| all[COUNT + BOTH + k]);
         all[COUNT + BOTH + GIVEN] = waves.given(&flow(&all), normal);
         all
     }
@@ -252,25 +250,25 @@ impl Formula<READ, { ALL }, 2> for Waves {
     fn at<N: Number>(&self, inside: [N; READ], before: [N; ALL], [beta, a]: [N; 2]) -> [N; ALL] {
         let half = N::of(0.5);
         let at = self.before(&before[..BOTH], a);
-        let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
+        let beyond = self.flow(array_of(|k| before[BOTH + COUNT + k]));
         let geometry = &before[ALL - GEOMETRY..];
-        let normal: [N; 3] = std::array::from_fn(|i| geometry[i]);
+        let normal: [N; 3] = array_of(|i| geometry[i]);
         let mut slope = self.slopes::<N, BOTH>(&at, (&inside, a), geometry[PER_SPACING]);
-        let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
+        let [rho, u, v, w, p] = array_of(|k| before[2 * BOTH + k]);
         (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
         for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
             *own = *own - beyond;
         }
-        let own: [N; COUNT] = std::array::from_fn(|k| before[k] - beta * before[BOTH + k]);
+        let own: [N; COUNT] = array_of(|k| before[k] - beta * before[BOTH + k]);
         let inner = N::of(self.gas.gamma - 1.0);
         let [u, v, w] = at.velocity;
         let squares = half * (u * u + v * v + w * w);
         let rho = whole(at.rho, self.base.density);
-        let momentum: [N; 3] = std::array::from_fn(|i| own[MOMENTUM + i]);
+        let momentum: [N; 3] = array_of(|i| own[MOMENTUM + i]);
         let work = |m: [N; 3]| u * m[0] + v * m[1] + w * m[2];
         let rate = Flow {
             rho: own[MASS],
-            velocity: std::array::from_fn(|i| (momentum[i] - at.velocity[i] * own[MASS]) / rho),
+            velocity: array_of(|i| (momentum[i] - at.velocity[i] * own[MASS]) / rho),
             p: inner * (own[ENERGY] - work(momentum) + squares * own[MASS]),
             t: N::of(0.0),
         };
@@ -279,9 +277,9 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let p = half * (going + coming);
         // The two sound waves determine the normal component.
         let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
-        let velocity: [N; 3] = std::array::from_fn(|i| velocity[i] + through * normal[i]);
+        let velocity: [N; 3] = array_of(|i| velocity[i] + through * normal[i]);
         let mass = entropy + p / (c * c);
-        let momentum: [N; 3] = std::array::from_fn(|i| at.velocity[i] * mass + rho * velocity[i]);
+        let momentum: [N; 3] = array_of(|i| at.velocity[i] * mass + rho * velocity[i]);
         let energy = p / inner + squares * mass + rho * work(velocity);
         let [x, y, z] = momentum;
         let mut after = before;

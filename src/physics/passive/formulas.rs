@@ -4,6 +4,7 @@ use crate::engine::{Formula, Number};
 use crate::physics::Gas;
 use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, Volume, whole};
+use crate::simd::mapped;
 
 /// φ from (ρ', ρφ).
 pub(super) struct Fraction {
@@ -22,7 +23,7 @@ impl Fraction {
     /// φ before a stage of weight `a`, from the accumulated rate of ρφ and ρφ, and those of ρ'.
     #[inline(always)]
     pub(super) fn before_stage<N: Number>(&self, fields: &[N], a: N) -> N {
-        let [rho, state] = [3, 1].map(|k| fields[k] - a * fields[k - 1]);
+        let [rho, state] = mapped([3, 1], |k: usize| fields[k] - a * fields[k - 1]);
         let [phi] = self.at([rho, state], [state], []);
         phi
     }

@@ -19,6 +19,7 @@ use crate::physics::discretisation::Part;
 use crate::physics::formulas::whole;
 use crate::physics::open::{AtFace, INSIDE, Outward, left};
 use crate::physics::walls::End;
+use crate::simd::array_of;
 
 /// The accumulated rate of ρφ and ρφ itself: the first fields of each formula.
 const OWN: usize = 2;
@@ -217,7 +218,7 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
     ) -> [N; FIELDS] {
         let [rate, state, rate_of_mass, mass, ..] = before;
         let flow = |k: usize| before[OWN + 2 + k];
-        let [kept, beyond, slope_beyond] = [0, 1, 2].map(|k| before[OWN + 2 + left::COUNT + k]);
+        let [kept, beyond, slope_beyond] = array_of(|k| before[OWN + 2 + left::COUNT + k]);
         let rho = whole(mass - a * rate_of_mass, self.base.density);
         let phi = self.before(&before, a);
         let relaxed = N::of(self.relaxation) * (phi - beyond);

@@ -24,6 +24,7 @@ use crate::physics::problem::Problem;
 use crate::physics::slots::conserved::{COUNT, MASS};
 use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here, outward_slope, spacing};
 use crate::physics::{Gas, Limits};
+use crate::simd::{array_of, mapped};
 
 /// The accumulated rate of ρφ and ρφ itself, followed by those of the flow.
 pub(super) const RATES: usize = 2 + BOTH;
@@ -170,7 +171,7 @@ impl Formula<{ READ.len() * INSIDE }, RATES, 1> for OnRates {
     ) -> [N; RATES] {
         let Self { of, per_spacing, per_weight } = self;
         let fraction = Fraction { base: of.base };
-        let at = fraction.before_stage(&READ.map(|k| all[k]), a);
+        let at = fraction.before_stage(&mapped(READ, |k| all[k]), a);
         let slope = outward_slope(at, |k| fraction.before_stage(&inside[READ.len() * k..], a));
         let diffusivity = of.diffusivity(before_stage(&all[2..], a));
         let own = diffusivity * N::of(*per_spacing) * slope;
@@ -197,7 +198,7 @@ impl Formula<{ 2 * INSIDE }, STATE> for OnEdge {
             phi = phi + N::of(weight) * own;
         }
         if of.flux != 0.0 {
-            let flow = std::array::from_fn(|k| before[k]);
+            let flow = array_of(|k| before[k]);
             phi = phi - N::of(OF_SLOPE * spacing * of.flux) / of.diffusivity(flow);
         }
         with(before, of.base, phi)
