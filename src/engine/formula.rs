@@ -1,20 +1,13 @@
 //! Formulas evaluated point by point, written once for every backend.
 //!
-//! A [`Formula`] is generic over its [`Number`]s: with f32 and f64 the compiler turns it into a loop; with [`Symbol`]s
-//! it records its operations ([`trace`]), from which the text of a kernel is generated.
+//! A [`Formula`] is generic over its [`Number`]s: with [`Symbol`]s it records its operations ([`trace`]), which the host
+//! carries out on strips of points, and from which the text of a kernel is generated.
 
 use std::cell::RefCell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
-use std::sync::Arc;
 
-use pulp::{Simd, WithSimd};
-
-use super::packed::Packed;
-use super::reduction::{Max, Reduced, Sum};
-use crate::real::{Concrete, Family, Number, Real};
-use crate::simd::{array_of, mapped};
+use crate::real::Number;
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:
@@ -40,6 +33,18 @@ pub(crate) enum Node {
     Sqrt(Symbol),
     Abs(Symbol),
     Pow(Symbol, f64),
+}
+
+impl Node {
+    /// The values that it is computed from.
+    pub(crate) fn operands(&self) -> [Option<Symbol>; 2] {
+        use Node::{Abs, Add, Before, Constant, Div, Mul, Neg, Parameter, Pow, Read, Sqrt, Sub};
+        match *self {
+            Read(_) | Before(_) | Parameter(_) | Constant(_) => [None, None],
+            Add(a, b) | Sub(a, b) | Mul(a, b) | Div(a, b) => [Some(a), Some(b)],
+            Neg(a) | Sqrt(a) | Abs(a) | Pow(a, _) => [Some(a), None],
+        }
+    }
 }
 
 /// The result of an operation, by its index in the list of operations of the formula being traced.
@@ -107,7 +112,7 @@ macro_rules! operation {
 }
 operation!(Add add, Sub sub, Mul mul, Div div);
 
-/// A formula of any type: as a list of operations for devices, and as code for the host.
+/// The recorded operations of a formula of any type.
 #[derive(Clone)]
 pub struct PointFormula {
     /// Name of its type.
@@ -118,7 +123,7 @@ pub struct PointFormula {
     pub(crate) reads: usize,
     /// Which of these fields are planes.
     pub(crate) planes: Option<Planes>,
-    pub(crate) code: Code,
+    pub(crate) of: Use,
 }
 
 /// Fields stored as one x-y plane of values, which hold at every z.
@@ -130,15 +135,15 @@ pub(crate) struct Planes {
     pub(crate) points: usize,
 }
 
-/// Use of the results, and the code for the host.
-#[derive(Clone)]
-pub(crate) enum Code {
+/// Use of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
     /// Results replace fields.
-    Map(Arc<dyn OnRows>),
+    Map,
     /// Results are summed over all points, in f64.
-    Sum(Arc<dyn OverPoints>),
+    Sum,
     /// The maximum over all points, in f64; NaN counts as +∞.
-    Max(Arc<dyn OverPoints>),
+    Max,
 }
 
 impl PointFormula {
@@ -146,17 +151,14 @@ impl PointFormula {
     pub fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
     ) -> Self {
-        let (nodes, results) = trace(&formula);
-        Self::new::<F>(nodes, &results, R, Code::Map(Arc::new(Coded::<F, R, W, P>(formula))))
+        Self::new(&formula, Use::Map)
     }
 
     /// Creates a formula whose results are summed over all points.
     pub fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
     ) -> Self {
-        let (nodes, results) = trace(&formula);
-        let code = Reduced::<F, Sum, R, W, P>(formula, PhantomData);
-        Self::new::<F>(nodes, &results, R, Code::Sum(Arc::new(code)))
+        Self::new(&formula, Use::Sum)
     }
 
     /// Returns the weighted sum: it reads one more field, the last, whose value multiplies the results of each point.
@@ -176,9 +178,7 @@ impl PointFormula {
     pub fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
     ) -> Self {
-        let (nodes, results) = trace(&formula);
-        let code = Reduced::<F, Max, R, W, P>(formula, PhantomData);
-        Self::new::<F>(nodes, &results, R, Code::Max(Arc::new(code)))
+        Self::new(&formula, Use::Max)
     }
 
     /// Declares that the fields read from index `first` on are planes of `points` points.
@@ -187,9 +187,12 @@ impl PointFormula {
         Self { planes: Some(Planes { first, points }), ..self }
     }
 
-    fn new<F>(nodes: Vec<Node>, results: &[Symbol], reads: usize, code: Code) -> Self {
-        let name = std::any::type_name::<F>();
-        Self { name, nodes, results: results.to_vec(), reads, planes: None, code }
+    fn new<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        formula: &F,
+        of: Use,
+    ) -> Self {
+        let ((nodes, results), name) = (trace(formula), std::any::type_name::<F>());
+        Self { name, nodes, results: results.to_vec(), reads: R, planes: None, of }
     }
 
     /// Number of arithmetic operations.
@@ -197,51 +200,6 @@ impl PointFormula {
         use Node::{Before, Constant, Parameter, Read};
         let given = |node: &&Node| matches!(node, Read(_) | Before(_) | Parameter(_) | Constant(_));
         self.nodes.len() - self.nodes.iter().filter(given).count()
-    }
-
-    /// Evaluates a map on rows of numbers: one row per field read and per result, all of equal length.
-    pub(crate) fn evaluate<'a, 'b, T: Real>(
-        &self,
-        arch: pulp::Arch,
-        from: &'a [&'b [T]],
-        to: &'a mut [&'b mut [T]],
-        parameters: &[f64],
-    ) {
-        let Code::Map(code) = &self.code else { unreachable!("made for a map") };
-        match T::concrete::<Rows>((from, to)) {
-            Concrete::F32((from, to)) => code.f32(arch, from, to, parameters),
-            Concrete::F64((from, to)) => code.f64(arch, from, to, parameters),
-        }
-    }
-}
-
-/// Rows that are read, and rows that are written.
-struct Rows<'a, 'b>(PhantomData<&'a &'b ()>);
-
-impl<'a, 'b> Family for Rows<'a, 'b> {
-    type Of<T: Real> = (&'a [&'b [T]], &'a mut [&'b mut [T]]);
-}
-
-/// Rows that are reduced.
-struct Points<'a, 'b>(PhantomData<&'a &'b ()>);
-
-impl<'a, 'b> Family for Points<'a, 'b> {
-    type Of<T: Real> = &'a [&'b [T]];
-}
-
-impl dyn OverPoints + '_ {
-    /// Returns the sums or the maxima over the points of the rows.
-    pub(crate) fn reduce<T: Real>(
-        &self,
-        arch: pulp::Arch,
-        from: &[&[T]],
-        to: &mut [f64],
-        parameters: &[f64],
-    ) {
-        match T::concrete::<Points>(from) {
-            Concrete::F32(from) => self.f32(arch, from, to, parameters),
-            Concrete::F64(from) => self.f64(arch, from, to, parameters),
-        }
     }
 }
 
@@ -257,106 +215,6 @@ impl fmt::Debug for PointFormula {
             .field("nodes", &self.nodes)
             .field("results", &self.results)
             .finish()
-    }
-}
-
-/// The code of a map.
-pub(crate) trait OnRows: Send + Sync {
-    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]], parameters: &[f64]);
-    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]], parameters: &[f64]);
-}
-
-/// The code of a sum or a maximum over points.
-pub(crate) trait OverPoints: Send + Sync {
-    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [f64], parameters: &[f64]);
-    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [f64], parameters: &[f64]);
-}
-
-struct Coded<F, const R: usize, const W: usize, const P: usize>(F);
-
-impl<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize> Coded<F, R, W, P> {
-    fn evaluate<T: Real>(
-        &self,
-        arch: pulp::Arch,
-        from: &[&[T]],
-        to: &mut [&mut [T]],
-        parameters: &[f64],
-    ) {
-        let (from, parameters) = (array(from), array(parameters));
-        let Ok(to) = <&mut [&mut [T]; W]>::try_from(to) else { unreachable!("{W} rows") };
-        let to = to.each_mut().map(|row| &mut **row);
-        arch.dispatch(AtPoints { formula: &self.0, from, to, parameters });
-    }
-}
-
-/// A formula at the points of rows, one register of points at a time.
-struct AtPoints<'a, F, T, const R: usize, const W: usize, const P: usize> {
-    formula: &'a F,
-    from: [&'a [T]; R],
-    to: [&'a mut [T]; W],
-    parameters: [f64; P],
-}
-
-impl<T, F, const R: usize, const W: usize, const P: usize> WithSimd for AtPoints<'_, F, T, R, W, P>
-where
-    T: Real,
-    F: Formula<R, W, P>,
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { formula, from, mut to, parameters } = self;
-        let zero = Packed::<S, T>::of(0.0);
-        let (mut read, mut before, mut given) = ([zero; R], [zero; W], [zero; P]);
-        for p in 0..P {
-            given[p] = Packed::of(parameters[p]);
-        }
-        let from = mapped(from, |row| T::split::<S>(row));
-        let to: [_; W] = array_of(|w| T::split_mut::<S>(std::mem::take(&mut to[w])));
-        for i in 0..to[0].0.len() {
-            for r in 0..R {
-                read[r].1 = from[r].0[i];
-            }
-            for w in 0..W {
-                before[w].1 = to[w].0[i];
-            }
-            let after = formula.at(read, before, given);
-            for w in 0..W {
-                to[w].0[i] = after[w].1;
-            }
-        }
-        if to[0].1.is_empty() {
-            return;
-        }
-        for r in 0..R {
-            read[r].1 = T::load(simd, from[r].1);
-        }
-        for w in 0..W {
-            before[w].1 = T::load(simd, to[w].1);
-        }
-        let after = formula.at(read, before, given);
-        for w in 0..W {
-            T::store(simd, to[w].1, after[w].1);
-        }
-    }
-}
-
-/// Converts a slice to an array of the formula's number of items.
-pub(super) fn array<A: Copy, const N: usize>(items: &[A]) -> [A; N] {
-    let count = items.len();
-    items.try_into().unwrap_or_else(|_| unreachable!("{N} of a formula, {count} given"))
-}
-
-impl<F, const R: usize, const W: usize, const P: usize> OnRows for Coded<F, R, W, P>
-where
-    F: Formula<R, W, P>,
-{
-    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]], parameters: &[f64]) {
-        self.evaluate(arch, from, to, parameters);
-    }
-    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]], parameters: &[f64]) {
-        self.evaluate(arch, from, to, parameters);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kolmo::Error;
-use kolmo::backend::cpu::{self, Cpu};
+use kolmo::backend::cpu::{self, Cpu, PointCode};
 use kolmo::backend::device::{Gpu, LineSolver};
 use kolmo::backend::{Backend, Field, Prepared};
 use kolmo::config::{Config, Pencils, Precision, Variable, load};
@@ -388,7 +388,7 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
         let again = total(&sum, &a);
         assert_eq!(sums.map(f64::to_bits), again.map(f64::to_bits));
         let fields = [&host_field(&u), &host_field(&v)];
-        let on_host = |of| -> [f64; 3] { cpu.reduce(&of, &fields, &[]) };
+        let on_host = |of| -> [f64; 3] { cpu.reduce(&PointCode::new(of), &fields, &[]) };
         let expected = on_host(PointFormula::sum(Products));
         for (found, expected) in sums.iter().zip(expected) {
             assert!((found - expected).abs() <= 1e-14 * len as f64, "{len}: {found} {expected}");
@@ -415,9 +415,10 @@ fn formulas_give_at_every_point_what_they_give_on_the_host() {
         let [u, v, mut w, mut x] = values.each_ref().map(|values| host_field(values));
         let [a, b, mut c, mut d] = values.map(|values| gpu.field(&values.into()).unwrap());
         let prepared = gpu.prepare(PointFormula::map(Everything)).unwrap();
+        let code = PointCode::new(PointFormula::map(Everything));
         for s in [0.75, -2.0] {
             gpu.map(&prepared, &[&a, &b], &mut [&mut c, &mut d], &[s]);
-            cpu.map(&PointFormula::map(Everything), &[&u, &v], &mut [&mut w, &mut x], &[s]);
+            cpu.map(&code, &[&u, &v], &mut [&mut w, &mut x], &[s]);
         }
         for (found, expected) in [(c, w), (d, x)] {
             for (found, expected) in gpu.values(&found).unwrap().iter().zip(expected.iter()) {

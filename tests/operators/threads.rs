@@ -1,5 +1,6 @@
 //! Results do not depend on the number of threads, on the axis, or on the line's place in a tile.
 
+use kolmo::backend::cpu::PointCode;
 use kolmo::engine::{Formula, Number, PointFormula};
 
 use super::*;
@@ -121,8 +122,9 @@ fn sums_and_maxima_give_the_same_bits_for_any_number_of_threads() {
         let (u, v) = (rough::<f64>(&grid, 1), rough::<f64>(&grid, 2));
         let bits = |threads| {
             let cpu = Cpu::<f64>::new(Some(threads)).unwrap();
-            let sums = cpu.reduce::<3>(&PointFormula::sum(Products), &[&u, &v], &[]);
-            let [largest, _] = cpu.reduce::<2>(&PointFormula::max(WithOne), &[&u], &[]);
+            let [sum, max] = [PointFormula::sum(Products), PointFormula::max(WithOne)];
+            let sums = cpu.reduce::<3>(&PointCode::new(sum), &[&u, &v], &[]);
+            let [largest, _] = cpu.reduce::<2>(&PointCode::new(max), &[&u], &[]);
             assert_eq!(sums[2], grid.len() as f64);
             assert_eq!(largest, u.iter().copied().fold(f64::NEG_INFINITY, f64::max));
 
@@ -151,14 +153,15 @@ fn exact_sum(u: &[f64]) -> f64 {
 #[test]
 fn a_maximum_shows_not_a_number_as_infinity_wherever_it_is_and_a_sum_keeps_it() {
     let cpu = Cpu::<f32>::new(Some(2)).unwrap();
+    let [sum, max] = [PointFormula::sum(WithOne), PointFormula::max(WithOne)].map(PointCode::new);
     for at in [0, 7, 4095, 4096, 9999] {
         let mut u = Field::<f32>::zeros(10_000);
         u.fill(-3.0);
-        let greatest = |u: &Field<f32>| cpu.reduce::<2>(&PointFormula::max(WithOne), &[u], &[]);
+        let greatest = |u: &Field<f32>| cpu.reduce::<2>(&max, &[u], &[]);
         assert_eq!(greatest(&u), [-3.0, 1.0]);
         u[at] = f32::NAN;
         assert_eq!(greatest(&u), [f64::INFINITY, 1.0]);
-        let [sum, ones] = cpu.reduce::<2>(&PointFormula::sum(WithOne), &[&u], &[]);
+        let [sum, ones] = cpu.reduce::<2>(&sum, &[&u], &[]);
         assert!(sum.is_nan() && ones == 10_000.0);
     }
 }
@@ -170,7 +173,8 @@ fn every_point_is_visited_once_with_its_own_neighbours_in_the_list() {
         for len in [1, 7, 4095, 4096, 4097, 12_289] {
             let (mut a, mut b, mut c) = (Field::zeros(len), Field::zeros(len), Field::zeros(len));
             (0..len).for_each(|i| a[i] = i as f64);
-            cpu.map(&PointFormula::map(Visit), &[&a], &mut [&mut b, &mut c], &[2.0]);
+            let visit = PointCode::new(PointFormula::map(Visit));
+            cpu.map(&visit, &[&a], &mut [&mut b, &mut c], &[2.0]);
             assert!((0..len).all(|i| b[i] == 2.0 * i as f64 && c[i] == 1.0));
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Cpu, SHAPES, block_solver};
+use super::{Cpu, PointCode, SHAPES, block_solver};
 use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Lines, OnPart, Reduction, Sources, Targets, Weights};
@@ -121,7 +121,7 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
-        Ok(Prepared::new(formula))
+        Ok(Prepared::new(PointCode::new(formula)))
     }
 
     fn map(&self, formula: &Prepared, read: Sources, write: Targets, parameters: &[f64]) {
@@ -130,7 +130,8 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn prepare_part(&self, map: OnPart) -> Result<Prepared> {
-        Ok(Prepared::new(map))
+        let code = PointCode::new(map.formula.clone());
+        Ok(Prepared::new((map, code)))
     }
 
     fn map_part(&self, formula: &Prepared, fields: Targets, parameters: &[f64]) {
@@ -138,10 +139,10 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction> {
-        let formula: &PointFormula = formula.get();
+        let code: &PointCode = formula.get();
         let mut totals = [0.0; Reduction::MOST];
-        let own = &mut totals[..formula.results.len()];
-        self.reduce_to(formula, &all(read), parameters, own);
+        let own = &mut totals[..code.formula.results.len()];
+        self.reduce_to(code, &all(read), parameters, own);
         Ok(Reduction::Done(totals))
     }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Loading;
+use super::point_code::PointCode;
 use super::products::shortened;
 use super::program::{Application, Code, Coupling, Instruction, Loaded, Pass, Slot, Staged, Step};
 use super::rows::{Needs, Place};
@@ -332,7 +333,11 @@ impl Plan {
             Operation::Map { map, operands, results } => {
                 let from = operands.iter().map(place).collect();
                 let to = results.iter().map(place).collect();
-                instructions.push(Instruction::Map { map: map.clone(), from, to });
+                instructions.push(Instruction::Map {
+                    map: Box::new(PointCode::new(map.clone())),
+                    from,
+                    to,
+                });
             }
             Operation::Advance { value, slot, result } => {
                 let (from, sum, to) = (place(value), places[&Item::Sum(*slot)], place(result));

@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::strips::{Combine, Max, Sum};
 use super::tile::SharedField;
-use super::{Cpu, Field, MAX_FIELDS};
+use super::{Cpu, Field, MAX_FIELDS, PointCode};
 use crate::backend::OnPart;
-use crate::engine::{Code, Combine, Max, OverPoints, Planes, PointFormula, Sum};
+use crate::engine::{Planes, PointFormula, Use};
 use crate::real::Real;
 use crate::simd::array_of;
 
@@ -17,18 +18,18 @@ const SMALL_CHUNK: usize = 1024;
 const MANY: usize = 16;
 
 impl<T: Real> Cpu<T> {
-    /// Evaluates `formula` at every point: its results replace the values of `write`.
+    /// Evaluates a map at every point: its results replace the values of `write`.
     ///
     /// # Panics
     /// If fields differ in length, or their number is not that of the formula.
     pub fn map(
         &self,
-        formula: &PointFormula,
+        code: &PointCode,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
         parameters: &[f64],
     ) {
-        let len = write[0].len();
+        let (formula, len) = (&code.formula, write[0].len());
         assert!(fit(formula, read, len) && write.iter().all(|w| w.len() == len));
         let mut shared = [const { None }; MAX_FIELDS];
         for (shared, field) in shared.iter_mut().zip(&mut *write) {
@@ -44,50 +45,50 @@ impl<T: Real> Cpu<T> {
                     Some(field) => unsafe { field.slice_mut(start, end - start) },
                     None => &mut [],
                 });
-                formula.evaluate(self.arch, &read[..reads], &mut write[..writes], parameters);
+                code.map(self.arch, &read[..reads], &mut write[..writes], parameters);
             }
         };
         self.pool.install(|| (0..len.div_ceil(size)).into_par_iter().for_each(task));
     }
 
-    /// Sums or maxima of the results of `formula` over all points, in f64 and in a fixed order.
+    /// Sums or maxima of the results of a formula over all points, in f64 and in a fixed order.
     ///
     /// # Panics
     /// If fields differ in length, or their number is not that of the formula.
     pub fn reduce<const W: usize>(
         &self,
-        formula: &PointFormula,
+        code: &PointCode,
         read: &[&Field<T>],
         parameters: &[f64],
     ) -> [f64; W] {
         let mut totals = [0.0; W];
-        self.reduce_to(formula, read, parameters, &mut totals);
+        self.reduce_to(code, read, parameters, &mut totals);
         totals
     }
 
     pub(super) fn reduce_to(
         &self,
-        formula: &PointFormula,
+        code: &PointCode,
         read: &[&Field<T>],
         parameters: &[f64],
         totals: &mut [f64],
     ) {
-        assert_eq!(totals.len(), formula.results.len(), "results of a formula");
-        match &formula.code {
-            Code::Sum(code) => self.combine::<Sum>((formula, &**code), read, parameters, totals),
-            Code::Max(code) => self.combine::<Max>((formula, &**code), read, parameters, totals),
-            Code::Map(_) => unreachable!("made for a map"),
+        assert_eq!(totals.len(), code.formula.results.len(), "results of a formula");
+        match code.formula.of {
+            Use::Sum => self.combine::<Sum>(code, read, parameters, totals),
+            Use::Max => self.combine::<Max>(code, read, parameters, totals),
+            Use::Map => unreachable!("made for a map"),
         }
     }
 
     fn combine<C: Combine>(
         &self,
-        (formula, code): (&PointFormula, &dyn OverPoints),
+        code: &PointCode,
         read: &[&Field<T>],
         parameters: &[f64],
         totals: &mut [f64],
     ) {
-        let (len, width) = (read[0].len(), totals.len());
+        let (formula, len, width) = (&code.formula, read[0].len(), totals.len());
         assert!(fit(formula, read, len));
         let size = chunk_of(read.len());
         let chunks = len.div_ceil(size);
@@ -101,8 +102,7 @@ impl<T: Real> Cpu<T> {
         let one = |(chunk, to): (usize, &mut [f64])| {
             for (start, end) in spans(formula, (chunk, size), len) {
                 let fields = parts(read, start, end);
-                let mut of_span: SmallVec<[f64; 16]> = SmallVec::from_elem(0.0, width);
-                code.reduce(self.arch, &fields[..read.len()], &mut of_span, parameters);
+                let of_span = code.reduce::<C, T>(self.arch, &fields[..read.len()], parameters);
                 to.iter_mut().zip(of_span).for_each(|(to, of)| *to = C::combine(*to, of));
             }
         };
@@ -142,7 +142,7 @@ impl<T: Real> Cpu<T> {
     /// Evaluates a map at the points of its part.
     pub(super) fn map_part(
         &self,
-        OnPart { formula, points, part, reads, own }: &OnPart,
+        (OnPart { points, part, reads, own, .. }, code): &(OnPart, PointCode),
         fields: &mut [&mut Field<T>],
         parameters: &[f64],
     ) {
@@ -184,7 +184,7 @@ impl<T: Real> Cpu<T> {
                 rows.push(row);
             }
             let read: SmallVec<[&[T]; ROWS]> = read.chunks(ROW).map(|row| &row[..items]).collect();
-            formula.evaluate(self.arch, &read, &mut rows, parameters);
+            code.map(self.arch, &read, &mut rows, parameters);
             for (field, row) in rows.into_iter().enumerate() {
                 for (value, place) in row.iter().zip(places(field)) {
                     // SAFETY: as above, and one task visits a row.

@@ -9,13 +9,14 @@ use smallvec::SmallVec;
 use super::Loading;
 use super::obstacle;
 use super::passes::compile;
+use super::point_code::PointCode;
 use super::rows::{Needs, Place};
 use super::solver::Solver;
 use super::sums::Polynomial;
 use crate::backend::Lines;
 use crate::backend::device::LineSolver;
 use crate::engine::distributed::{Layout, PlaneOffsets};
-use crate::engine::{Expr, LineOperators, Op, Operation, PointFormula, Sweep, Value};
+use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
@@ -46,7 +47,7 @@ pub(super) enum Instruction<T> {
     /// Load a field.
     Load(Loaded),
     /// Evaluate a formula.
-    Map { map: PointFormula, from: Vec<Place>, to: Vec<Place> },
+    Map { map: Box<PointCode>, from: Vec<Place>, to: Vec<Place> },
     /// A value plus the advance of the run times a complete sum.
     Advance { from: Place, sum: Place, to: Place },
     /// Evaluate a polynomial.

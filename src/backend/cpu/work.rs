@@ -7,6 +7,7 @@ use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Store};
 use super::eliminate::{CyclicForward, Differences, Eliminate, FivePoints, Product};
 use super::ends::Pack;
+use super::point_code::PointCode;
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
 use super::run::{End, Job};
@@ -14,7 +15,6 @@ use super::solver::SolveMethod;
 use super::stager::Stager;
 use super::sums::{Advance, Evaluate};
 use super::tile::Group;
-use crate::engine::PointFormula;
 use crate::real::Real;
 use crate::simd::{array_of, mapped};
 
@@ -368,28 +368,21 @@ impl<T: Real> Tile<'_, T> {
     }
 
     /// Evaluates a formula on rows of a block; no location is both read and written.
-    fn map(
-        &self,
-        map: &PointFormula,
-        from: &[Place],
-        to: &[Place],
-        blocks: Blocks<T>,
-        rows: usize,
-    ) {
+    fn map(&self, map: &PointCode, from: &[Place], to: &[Place], blocks: Blocks<T>, rows: usize) {
         let values = rows * lanes::<T>();
         let at = |place: &Place| blocks.at(*place);
+        let (reads, writes) = (from.len(), to.len());
         let from: [&[T]; MOST_VALUES] = array_of(|i| match from.get(i) {
             // SAFETY: a block of this thread's memory, which is not written in the meantime.
             Some(from) => unsafe { std::slice::from_raw_parts(at(from), values) },
             None => &[],
         });
-        let (reads, writes) = (map.reads, to.len());
         let mut to: [&mut [T]; MOST_VALUES] = array_of(|i| match to.get(i) {
             // SAFETY: a block of this thread's memory, without other references.
             Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values) },
             None => &mut [],
         });
-        map.evaluate(self.arch, &from[..reads], &mut to[..writes], &[]);
+        map.map(self.arch, &from[..reads], &mut to[..writes], &[]);
     }
 
     /// Packs the values that the neighbours need of the operand of an operator.

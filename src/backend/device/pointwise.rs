@@ -7,7 +7,7 @@ use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction, made_once};
 use crate::backend::OnPart;
-use crate::engine::{Code, Planes, PointFormula};
+use crate::engine::{Planes, PointFormula, Use};
 use crate::error::Result;
 use crate::real::Precision;
 
@@ -158,10 +158,10 @@ impl PointKernel {
         of: &PointFormula,
     ) -> Result<Self> {
         let (of, precision) = (of.clone(), place.1);
-        Self::made_by(place, move |device| match of.code {
-            Code::Map(_) => Kind::map((device, precision), len, &of),
-            Code::Sum(_) => Kind::reduction((device, precision), len, &of, false),
-            Code::Max(_) => Kind::reduction((device, precision), len, &of, true),
+        Self::made_by(place, move |device| match of.of {
+            Use::Map => Kind::map((device, precision), len, &of),
+            Use::Sum => Kind::reduction((device, precision), len, &of, false),
+            Use::Max => Kind::reduction((device, precision), len, &of, true),
         })
     }
 

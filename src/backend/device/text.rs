@@ -128,7 +128,7 @@ pub(super) fn statements(
     results.iter().for_each(|symbol| used[symbol.0] = true);
     for at in (0..nodes.len()).rev() {
         if used[at] {
-            operands(&nodes[at]).into_iter().flatten().for_each(|symbol| used[symbol.0] = true);
+            nodes[at].operands().into_iter().flatten().for_each(|symbol| used[symbol.0] = true);
         }
     }
     let mut name = |symbol: &Symbol| match nodes[symbol.0] {
@@ -156,14 +156,6 @@ pub(super) fn statements(
     }
     lines.extend(results.iter().enumerate().map(|(at, symbol)| result(at, &name(symbol))));
     lines
-}
-
-fn operands(node: &Node) -> [Option<Symbol>; 2] {
-    match *node {
-        Node::Read(_) | Node::Before(_) | Node::Parameter(_) | Node::Constant(_) => [None, None],
-        Node::Add(a, b) | Node::Sub(a, b) | Node::Mul(a, b) | Node::Div(a, b) => [Some(a), Some(b)],
-        Node::Neg(a) | Node::Sqrt(a) | Node::Abs(a) | Node::Pow(a, _) => [Some(a), None],
-    }
 }
 
 /// Returns the text of a sum of products of values with these names.

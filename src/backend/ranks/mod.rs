@@ -34,7 +34,7 @@ use crate::backend::{
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
-use crate::engine::{Accesses, Code, PointFormula, Sweep, commute};
+use crate::engine::{Accesses, PointFormula, Sweep, Use, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Decomposition};
 use crate::real::{Precision, Values};
@@ -379,7 +379,7 @@ impl Backend for Ranks {
     }
 
     fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
-        let (results, sums) = (formula.results.len(), matches!(formula.code, Code::Sum(_)));
+        let (results, sums) = (formula.results.len(), formula.of == Use::Sum);
         Ok(Prepared::new(OnBlock { inner: self.inner.prepare(formula)?, results, sums }))
     }
 

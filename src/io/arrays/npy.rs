@@ -1,15 +1,16 @@
 //! One array: its header, and the values of a block.
 
-use std::io::{self, Read};
+use std::io;
 
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Stream, Use};
 use crate::grid::{Block, MOST_POINTS};
 use crate::io::floats::floats;
 
 /// Maximum length of a header in bytes, as in NumPy.
-const LONGEST: u64 = 1 << 16;
+const LONGEST: u32 = 1 << 16;
 
 /// Layout of an array in its file.
 #[derive(Debug)]
@@ -28,19 +29,18 @@ pub(super) struct Header {
 impl Header {
     /// Read the header at the beginning of `stream`, whose length is `bytes`, or return why such an array cannot be used.
     pub(super) fn read(stream: &mut dyn Stream, bytes: u64, purpose: Use) -> Result<Self, String> {
-        let mut counted = Counted { stream: stream.take(LONGEST), bytes: 0 };
-        let header = NpyHeader::from_reader(&mut counted).map_err(|why| why.to_string())?;
-        let wrong_type = || {
-            let found = header.dtype().descr();
-            format!("its values are of type {found}, not float64 or float32")
+        let (text, offset) = dictionary(stream)?;
+        let Dictionary { descr, fortran_order, shape } = parsed(&text)?;
+        let wrong_type =
+            |found: &str| format!("its values are of type {found}, not float64 or float32");
+        let name = descr.as_str().ok_or_else(|| wrong_type("of several parts"))?;
+        let (size, big_endian) = match name {
+            "<f8" => (8, false),
+            ">f8" => (8, true),
+            "<f4" => (4, false),
+            ">f4" => (4, true),
+            _ => return Err(wrong_type(&format!("'{name}'"))),
         };
-        let DType::Plain(kind) = header.dtype() else { return Err(wrong_type()) };
-        let size = match (kind.type_char(), kind.size_field()) {
-            (TypeChar::Float, 4) => 4,
-            (TypeChar::Float, 8) => 8,
-            _ => return Err(wrong_type()),
-        };
-        let shape = header.shape();
         let length = |n: &u64| usize::try_from(*n).ok().filter(|n| (1..=MOST_POINTS).contains(n));
         let lengths: Option<Vec<usize>> = shape.iter().map(length).collect();
         let (nz, ny, nx) = match (lengths.as_deref(), purpose) {
@@ -55,14 +55,64 @@ impl Header {
                 ));
             }
         };
-        let (needed, found) = ((nx * ny * nz * size) as u64, bytes.saturating_sub(counted.bytes));
+        let (needed, found) = ((nx * ny * nz * size) as u64, bytes.saturating_sub(offset));
         if found != needed {
             return Err(format!("{found} bytes of values, where its shape needs {needed}"));
         }
-        let order = if header.order() == Order::C { [2, 1, 0] } else { [0, 1, 2] };
-        let big_endian = kind.endianness() == Endianness::Big;
-        Ok(Self { points: [nx, ny, nz], offset: counted.bytes, size, big_endian, order })
+        let order = if fortran_order { [0, 1, 2] } else { [2, 1, 0] };
+        Ok(Self { points: [nx, ny, nz], offset, size, big_endian, order })
     }
+}
+
+/// What a header holds.
+#[derive(Deserialize)]
+struct Dictionary {
+    descr: Value,
+    fortran_order: bool,
+    shape: Vec<u64>,
+}
+
+/// Reads the dictionary as text, and the offset of the values: the magic string, version, and length come before it.
+fn dictionary(stream: &mut dyn Stream) -> Result<(String, u64), String> {
+    let mut read = |bytes: &mut [u8]| {
+        stream.read_exact(bytes).map_err(|error| format!("its header cannot be read: {error}"))
+    };
+    let mut start = [0; 8];
+    read(&mut start)?;
+    let (magic, version) = start.split_at(6);
+    if magic != b"\x93NUMPY" {
+        return Err("it does not begin like a file of NumPy".into());
+    }
+    let mut length = [0; 4];
+    let size = match version[0] {
+        1 => 2,
+        2 | 3 => 4,
+        other => return Err(format!("it is of version {other}; allowed: 1, 2, 3")),
+    };
+    read(&mut length[..size])?;
+    let length = u32::from_le_bytes(length);
+    if length > LONGEST {
+        return Err(format!("its header has {length} bytes; allowed: at most {LONGEST}"));
+    }
+    let mut text = vec![0; length as usize];
+    read(&mut text)?;
+    let offset = 8 + size as u64 + u64::from(length);
+    Ok((String::from_utf8_lossy(&text).into_owned(), offset))
+}
+
+/// A dictionary as Python writes it: it becomes JSON with other brackets, quotes and names, and no comma at an end.
+fn parsed(text: &str) -> Result<Dictionary, String> {
+    let json = [("'", "\""), ("(", "["), (")", "]"), ("True", "true"), ("False", "false")]
+        .into_iter()
+        .fold(text.trim().to_string(), |text, (python, json)| text.replace(python, json));
+    let mut parts = json.split(',');
+    let mut json = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let ends = part.trim_start().starts_with([']', '}']);
+        json += if ends { "" } else { "," };
+        json += part;
+    }
+    serde_json::from_str(&json).map_err(|error| format!("its header cannot be read: {error}"))
 }
 
 /// The values at the points of `block` from a `stream` positioned at the first value; i fastest.
@@ -91,18 +141,4 @@ pub(super) fn read_block(
         }
     }
     Ok(values)
-}
-
-/// Counts the bytes read.
-struct Counted<R> {
-    stream: R,
-    bytes: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let count = self.stream.read(to)?;
-        self.bytes += count as u64;
-        Ok(count)
-    }
 }

@@ -1,29 +1,48 @@
 //! Tridiagonal lines by cuSPARSE: the reference for the speed of this project's kernels.
 
-use cudarc::cusparse::{result as cusparse, sys};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+
 use cudarc::driver::result as cu;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use libloading::Library;
 
-use super::super::runtime::Tridiagonal;
-use super::libraries;
+use super::super::runtime::{Handle, Tridiagonal};
+use super::{libraries, object};
+use crate::comm::foreign_functions;
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
-/// The functions used.
-const FUNCTIONS: [&str; 7] = [
-    "cusparseCreate",
-    "cusparseDestroy",
-    "cusparseSetStream",
-    "cusparseDgtsv2StridedBatch_bufferSizeExt",
-    "cusparseDgtsv2StridedBatch",
-    "cusparseSgtsv2StridedBatch_bufferSizeExt",
-    "cusparseSgtsv2StridedBatch",
-];
+/// `CUSPARSE_STATUS_SUCCESS`.
+const SUCCESS: c_int = 0;
+
+/// `cusparseHandle_t`, an opaque pointer.
+type Context = *mut c_void;
+/// A pointer to numbers on the device.
+type Numbers = *const c_void;
+
+foreign_functions! {
+    /// cusparse.h of CUDA 13; 12 has the same declarations. An `int` is a `cusparseStatus_t`.
+    Functions {
+        create = cusparseCreate(*mut Context);
+        destroy = cusparseDestroy(Context);
+        set_stream = cusparseSetStream(Context, CUstream);
+        error_string = cusparseGetErrorString(c_int) -> *const c_char;
+        workspace_f64 = cusparseDgtsv2StridedBatch_bufferSizeExt(
+            Context, c_int, Numbers, Numbers, Numbers, Numbers, c_int, c_int, *mut usize);
+        workspace_f32 = cusparseSgtsv2StridedBatch_bufferSizeExt(
+            Context, c_int, Numbers, Numbers, Numbers, Numbers, c_int, c_int, *mut usize);
+        solve_f64 = cusparseDgtsv2StridedBatch(
+            Context, c_int, Numbers, Numbers, Numbers, *mut c_void, c_int, c_int, *mut c_void);
+        solve_f32 = cusparseSgtsv2StridedBatch(
+            Context, c_int, Numbers, Numbers, Numbers, *mut c_void, c_int, c_int, *mut c_void);
+    }
+}
 
 /// cuSPARSE on one stream, and its workspace.
 pub(super) struct Sparse {
-    handle: sys::cusparseHandle_t,
+    call: Functions,
+    handle: Context,
     workspace: CUdeviceptr,
     bytes: usize,
 }
@@ -34,62 +53,57 @@ unsafe impl Send for Sparse {}
 impl Sparse {
     /// Opens cuSPARSE. Needs a current context.
     pub(super) fn new(stream: CUstream) -> Result<Self> {
-        // A library that is already loaded is found by its name alone, in any location.
         // SAFETY: loading runs the initialisers of NVIDIA's cuSPARSE.
-        let found =
+        let library =
             libraries::candidates("cusparse").find_map(|path| unsafe { Library::new(path) }.ok());
-        let library = libraries::loaded(&["cusparse"]);
-        if found.is_none()
-            || library.is_none_or(|library| libraries::lacking(&library, &FUNCTIONS).is_some())
-        {
-            return Err(Error::Device(
-                "cuSPARSE (libcusparse.so) was not found\n       \
-                 install it: pip install nvidia-cusparse; or choose another `compute.line_solver`"
-                    .into(),
-            ));
-        }
-        // It stays loaded, so that lookups by name keep working.
-        std::mem::forget(found);
-        let handle = cusparse::create().map_err(failed("open cuSPARSE"))?;
-        let sparse = Self { handle, workspace: 0, bytes: 0 };
+        let refuse = |why: String| {
+            let advice =
+                "install it: pip install nvidia-cusparse; or choose another `compute.line_solver`";
+            Error::Device(format!("cuSPARSE (libcusparse.so) {why}\n       {advice}"))
+        };
+        let library = library.ok_or_else(|| refuse("was not found".into()))?;
+        // SAFETY: the signatures are those of cusparse.h.
+        let call = unsafe { Functions::of(&library) }.map_err(refuse)?;
+        // It stays loaded, as long as its functions may be called.
+        std::mem::forget(library);
+        let mut sparse = Self { call, handle: ptr::null_mut(), workspace: 0, bytes: 0 };
+        // SAFETY: one pointer is written.
+        let status = unsafe { (sparse.call.create)(&raw mut sparse.handle) };
+        sparse.check("open", status)?;
         // SAFETY: the stream outlives this.
-        unsafe { sys::cusparseSetStream(handle, stream.cast()) }
-            .result()
-            .map_err(failed("use the stream"))?;
+        let status = unsafe { (sparse.call.set_stream)(sparse.handle, stream) };
+        sparse.check("use the stream", status)?;
         Ok(sparse)
     }
 
     pub(super) fn solve(&mut self, systems: &Tridiagonal) -> Result<()> {
         let &Tridiagonal { rows, batches, stride, arrays, .. } = systems;
-        let told = failed("solve tridiagonal systems");
-        // The same two calls for both precisions.
-        macro_rules! solve {
-            ($size:ident, $solve:ident) => {{
-                let [lower, diagonal, upper, x] = arrays.map(super::object);
-                let (context, mut bytes) = (self.handle, 0);
-                let to = &raw mut bytes;
-                // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each; the caller has checked
-                // this.
-                unsafe {
-                    sys::$size(context, rows, lower, diagonal, upper, x, batches, stride, to)
-                        .result()
-                        .map_err(&told)?;
-                    self.reserve(bytes)?;
-                    let room = self.workspace as *mut _;
-                    sys::$solve(context, rows, lower, diagonal, upper, x, batches, stride, room)
-                        .result()
-                        .map_err(&told)
-                }
-            }};
+        let (measure, solve) = match systems.precision {
+            Precision::F64 => (self.call.workspace_f64, self.call.solve_f64),
+            Precision::F32 => (self.call.workspace_f32, self.call.solve_f32),
+        };
+        let [lower, diagonal, upper, x] = arrays.map(object);
+        let (context, mut bytes) = (self.handle, 0);
+        let to = &raw mut bytes;
+        // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each; the caller has checked this.
+        let status =
+            unsafe { measure(context, rows, lower, diagonal, upper, x, batches, stride, to) };
+        self.check("size its workspace", status)?;
+        self.reserve(bytes)?;
+        let room = object(Handle(self.workspace));
+        // SAFETY: as above, and the workspace has the size that was asked for.
+        let status =
+            unsafe { solve(context, rows, lower, diagonal, upper, x, batches, stride, room) };
+        self.check("solve tridiagonal systems", status)
+    }
+
+    fn check(&self, what: &str, status: c_int) -> Result<()> {
+        if status == SUCCESS {
+            return Ok(());
         }
-        match systems.precision {
-            Precision::F64 => {
-                solve!(cusparseDgtsv2StridedBatch_bufferSizeExt, cusparseDgtsv2StridedBatch)
-            }
-            Precision::F32 => {
-                solve!(cusparseSgtsv2StridedBatch_bufferSizeExt, cusparseSgtsv2StridedBatch)
-            }
-        }
+        // SAFETY: a constant text of the library, for any status.
+        let text = unsafe { CStr::from_ptr((self.call.error_string)(status)) }.to_string_lossy();
+        Err(Error::Device(format!("cuSPARSE could not {what}: {text}")))
     }
 
     fn reserve(&mut self, bytes: usize) -> Result<()> {
@@ -114,14 +128,10 @@ impl Drop for Sparse {
     fn drop(&mut self) {
         // SAFETY: both were made here and are not used again; the caller guarantees the context.
         unsafe {
-            let _ = cusparse::destroy(self.handle);
+            (self.call.destroy)(self.handle);
             if self.bytes > 0 {
                 let _ = cu::free_sync(self.workspace);
             }
         }
     }
-}
-
-fn failed(what: &str) -> impl Fn(cusparse::CusparseError) -> Error + '_ {
-    move |error| Error::Device(format!("cuSPARSE could not {what}: {:?}", error.0))
 }

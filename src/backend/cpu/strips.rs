@@ -1,0 +1,438 @@
+//! Formulas at the points of rows: their steps, one after another, each on a strip of points that stays in the first-level
+//! cache.
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::ptr;
+
+use pulp::{NullaryFnOnce, Simd, WithSimd};
+use smallvec::{SmallVec, smallvec};
+
+use super::memory::CACHE_LINE;
+use super::point_code::{Does, PointCode, Step};
+use super::rows::BLOCK;
+use crate::real::Real;
+
+/// Bytes of a strip of one value: those of a block of a sweep. Shorter ones take longer.
+const STRIP: usize = BLOCK * CACHE_LINE;
+/// Number of partial results of a sum or a maximum.
+const ABREAST: usize = 16;
+
+/// Combination of the results of two points into one.
+pub(super) trait Combine {
+    const IDENTITY: f64;
+    fn combine(a: f64, b: f64) -> f64;
+}
+
+pub(super) struct Sum;
+impl Combine for Sum {
+    const IDENTITY: f64 = 0.0;
+    #[inline(always)]
+    fn combine(a: f64, b: f64) -> f64 {
+        a + b
+    }
+}
+
+pub(super) struct Max;
+impl Combine for Max {
+    const IDENTITY: f64 = f64::NEG_INFINITY;
+    #[inline(always)]
+    fn combine(a: f64, b: f64) -> f64 {
+        a.max(if b.is_nan() { f64::INFINITY } else { b })
+    }
+}
+
+impl PointCode {
+    /// Evaluates a map on rows of numbers: one row per field read and per result, all of equal length.
+    ///
+    /// # Panics
+    /// If their number or lengths differ.
+    pub(super) fn map<'a, 'b, T: Real>(
+        &self,
+        arch: pulp::Arch,
+        from: &'a [&'b [T]],
+        to: &'a mut [&'b mut [T]],
+        parameters: &[f64],
+    ) {
+        let len = to[0].len();
+        assert!(from.iter().all(|row| row.len() == len) && to.iter().all(|row| row.len() == len));
+        assert!(from.len() == self.formula.reads && to.len() == self.results.len());
+        MEMORY.with_borrow_mut(|memory| {
+            arch.dispatch(Map { code: self, from, to, parameters, memory });
+        });
+    }
+
+    /// Returns the combined results at the points of rows, in f64.
+    ///
+    /// # Panics
+    /// If their number or lengths differ.
+    pub(super) fn reduce<C: Combine, T: Real>(
+        &self,
+        arch: pulp::Arch,
+        from: &[&[T]],
+        parameters: &[f64],
+    ) -> SmallVec<[f64; 16]> {
+        assert!(from.iter().all(|row| row.len() == from[0].len()));
+        assert!(from.len() == self.formula.reads);
+        let partial = MEMORY.with_borrow_mut(|memory| {
+            let how = PhantomData::<C>;
+            arch.dispatch(Reduce { code: self, from, parameters, memory, how })
+        });
+        partial.into_iter().map(|lanes| lanes.into_iter().fold(C::IDENTITY, C::combine)).collect()
+    }
+}
+
+/// A cache line of a thread's memory.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "accessed by pointers")] [u8; CACHE_LINE]);
+
+/// The memory of a thread: the values of rows, and where each row begins.
+struct Memory {
+    lines: Vec<Line>,
+    rows: Vec<*mut Line>,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = const { RefCell::new(Memory { lines: Vec::new(), rows: Vec::new() }) };
+}
+
+/// The rows of a formula in memory.
+struct Table<'a, S, T> {
+    simd: S,
+    code: &'a PointCode,
+    lines: *mut Line,
+    rows: &'a mut [*mut Line],
+    of: PhantomData<T>,
+}
+
+impl<'a, S: Simd, T: Real> Table<'a, S, T> {
+    /// Numbers of a vector.
+    const LANES: usize = size_of::<T::Vector<S>>() / size_of::<T>();
+
+    /// Places all rows in `memory`, a strip for each, and evaluates the numbers that are the same at all points.
+    #[inline(always)]
+    fn new(simd: S, code: &'a PointCode, parameters: &[f64], memory: &'a mut Memory) -> Self {
+        let lines = code.read + (code.rows - code.read) * (STRIP / CACHE_LINE);
+        if memory.lines.len() < lines {
+            memory.lines.resize(lines, Line([0; CACHE_LINE]));
+        }
+        if memory.rows.len() < code.rows {
+            memory.rows.resize(code.rows, ptr::null_mut());
+        }
+        let lines = memory.lines.as_mut_ptr();
+        let table = Self { simd, code, lines, rows: &mut memory.rows, of: PhantomData };
+        for row in 0..code.rows {
+            table.rows[row] = table.own(row);
+        }
+        let constants = code.constants.iter().copied();
+        let given = constants.chain(code.parameters.iter().map(|at| parameters[*at]));
+        for (row, x) in given.enumerate() {
+            // SAFETY: a row in `memory`.
+            unsafe { *table.row(row) = T::splat(simd, T::of(x)) };
+        }
+        // SAFETY: all rows are in `memory`.
+        unsafe { table.run(&code.once, 1) };
+        table
+    }
+
+    /// Where a row lies in the memory: a line for a number that is the same at all points, a strip for others.
+    #[inline(always)]
+    fn own(&self, row: usize) -> *mut Line {
+        let varying = row.saturating_sub(self.code.read);
+        self.lines.wrapping_add(row + varying * (STRIP / CACHE_LINE - 1))
+    }
+
+    /// The first vector of a row.
+    #[inline(always)]
+    fn row(&self, row: usize) -> *mut T::Vector<S> {
+        self.rows[row].cast()
+    }
+
+    /// Carries out steps on `n` vectors of every row.
+    ///
+    /// # Safety
+    /// Every row has `n` vectors, and those that are written have no other users.
+    #[inline(always)]
+    unsafe fn run(&self, steps: &[Step], n: usize) {
+        self.simd.vectorize(Steps { table: self, steps, n });
+    }
+}
+
+/// Steps on n vectors of every row.
+struct Steps<'a, S, T> {
+    table: &'a Table<'a, S, T>,
+    steps: &'a [Step],
+    n: usize,
+}
+
+impl<S: Simd, T: Real> NullaryFnOnce for Steps<'_, S, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { table, steps, n } = self;
+        let (simd, uniform) = (table.simd, table.code.read);
+        for &Step { does, from: [a, b, c], to } in steps {
+            let to = table.row(to);
+            let source =
+                |row: usize| Source { first: table.row(row).cast_const(), varies: row >= uniform };
+            let (a, b) = (source(a), source(b));
+            // SAFETY: as the caller of `run` promises.
+            unsafe {
+                match does {
+                    Does::Copy => one(n, to, a, |a| a),
+                    Does::Neg => one(n, to, a, |a| T::negative(simd, a)),
+                    Does::Sqrt => one(n, to, a, |a| T::root(simd, a)),
+                    Does::Abs => one(n, to, a, |a| T::size(simd, a)),
+                    Does::Pow(exponent) => one(n, to, a, |mut a| {
+                        let numbers = (&raw mut a).cast::<T>();
+                        for at in 0..Table::<S, T>::LANES {
+                            *numbers.add(at) = (*numbers.add(at)).powf(exponent);
+                        }
+                        a
+                    }),
+                    Does::Add => two(n, to, (a, b), |a, b| T::plus(simd, a, b)),
+                    Does::Sub => two(n, to, (a, b), |a, b| T::minus(simd, a, b)),
+                    Does::Mul => two(n, to, (a, b), |a, b| T::times(simd, a, b)),
+                    Does::Div => two(n, to, (a, b), |a, b| T::over(simd, a, b)),
+                    Does::MulAdd => three(n, to, (a, b, source(c)), |a, b, c| {
+                        T::plus(simd, T::times(simd, a, b), c)
+                    }),
+                    Does::MulSub => three(n, to, (a, b, source(c)), |a, b, c| {
+                        T::minus(simd, T::times(simd, a, b), c)
+                    }),
+                    Does::SubMul => three(n, to, (a, b, source(c)), |a, b, c| {
+                        T::minus(simd, c, T::times(simd, a, b))
+                    }),
+                }
+            }
+        }
+    }
+}
+
+/// The values of an operand.
+#[derive(Clone, Copy)]
+struct Source<V> {
+    first: *const V,
+    /// False for a number that is the same at all points.
+    varies: bool,
+}
+
+/// Evaluates `f` for `n` vectors.
+///
+/// # Safety
+/// As for [`Table::run`].
+#[inline(always)]
+unsafe fn one<V: Copy>(n: usize, to: *mut V, a: Source<V>, f: impl Fn(V) -> V) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if a.varies {
+            each(n, |at| *to.add(at) = f(*a.first.add(at)));
+        } else {
+            let x = f(*a.first);
+            each(n, |at| *to.add(at) = x);
+        }
+    }
+}
+
+/// Evaluates `f` for `n` pairs of vectors.
+///
+/// # Safety
+/// As for [`Table::run`].
+#[inline(always)]
+unsafe fn two<V: Copy>(
+    n: usize,
+    to: *mut V,
+    (a, b): (Source<V>, Source<V>),
+    f: impl Fn(V, V) -> V,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if a.varies && b.varies {
+            each(n, |at| *to.add(at) = f(*a.first.add(at), *b.first.add(at)));
+        } else if a.varies {
+            let b = *b.first;
+            each(n, |at| *to.add(at) = f(*a.first.add(at), b));
+        } else {
+            let a = *a.first;
+            one(n, to, b, |b| f(a, b));
+        }
+    }
+}
+
+/// Evaluates `f` for `n` triples of vectors, of which all but the first vary.
+///
+/// # Safety
+/// As for [`Table::run`].
+#[inline(always)]
+unsafe fn three<V: Copy>(
+    n: usize,
+    to: *mut V,
+    (a, b, c): (Source<V>, Source<V>, Source<V>),
+    f: impl Fn(V, V, V) -> V,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if a.varies {
+            each(n, |at| *to.add(at) = f(*a.first.add(at), *b.first.add(at), *c.first.add(at)));
+        } else {
+            let a = *a.first;
+            two(n, to, (b, c), |b, c| f(a, b, c));
+        }
+    }
+}
+
+/// Does `work` for 0, 1, ... n − 1, four at a time.
+#[inline(always)]
+fn each(n: usize, mut work: impl FnMut(usize)) {
+    let mut at = 0;
+    while at + 4 <= n {
+        work(at);
+        work(at + 1);
+        work(at + 2);
+        work(at + 3);
+        at += 4;
+    }
+    while at < n {
+        work(at);
+        at += 1;
+    }
+}
+
+/// A map of rows.
+struct Map<'a, 'b, T> {
+    code: &'a PointCode,
+    from: &'a [&'b [T]],
+    to: &'a mut [&'b mut [T]],
+    parameters: &'a [f64],
+    memory: &'a mut Memory,
+}
+
+impl<T: Real> WithSimd for Map<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { code, from, to, parameters, memory } = self;
+        let table = Table::<S, T>::new(simd, code, parameters, memory);
+        let (len, strip) = (to[0].len(), STRIP / size_of::<T>());
+        let whole = len - len % Table::<S, T>::LANES;
+        for start in (0..whole).step_by(strip) {
+            for (at, from) in from.iter().enumerate() {
+                table.rows[code.read + at] = from[start..].as_ptr().cast_mut().cast();
+            }
+            for (at, to) in to.iter_mut().enumerate() {
+                table.rows[code.written + at] = to[start..].as_mut_ptr().cast();
+            }
+            // SAFETY: so many numbers follow in every row.
+            unsafe { table.run(&code.steps, strip.min(whole - start) / Table::<S, T>::LANES) };
+        }
+        if whole == len {
+            return;
+        }
+        // The rest does not fill a vector.
+        for row in code.read..code.written + to.len() {
+            table.rows[row] = table.own(row);
+        }
+        // SAFETY: rows in `memory`, of a strip each.
+        unsafe {
+            for (at, from) in from.iter().enumerate() {
+                *table.row(code.read + at) = T::load(simd, &from[whole..]);
+            }
+            for (at, to) in to.iter().enumerate() {
+                *table.row(code.written + at) = T::load(simd, &to[whole..]);
+            }
+            table.run(&code.steps, 1);
+            for (at, to) in to.iter_mut().enumerate() {
+                T::store(simd, &mut to[whole..], *table.row(code.written + at));
+            }
+        }
+    }
+}
+
+/// A reduction of rows.
+struct Reduce<'a, 'b, C, T> {
+    code: &'a PointCode,
+    from: &'a [&'b [T]],
+    parameters: &'a [f64],
+    memory: &'a mut Memory,
+    how: PhantomData<C>,
+}
+
+impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
+    /// Partial result l of each result is that of points l, l + 16, ...
+    type Output = SmallVec<[[f64; ABREAST]; 8]>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Self { code, from, parameters, memory, .. } = self;
+        let table = Table::<S, f64>::new(simd, code, parameters, memory);
+        let mut partial: Self::Output = smallvec![[C::IDENTITY; ABREAST]; code.results.len()];
+        let (strip, len) = (STRIP / size_of::<f64>(), from[0].len());
+        for start in (0..len).step_by(strip) {
+            let n = strip.min(len - start);
+            // SAFETY: rows in `memory`, of a strip each.
+            let row = |at: usize| unsafe {
+                std::slice::from_raw_parts_mut(table.row(at).cast::<f64>(), strip)
+            };
+            for (at, from) in from.iter().enumerate() {
+                let to = row(code.read + at);
+                for (to, x) in to.iter_mut().zip(&from[start..start + n]) {
+                    *to = x.f64();
+                }
+            }
+            // SAFETY: as above.
+            unsafe { table.run(&code.steps, n.div_ceil(Table::<S, f64>::LANES)) };
+            for (partial, at) in partial.iter_mut().zip(&code.results) {
+                for values in row(*at)[..n].chunks(ABREAST) {
+                    for (partial, value) in partial.iter_mut().zip(values) {
+                        *partial = C::combine(*partial, *value);
+                    }
+                }
+            }
+        }
+        partial
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Formula, Number, PointFormula};
+
+    /// Results that need each other's previous values, a number that is the same everywhere, products in sums.
+    struct Tangled;
+
+    impl Formula<2, 4, 1> for Tangled {
+        fn at<N: Number>(&self, [x, y]: [N; 2], [a, b, c, d]: [N; 4], [p]: [N; 1]) -> [N; 4] {
+            let (factor, sum) = (N::of(3.0) * p, x * y - (x * x + d));
+            [b, a + c * factor, (sum * factor - y).abs() - sum / (x * x).sqrt(), -factor]
+        }
+    }
+
+    fn compare<T: Real>() {
+        let code = PointCode::new(PointFormula::map(Tangled));
+        for len in (1..40).chain([255, 256, 257, 700]) {
+            let value = |seed: usize, at: usize| T::of(((7 * at + seed) as f64).sin());
+            let row = |seed: usize| -> Vec<T> { (0..len).map(|at| value(seed, at)).collect() };
+            let (read, mut write) = ([row(1), row(2)], [3, 4, 5, 6].map(row));
+            let from = read.each_ref().map(|row| &row[..]);
+            let mut to = write.each_mut().map(|row| &mut row[..]);
+            code.map(pulp::Arch::new(), &from, &mut to, &[0.7]);
+            for at in 0..len {
+                let [x, y] = [1, 2].map(|seed| value(seed, at));
+                let before = [3, 4, 5, 6].map(|seed| value(seed, at));
+                let expected = Tangled.at([x, y], before, [T::of(0.7)]);
+                assert_eq!(write.each_ref().map(|row| row[at]), expected, "{at} of {len}");
+            }
+        }
+    }
+
+    /// Catches a previous value that is replaced before its last use, and a row that is used again too early.
+    #[test]
+    fn strips_give_what_the_formula_gives_at_each_point() {
+        compare::<f64>();
+        compare::<f32>();
+    }
+}
