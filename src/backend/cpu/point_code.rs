@@ -31,16 +31,15 @@ pub(super) enum Does {
     SubMul,
 }
 
-/// A formula prepared for rows. They are numbered: its constants, its parameters, other numbers that are the same at
-/// every point, the rows that it reads, those that it writes, and rows for other values, each used again after the last
-/// use of its value.
+/// A formula prepared for rows. They are numbered: its constants and parameters, other numbers that are the same at all
+/// points, the rows that it reads, those that it writes, and rows for other values, each used again after the last use
+/// of its value.
 #[derive(Clone, Debug)]
 pub struct PointCode {
     pub(super) formula: PointFormula,
-    pub(super) constants: Vec<f64>,
-    /// Indices of parameters.
-    pub(super) parameters: Vec<usize>,
-    /// Steps for the numbers that are the same at every point.
+    /// Constants and parameters.
+    pub(super) given: Vec<Node>,
+    /// Steps for the other numbers that are the same at all points.
     pub(super) once: Vec<Step>,
     pub(super) steps: Vec<Step>,
     /// Index of the first row that is read.
@@ -64,20 +63,13 @@ impl PointCode {
 
         // The row of every node, first those of numbers that are the same at all points.
         let mut rows = vec![0; nodes.len()];
-        let (mut constants, mut parameters) = (Vec::new(), Vec::new());
+        let mut given = Vec::new();
         for (row, node) in rows.iter_mut().zip(nodes) {
-            if let Node::Constant(x) = node {
-                *row = constants.len();
-                constants.push(*x);
+            if matches!(node, Node::Constant(_) | Node::Parameter(_)) {
+                *row = given.len();
+                given.push(*node);
             }
         }
-        for (row, node) in rows.iter_mut().zip(nodes) {
-            if let Node::Parameter(p) = node {
-                *row = constants.len() + parameters.len();
-                parameters.push(*p);
-            }
-        }
-        let given = constants.len() + parameters.len();
         let read = uniform.iter().filter(|uniform| **uniform).count();
         let written = read + reads;
         let first = written + writes;
@@ -93,13 +85,16 @@ impl PointCode {
             match node {
                 Node::Constant(_) | Node::Parameter(_) => continue,
                 Node::Read(field) => rows[at] = read + field,
-                Node::Before(field) => rows[at] = written + field,
+                Node::Before(field) => {
+                    assert!(writes > 0 || last[at].is_none(), "a sum replaces no field");
+                    rows[at] = written + field;
+                }
                 _ if products.contains(&at) || last[at].is_none() && !uniform[at] => continue,
                 _ => {
                     let (does, operands) = operation(nodes, *node, &products, &uniform);
                     let from = operands.map(|of| of.map_or(0, |of| rows[of.0]));
                     if uniform[at] {
-                        rows[at] = given + once.len();
+                        rows[at] = given.len() + once.len();
                         once.push(Step { does, from, to: rows[at] });
                         continue;
                     }
@@ -133,7 +128,7 @@ impl PointCode {
             }
         }
         let rows = inner.rows;
-        Self { formula, constants, parameters, once, steps, read, written, rows, results }
+        Self { formula, given, once, steps, read, written, rows, results }
     }
 }
 

@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 use super::memory::CACHE_LINE;
 use super::point_code::{Does, PointCode, Step};
 use super::rows::BLOCK;
+use crate::engine::Node;
 use crate::real::Real;
 
 /// Bytes of a strip of one value: those of a block of a sweep. Shorter ones take longer.
@@ -125,9 +126,12 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
         for row in 0..code.rows {
             table.rows[row] = table.own(row);
         }
-        let constants = code.constants.iter().copied();
-        let given = constants.chain(code.parameters.iter().map(|at| parameters[*at]));
-        for (row, x) in given.enumerate() {
+        for (row, node) in code.given.iter().enumerate() {
+            let x = match *node {
+                Node::Constant(x) => x,
+                Node::Parameter(at) => parameters[at],
+                _ => unreachable!("computed by a step"),
+            };
             // SAFETY: a row in `memory`.
             unsafe { *table.row(row) = T::splat(simd, T::of(x)) };
         }

@@ -31,15 +31,15 @@ impl Header {
     pub(super) fn read(stream: &mut dyn Stream, bytes: u64, purpose: Use) -> Result<Self, String> {
         let (text, offset) = dictionary(stream)?;
         let Dictionary { descr, fortran_order, shape } = parsed(&text)?;
-        let wrong_type =
-            |found: &str| format!("its values are of type {found}, not float64 or float32");
-        let name = descr.as_str().ok_or_else(|| wrong_type("of several parts"))?;
-        let (size, big_endian) = match name {
-            "<f8" => (8, false),
-            ">f8" => (8, true),
-            "<f4" => (4, false),
-            ">f4" => (4, true),
-            _ => return Err(wrong_type(&format!("'{name}'"))),
+        let (size, big_endian) = match descr.as_str() {
+            Some("<f8") => (8, false),
+            Some(">f8") => (8, true),
+            Some("<f4") => (4, false),
+            Some(">f4") => (4, true),
+            name => {
+                let found = name.map_or_else(|| descr.to_string(), |name| format!("'{name}'"));
+                return Err(format!("its values are of type {found}, not float64 or float32"));
+            }
         };
         let length = |n: &u64| usize::try_from(*n).ok().filter(|n| (1..=MOST_POINTS).contains(n));
         let lengths: Option<Vec<usize>> = shape.iter().map(length).collect();
@@ -141,4 +141,35 @@ pub(super) fn read_block(
         }
     }
     Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches a comma at an end, and a type of several parts, that are not read.
+    #[test]
+    fn headers_are_read_as_numpy_writes_them() {
+        let read = |descr: &str, shape: &str| {
+            let text =
+                format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}    \n");
+            parsed(&text).unwrap()
+        };
+        let header = read("'<f8'", "(3, 4, 5)");
+        assert_eq!((header.descr.as_str(), header.fortran_order), (Some("<f8"), false));
+        assert_eq!(header.shape, [3, 4, 5]);
+        assert_eq!(read("'>f4'", "(3,)").shape, [3]);
+        assert!(read("'>f4'", "()").shape.is_empty());
+        let of_parts = read("[('u', '<f8'), ('v', '<f4', (2,))]", "(3,)");
+        assert_eq!(of_parts.descr.to_string(), r#"[["u","<f8"],["v","<f4",[2]]]"#);
+        for text in [
+            "",
+            "{}",
+            "{'descr': '<f8'}",
+            "[1, 2",
+            "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
+        ] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+    }
 }
