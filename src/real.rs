@@ -109,27 +109,6 @@ pub trait Real:
 
     /// Values of this format.
     fn values(of: Cow<'_, [Self]>) -> Values<'_>;
-
-    /// Converts a type of a family to that of this format: generic code uses it to call code that is compiled once per
-    /// format.
-    #[doc(hidden)]
-    fn concrete<F: Family>(of: F::Of<Self>) -> Concrete<F>;
-}
-
-/// Families of types that are generic over the number format.
-#[doc(hidden)]
-pub trait Family {
-    /// The type for numbers of the format `T`.
-    type Of<T: Real>;
-}
-
-/// A type of a family with its format.
-#[doc(hidden)]
-pub enum Concrete<F: Family> {
-    /// 32 bit.
-    F32(F::Of<f32>),
-    /// 64 bit.
-    F64(F::Of<f64>),
 }
 
 macro_rules! real {
@@ -169,10 +148,6 @@ macro_rules! real {
 
             fn values(of: Cow<'_, [$t]>) -> Values<'_> {
                 Values::$precision(of)
-            }
-
-            fn concrete<F: Family>(of: F::Of<$t>) -> Concrete<F> {
-                Concrete::$precision(of)
             }
         }
 

@@ -33,10 +33,6 @@ pub trait Vectors: Copy {
     /// A register of the instruction set `S`.
     type Vector<S: Simd>: Copy;
 
-    /// Splits a row into whole registers and the rest.
-    fn split<S: Simd>(row: &[Self]) -> (&[Self::Vector<S>], &[Self]);
-    /// Like `split`, for writing.
-    fn split_mut<S: Simd>(row: &mut [Self]) -> (&mut [Self::Vector<S>], &mut [Self]);
     /// Loads these numbers, fewer than a register holds, to the start of a register.
     fn load<S: Simd>(simd: S, part: &[Self]) -> Self::Vector<S>;
     /// Stores the first numbers of a register.
@@ -74,20 +70,12 @@ pub trait Vectors: Copy {
 }
 
 macro_rules! vectors {
-    ($t:ident $s:ident $split:ident $split_mut:ident $load:ident $store:ident
+    ($t:ident $s:ident $load:ident $store:ident
      $splat:ident $add:ident $sub:ident $mul:ident $fma:ident
      $div:ident $neg:ident $abs:ident $sqrt:ident $widened:ident) => {
         impl Vectors for $t {
             type Vector<S: Simd> = S::$s;
 
-            #[inline(always)]
-            fn split<S: Simd>(row: &[$t]) -> (&[S::$s], &[$t]) {
-                S::$split(row)
-            }
-            #[inline(always)]
-            fn split_mut<S: Simd>(row: &mut [$t]) -> (&mut [S::$s], &mut [$t]) {
-                S::$split_mut(row)
-            }
             #[inline(always)]
             fn load<S: Simd>(simd: S, part: &[$t]) -> S::$s {
                 simd.$load(part)
@@ -140,10 +128,10 @@ macro_rules! vectors {
         }
     };
 }
-vectors!(f32 f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s
+vectors!(f32 f32s partial_load_f32s partial_store_f32s
          splat_f32s add_f32s sub_f32s mul_f32s mul_add_e_f32s
          div_f32s neg_f32s abs_f32s sqrt_f32s widened_f32s);
-vectors!(f64 f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s
+vectors!(f64 f64s partial_load_f64s partial_store_f64s
          splat_f64s add_f64s sub_f64s mul_f64s mul_add_e_f64s
          div_f64s neg_f64s abs_f64s sqrt_f64s widened_f64s);
 

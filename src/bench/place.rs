@@ -112,7 +112,6 @@ impl Setup {
 struct Negated;
 
 impl Formula<1, 1> for Negated {
-    #[inline(always)]
     fn at<N: Number>(&self, [f]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
         [-f]
     }

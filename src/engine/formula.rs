@@ -36,6 +36,14 @@ pub(crate) enum Node {
 }
 
 impl Node {
+    /// Whether both are the same operation: 0 and −0 are two constants.
+    fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Node::Constant(a), Node::Constant(b)) => a.to_bits() == b.to_bits(),
+            _ => self == other,
+        }
+    }
+
     /// The values that it is computed from.
     pub(crate) fn operands(&self) -> [Option<Symbol>; 2] {
         use Node::{Abs, Add, Before, Constant, Div, Mul, Neg, Parameter, Pow, Read, Sqrt, Sub};
@@ -70,7 +78,7 @@ fn trace<const R: usize, const W: usize, const P: usize>(
 
 fn record(node: Node) -> Symbol {
     NODES.with_borrow_mut(|nodes| {
-        let known = nodes.iter().position(|old| *old == node);
+        let known = nodes.iter().position(|old| old.same(&node));
         Symbol(known.unwrap_or_else(|| {
             nodes.push(node);
             nodes.len() - 1

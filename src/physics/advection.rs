@@ -49,7 +49,6 @@ const RATE: usize = 1;
 struct Moments;
 
 impl Formula<1, 2, 1> for Moments {
-    #[inline(always)]
     fn at<N: Number>(&self, [phi]: [N; 1], _: [N; 2], [middle]: [N; 1]) -> [N; 2] {
         let deviation = phi - middle;
         [deviation, deviation * deviation]
@@ -60,7 +59,6 @@ impl Formula<1, 2, 1> for Moments {
 struct Extrema;
 
 impl Formula<1, 2> for Extrema {
-    #[inline(always)]
     fn at<N: Number>(&self, [phi]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
         [phi, -phi]
     }

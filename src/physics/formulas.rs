@@ -20,7 +20,6 @@ pub(super) struct Primitives {
 }
 
 impl Formula<5, 5> for Primitives {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 5], _: [N; 0]) -> [N; 5] {
         let [volume] = Volume { base: self.base }.at([rho], [rho], []);
         let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
@@ -41,7 +40,6 @@ pub(super) struct Volume {
 }
 
 impl Formula<1, 1> for Volume {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
         [N::of(1.0) / whole(rho, self.base.density)]
     }
@@ -54,7 +52,6 @@ pub(super) struct ViscosityLaw {
 }
 
 impl Formula<1, 2> for ViscosityLaw {
-    #[inline(always)]
     fn at<N: Number>(&self, [t]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
         let t = whole(t, self.base.temperature);
         [self.gas.mu(t), self.gas.dmu_dt(t)]
@@ -65,7 +62,6 @@ impl Formula<1, 2> for ViscosityLaw {
 pub(crate) struct AddScaled;
 
 impl Formula<1, 1, 1> for AddScaled {
-    #[inline(always)]
     fn at<N: Number>(&self, [rate]: [N; 1], [u]: [N; 1], [scale]: [N; 1]) -> [N; 1] {
         [u + scale * rate]
     }
@@ -108,7 +104,6 @@ impl StepRate {
 }
 
 impl Formula<5, 3> for StepRate {
-    #[inline(always)]
     fn at<N: Number>(&self, state: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let Speeds { velocity, c, nu, rho, p } = self.speeds(state);
         [self.limits.rate(velocity, c, nu), -rho, -p]
@@ -119,7 +114,6 @@ impl Formula<5, 3> for StepRate {
 pub(super) struct OnCurves(pub(super) StepRate);
 
 impl Formula<10, 3> for OnCurves {
-    #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 10], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let [rho, m0, m1, m2, e, areas @ .., per_volume] = fields;
         let Speeds { velocity, c, nu, rho, p } = self.0.speeds([rho, m0, m1, m2, e]);
@@ -135,7 +129,6 @@ impl Formula<10, 3> for OnCurves {
 pub(super) struct ChainRule;
 
 impl Formula<5, 9> for ChainRule {
-    #[inline(always)]
     fn at<N: Number>(&self, [areas @ .., per_volume]: [N; 5], along: [N; 9], _: [N; 0]) -> [N; 9] {
         array_of(|at| match at % 3 {
             2 => along[at],
@@ -153,7 +146,6 @@ pub(super) struct KineticEnergy {
 }
 
 impl Formula<4, 1> for KineticEnergy {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let rho = whole(rho, self.base.density);
         [N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
@@ -166,7 +158,6 @@ pub(super) struct EnergyRate {
 }
 
 impl Formula<8, 1> for EnergyRate {
-    #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 8], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [rho, m0, m1, m2, d_rho, d_m0, d_m1, d_m2] = fields;
         let [volume] = Volume { base: self.base }.at([rho], [rho], []);
@@ -182,7 +173,6 @@ pub(super) struct Averages {
 }
 
 impl Formula<14, 11> for Averages {
-    #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 14], _: [N; 11], _: [N; 0]) -> [N; 11] {
         let [rho, m0, m1, m2, e, g @ ..] = fields;
         let Self { gas, base } = *self;
@@ -224,7 +214,6 @@ pub(super) struct Extrema {
 }
 
 impl Formula<5, 3> for Extrema {
-    #[inline(always)]
     fn at<N: Number>(&self, state: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let Self { gas, base } = *self;
         let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
@@ -239,7 +228,6 @@ impl Formula<5, 3> for Extrema {
 pub(super) struct Whole(pub(super) f64);
 
 impl Formula<1, 1> for Whole {
-    #[inline(always)]
     fn at<N: Number>(&self, [deviation]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
         [whole(deviation, self.0)]
     }
@@ -249,7 +237,6 @@ impl Formula<1, 1> for Whole {
 pub(super) struct Vorticity;
 
 impl Formula<6, 3> for Vorticity {
-    #[inline(always)]
     fn at<N: Number>(&self, of_v_and_w: [N; 6], of_u: [N; 3], _: [N; 0]) -> [N; 3] {
         curl(&gradient(of_u, of_v_and_w))
     }
@@ -260,7 +247,6 @@ impl Formula<6, 3> for Vorticity {
 pub(super) struct Invariants;
 
 impl Formula<6, 3> for Invariants {
-    #[inline(always)]
     fn at<N: Number>(&self, of_v_and_w: [N; 6], of_u: [N; 3], _: [N; 0]) -> [N; 3] {
         let g = gradient(of_u, of_v_and_w);
         let [x, y, z] = curl(&g);

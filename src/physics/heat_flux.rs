@@ -176,7 +176,6 @@ struct HeatFlux {
 }
 
 impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; BOTH * INSIDE],

@@ -280,7 +280,6 @@ struct NothingThrough {
 }
 
 impl Formula<0, 5> for NothingThrough {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], _: [N; 0]) -> [N; 5] {
         state[conserved::MOMENTUM + self.across] = N::of(0.0);
         state
@@ -295,7 +294,6 @@ struct Isothermal {
 }
 
 impl Formula<0, 5, 3> for Isothermal {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let t = N::of(self.temperature - self.base.temperature);
         at_wall(&self.gas, self.base, before[0], t, velocity)
@@ -308,7 +306,6 @@ struct Moving {
 }
 
 impl Formula<0, 5, 3> for Moving {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let rho = whole(state[conserved::MASS], self.base.density);
         let before: [N; 3] = array_of(|i| state[conserved::MOMENTUM + i]);
@@ -328,7 +325,6 @@ struct Turned {
 }
 
 impl Formula<0, 7> for Turned {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], mut all: [N; 7], _: [N; 0]) -> [N; 7] {
         let momentum = all[conserved::MOMENTUM + self.along];
         for k in 0..2 {
@@ -345,7 +341,6 @@ struct AlongLines {
 }
 
 impl Formula<0, 7> for AlongLines {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], mut all: [N; 7], _: [N; 0]) -> [N; 7] {
         let [rho, m_x, m_y, _, _, x, y] = all;
         let (along, through) = (m_x * x + m_y * y, m_y * x - m_x * y);
@@ -370,7 +365,6 @@ struct OfHeatFlux {
 }
 
 impl Formula<READ, 5, 3> for OfHeatFlux {
-    #[inline(always)]
     fn at<N: Number>(&self, inside: [N; READ], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let Self { gas, base, heat_flux, spacing } = *self;
         let mut t = extrapolate(gas, base, &inside, TEMPERATURE);
@@ -400,7 +394,6 @@ struct Edge {
 }
 
 impl Formula<{ 2 * READ }, 5> for Edge {
-    #[inline(always)]
     fn at<N: Number>(&self, along: [N; 2 * READ], before: [N; 5], _: [N; 0]) -> [N; 5] {
         let Self { gas, base, across } = *self;
         let [u, v, w, _, t] = Primitives { gas, base }.at(before, before, []);

@@ -185,7 +185,7 @@ fn last_uses(nodes: &[Node], results: &[Symbol], products: &HashSet<usize>) -> V
     for at in (0..nodes.len()).rev() {
         let user = if products.contains(&at) { last[at] } else { last[at].and(Some(at)) };
         for of in nodes[at].operands().into_iter().flatten() {
-            last[of.0] = last[of.0].or(user);
+            last[of.0] = last[of.0].max(user);
         }
     }
     last

@@ -11,10 +11,11 @@ use smallvec::{SmallVec, smallvec};
 use super::memory::CACHE_LINE;
 use super::point_code::{Does, PointCode, Step};
 use super::rows::BLOCK;
-use crate::engine::Node;
+use crate::backend::Reduction;
+use crate::engine::{Node, Use};
 use crate::real::Real;
 
-/// Bytes of a strip of one value: those of a block of a sweep. Shorter ones take longer.
+/// Bytes of a strip of one value: those of a block of a sweep.
 const STRIP: usize = BLOCK * CACHE_LINE;
 /// Number of partial results of a sum or a maximum.
 const ABREAST: usize = 16;
@@ -47,7 +48,7 @@ impl PointCode {
     /// Evaluates a map on rows of numbers: one row per field read and per result, all of equal length.
     ///
     /// # Panics
-    /// If their number or lengths differ.
+    /// If their number or lengths differ, or the formula is no map.
     pub(super) fn map<'a, 'b, T: Real>(
         &self,
         arch: pulp::Arch,
@@ -55,6 +56,7 @@ impl PointCode {
         to: &'a mut [&'b mut [T]],
         parameters: &[f64],
     ) {
+        assert_eq!(self.formula.of, Use::Map);
         let len = to[0].len();
         assert!(from.iter().all(|row| row.len() == len) && to.iter().all(|row| row.len() == len));
         assert!(from.len() == self.formula.reads && to.len() == self.results.len());
@@ -72,7 +74,7 @@ impl PointCode {
         arch: pulp::Arch,
         from: &[&[T]],
         parameters: &[f64],
-    ) -> SmallVec<[f64; 16]> {
+    ) -> SmallVec<[f64; Reduction::MOST]> {
         assert!(from.iter().all(|row| row.len() == from[0].len()));
         assert!(from.len() == self.formula.reads);
         let partial = MEMORY.with_borrow_mut(|memory| {
@@ -153,10 +155,10 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
         self.rows[row].cast()
     }
 
-    /// Carries out steps on `n` vectors of every row.
+    /// Carries out steps on `n` vectors of every row that varies.
     ///
     /// # Safety
-    /// Every row has `n` vectors, and those that are written have no other users.
+    /// Each of them has `n` vectors, and those that are written have no other users.
     #[inline(always)]
     unsafe fn run(&self, steps: &[Step], n: usize) {
         self.simd.vectorize(Steps { table: self, steps, n });
@@ -366,7 +368,7 @@ struct Reduce<'a, 'b, C, T> {
 
 impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
     /// Partial result l of each result is that of points l, l + 16, ...
-    type Output = SmallVec<[[f64; ABREAST]; 8]>;
+    type Output = SmallVec<[[f64; ABREAST]; Reduction::MOST]>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
@@ -410,8 +412,10 @@ mod tests {
 
     impl Formula<2, 4, 1> for Tangled {
         fn at<N: Number>(&self, [x, y]: [N; 2], [a, b, c, d]: [N; 4], [p]: [N; 1]) -> [N; 4] {
-            let (factor, sum) = (N::of(3.0) * p, x * y - (x * x + d));
-            [b, a + c * factor, (sum * factor - y).abs() - sum / (x * x).sqrt(), -factor]
+            let (factor, t) = (N::of(3.0) * p, x - y);
+            let (square, product, moved) = (t * t, b * x, b + x);
+            let fourth = square - t.abs().sqrt() + (product - moved.abs()) - (d * factor - y);
+            [c, moved, a + c * factor, fourth / (x * x + d * d)]
         }
     }
 

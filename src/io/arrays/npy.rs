@@ -9,7 +9,7 @@ use super::{Stream, Use};
 use crate::grid::{Block, MOST_POINTS};
 use crate::io::floats::floats;
 
-/// Maximum length of a header in bytes, as in NumPy.
+/// Maximum length of a header in bytes.
 const LONGEST: u32 = 1 << 16;
 
 /// Layout of an array in its file.

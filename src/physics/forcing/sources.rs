@@ -15,7 +15,6 @@ pub(super) struct LinearSource<const ADDS: bool> {
 }
 
 impl<const ADDS: bool> Formula<5, 5, 6> for LinearSource<ADDS> {
-    #[inline(always)]
     fn at<N: Number>(&self, state: [N; 5], rates: [N; 5], parameters: [N; 6]) -> [N; 5] {
         let [beta, a, mean @ .., sink] = parameters;
         let [rho, m0, m1, m2, _] = state;
@@ -32,7 +31,6 @@ pub(super) struct FieldSource<const ADDS: bool> {
 }
 
 impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
-    #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 8], rates: [N; 5], parameters: [N; 3]) -> [N; 5] {
         let [beta, density, sink] = parameters;
         let [rho, m0, m1, m2, _, f @ ..] = fields;
@@ -47,7 +45,6 @@ pub(super) struct UniformSource<const ADDS: bool> {
 }
 
 impl<const ADDS: bool> Formula<5, 5, 5> for UniformSource<ADDS> {
-    #[inline(always)]
     fn at<N: Number>(&self, state: [N; 5], rates: [N; 5], parameters: [N; 5]) -> [N; 5] {
         let [beta, force @ .., sink] = parameters;
         let [rho, m0, m1, m2, _] = state;
@@ -76,7 +73,6 @@ pub(super) struct Means {
 }
 
 impl Formula<5, 6> for Means {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 6], _: [N; 0]) -> [N; 6] {
         let [rho_0, .., e_0] = self.base.conserved(self.gamma);
         let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
@@ -90,7 +86,6 @@ pub(super) struct Work {
 }
 
 impl Formula<7, 1> for Work {
-    #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 7], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [rho, m0, m1, m2, f0, f1, f2] = fields;
         [(f0 * m0 + f1 * m1 + f2 * m2) / whole(rho, self.base.density)]
@@ -103,7 +98,6 @@ pub(super) struct Velocity {
 }
 
 impl Formula<4, 3> for Velocity {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let rho = whole(rho, self.base.density);
         [m0 / rho, m1 / rho, m2 / rho]

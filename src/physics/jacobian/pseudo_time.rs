@@ -28,7 +28,6 @@ pub struct PseudoTime {
 }
 
 impl Formula<{ 3 * COUNT + 1 }, COUNT, 1> for PseudoTime {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         read: [N; 3 * COUNT + 1],

@@ -136,7 +136,6 @@ fn sweep(axis: Axis) -> Sweep {
 struct Before(Waves);
 
 impl Formula<0, TAKEN, 1> for Before {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; TAKEN], [a]: [N; 1]) -> [N; TAKEN] {
         let Self(waves) = self;
         let at = waves.before(&before[..BOTH], a);

@@ -385,7 +385,6 @@ impl Stream {
 pub(super) struct Keep;
 
 impl Formula<0, BOTH> for Keep {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
         array_of(|at| before[at % COUNT])
     }
@@ -395,7 +394,6 @@ impl Formula<0, BOTH> for Keep {
 struct Given;
 
 impl Formula<0, BOTH> for Given {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
         array_of(|at| before[COUNT + at % COUNT])
     }
@@ -405,7 +403,6 @@ impl Formula<0, BOTH> for Given {
 struct Still;
 
 impl Formula<0, 1> for Still {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], _: [N; 1], _: [N; 0]) -> [N; 1] {
         [N::of(0.0)]
     }
@@ -416,7 +413,6 @@ impl Formula<0, 1> for Still {
 struct Damping;
 
 impl Formula<0, { BOTH + 1 + COUNT }, 1> for Damping {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         _: [N; 0],

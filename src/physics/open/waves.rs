@@ -206,7 +206,6 @@ struct Missing<N> {
 pub(super) struct OfStart(pub(super) Waves);
 
 impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; COUNT * INSIDE],
@@ -230,7 +229,6 @@ impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
 pub(super) struct Imposed;
 
 impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         _: [N; 0],
@@ -246,7 +244,6 @@ impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
 }
 
 impl Formula<READ, { ALL }, 2> for Waves {
-    #[inline(always)]
     fn at<N: Number>(&self, inside: [N; READ], before: [N; ALL], [beta, a]: [N; 2]) -> [N; ALL] {
         let half = N::of(0.5);
         let at = self.before(&before[..BOTH], a);

@@ -12,7 +12,6 @@ pub(super) struct Fraction {
 }
 
 impl Formula<2, 1> for Fraction {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [volume] = Volume { base: self.base }.at([rho], [rho], []);
         [volume * state]
@@ -35,7 +34,6 @@ pub(super) struct Moments {
 }
 
 impl Formula<2, 3> for Moments {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let [phi] = Fraction { base: self.base }.at([rho, state], [rho], []);
         [whole(rho, self.base.density), state, state * phi]
@@ -48,7 +46,6 @@ pub(super) struct Extrema {
 }
 
 impl Formula<2, 2> for Extrema {
-    #[inline(always)]
     fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 2], _: [N; 0]) -> [N; 2] {
         let [phi] = Fraction { base: self.base }.at([rho, state], [rho], []);
         [phi, -phi]
@@ -63,7 +60,6 @@ pub(super) struct Terms {
 }
 
 impl Formula<12, 4, 2> for Terms {
-    #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 12], _: [N; 4], [mean, scale]: [N; 2]) -> [N; 4] {
         let [rho, m0, m1, m2, e, state, convection, diffusion, d_rho, x, y, z] = fields;
         let Self { gas, base } = *self;

@@ -100,7 +100,6 @@ struct OfStart {
 }
 
 impl Formula<0, 3> for OfStart {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], [rho, state, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
         let [phi] = Fraction { base: self.base }.at([rho, state], [phi], []);
         [rho, state, phi]
@@ -114,7 +113,6 @@ struct SlopeOfStart {
 }
 
 impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; 2 * INSIDE],
@@ -136,7 +134,6 @@ impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
 struct Keep;
 
 impl Formula<0, 2> for Keep {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], [rate, _]: [N; 2], _: [N; 0]) -> [N; 2] {
         [rate, rate]
     }
@@ -148,7 +145,6 @@ struct Damping {
 }
 
 impl Formula<0, { OWN + 3 }, 1> for Damping {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; OWN + 3], [a]: [N; 1]) -> [N; OWN + 3] {
         let [rate, state, sigma, rho, phi] = before;
         let more = sigma * (whole(rho, self.base.density) * phi - (state - a * rate));
@@ -162,7 +158,6 @@ struct Given {
 }
 
 impl Formula<0, 3> for Given {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], [_, rho, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
         [whole(rho, self.base.density) * phi, rho, phi]
     }
@@ -174,7 +169,6 @@ struct GivenWhere {
 }
 
 impl Formula<0, 5> for GivenWhere {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         _: [N; 0],
@@ -209,7 +203,6 @@ impl Wave {
 }
 
 impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; (OWN + 2) * INSIDE],

@@ -125,7 +125,6 @@ struct OfValue {
 }
 
 impl Formula<0, STATE> for OfValue {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], before: [N; STATE], _: [N; 0]) -> [N; STATE] {
         with(before, self.base, N::of(self.phi))
     }
@@ -162,7 +161,6 @@ struct OnRates {
 }
 
 impl Formula<{ READ.len() * INSIDE }, RATES, 1> for OnRates {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; READ.len() * INSIDE],
@@ -189,7 +187,6 @@ struct OnEdge {
 }
 
 impl Formula<{ 2 * INSIDE }, STATE> for OnEdge {
-    #[inline(always)]
     fn at<N: Number>(&self, inside: [N; 2 * INSIDE], before: [N; STATE], _: [N; 0]) -> [N; STATE] {
         let Self { of, spacing } = self;
         let mut phi = N::of(0.0);

@@ -19,7 +19,6 @@ fn product<N: Number>(a: &[N], b: &[N]) -> N {
 pub(super) struct Square;
 
 impl Formula<COUNT, 1> for Square {
-    #[inline(always)]
     fn at<N: Number>(&self, x: [N; COUNT], _: [N; 1], _: [N; 0]) -> [N; 1] {
         [product(&x, &x)]
     }
@@ -34,7 +33,6 @@ pub(super) struct Sums<const K: usize>;
 macro_rules! of_several_vectors {
     ($($k:literal)*) => {$(
         impl Formula<{ ($k + 1) * COUNT }, $k> for Products<$k> {
-            #[inline(always)]
             fn at<N: Number>(
                 &self,
                 read: [N; ($k + 1) * COUNT],
@@ -51,7 +49,6 @@ macro_rules! of_several_vectors {
         }
 
         impl Formula<{ $k * COUNT }, COUNT, $k> for Sums<$k> {
-            #[inline(always)]
             fn at<N: Number>(
                 &self,
                 vectors: [N; $k * COUNT],
@@ -74,7 +71,6 @@ of_several_vectors!(1 2 3);
 pub(super) struct Scaled;
 
 impl Formula<0, COUNT, 1> for Scaled {
-    #[inline(always)]
     fn at<N: Number>(&self, _: [N; 0], x: [N; COUNT], [a]: [N; 1]) -> [N; COUNT] {
         let mut scaled = x;
         for k in 0..COUNT {
@@ -88,7 +84,6 @@ impl Formula<0, COUNT, 1> for Scaled {
 pub(super) struct Slope;
 
 impl Formula<{ 2 * COUNT }, COUNT, 1> for Slope {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         read: [N; 2 * COUNT],
@@ -107,7 +102,6 @@ impl Formula<{ 2 * COUNT }, COUNT, 1> for Slope {
 pub(super) struct Extrapolated;
 
 impl Formula<COUNT, COUNT, 1> for Extrapolated {
-    #[inline(always)]
     fn at<N: Number>(&self, before: [N; COUNT], u: [N; COUNT], [ratio]: [N; 1]) -> [N; COUNT] {
         let one = N::of(1.0);
         let (whole, next) = (one + N::of(2.0) * ratio, one + ratio);
@@ -124,7 +118,6 @@ impl Formula<COUNT, COUNT, 1> for Extrapolated {
 pub(super) struct Rescaled(pub(super) [f64; COUNT]);
 
 impl Formula<COUNT, COUNT> for Rescaled {
-    #[inline(always)]
     fn at<N: Number>(&self, v: [N; COUNT], mut u: [N; COUNT], _: [N; 0]) -> [N; COUNT] {
         for k in 0..COUNT {
             u[k] = N::of(self.0[k]) * v[k];
@@ -138,7 +131,6 @@ impl Formula<COUNT, COUNT> for Rescaled {
 pub(super) struct RescaledAlong(pub(super) [f64; COUNT]);
 
 impl Formula<{ 2 * COUNT }, COUNT, 1> for RescaledAlong {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         read: [N; 2 * COUNT],
@@ -164,7 +156,6 @@ fn equation<N: Number>([u, rate, v, base, held]: [N; 5], [per_dt, scale]: [N; 2]
 pub(super) struct Equation;
 
 impl Formula<5, 1, 2> for Equation {
-    #[inline(always)]
     fn at<N: Number>(&self, read: [N; 5], _: [N; 1], parameters: [N; 2]) -> [N; 1] {
         [equation(read, parameters)]
     }
@@ -174,7 +165,6 @@ impl Formula<5, 1, 2> for Equation {
 pub(super) struct AlongEquation;
 
 impl Formula<7, 1, 3> for AlongEquation {
-    #[inline(always)]
     fn at<N: Number>(
         &self,
         [u, rate, v, base, held, x, right]: [N; 7],
@@ -203,7 +193,6 @@ impl Shortfall {
 }
 
 impl Formula<{ 2 * COUNT }, 2, 1> for Shortfall {
-    #[inline(always)]
     fn at<N: Number>(&self, read: [N; 2 * COUNT], _: [N; 2], [fraction]: [N; 1]) -> [N; 2] {
         let least = N::of(1.0 / 3.0);
         let (mut v, mut moved) = ([fraction; COUNT], [fraction; COUNT]);

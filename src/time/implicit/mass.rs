@@ -41,7 +41,6 @@ impl Mass {
 struct Density;
 
 impl Formula<1, 1> for Density {
-    #[inline(always)]
     fn at<N: Number>(&self, value: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
         value
     }

@@ -63,7 +63,8 @@ impl Sparse {
         };
         let library = library.ok_or_else(|| refuse("was not found".into()))?;
         // SAFETY: the signatures are those of cusparse.h.
-        let call = unsafe { Functions::of(&library) }.map_err(refuse)?;
+        let call = unsafe { Functions::of(&library) }
+            .map_err(|why| refuse(format!("cannot be used: {why}")))?;
         // It stays loaded, as long as its functions may be called.
         std::mem::forget(library);
         let mut sparse = Self { call, handle: ptr::null_mut(), workspace: 0, bytes: 0 };
@@ -128,7 +129,9 @@ impl Drop for Sparse {
     fn drop(&mut self) {
         // SAFETY: both were made here and are not used again; the caller guarantees the context.
         unsafe {
-            (self.call.destroy)(self.handle);
+            if !self.handle.is_null() {
+                (self.call.destroy)(self.handle);
+            }
             if self.bytes > 0 {
                 let _ = cu::free_sync(self.workspace);
             }
