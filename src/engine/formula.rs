@@ -10,9 +10,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use crate::real::Number;
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
-pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:
-    Send + Sync + 'static
-{
+pub trait Formula<const R: usize, const W: usize, const P: usize = 0> {
     /// The results at a point. `before` holds the previous values of the fields that the results replace. Sums and
     /// maxima have no such fields: their formulas must not use it.
     fn at<N: Number>(&self, read: [N; R], before: [N; W], parameters: [N; P]) -> [N; W];
@@ -205,9 +203,7 @@ impl PointFormula {
 
     /// Number of arithmetic operations.
     pub(crate) fn flops(&self) -> usize {
-        use Node::{Before, Constant, Parameter, Read};
-        let given = |node: &&Node| matches!(node, Read(_) | Before(_) | Parameter(_) | Constant(_));
-        self.nodes.len() - self.nodes.iter().filter(given).count()
+        self.nodes.iter().filter(|node| node.operands()[0].is_some()).count()
     }
 }
 

@@ -104,7 +104,6 @@ thread_local! {
 struct Table<'a, S, T> {
     simd: S,
     code: &'a PointCode,
-    lines: *mut Line,
     rows: &'a mut [*mut Line],
     of: PhantomData<T>,
 }
@@ -116,17 +115,18 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
     /// Places all rows in `memory`, a strip for each, and evaluates the numbers that are the same at all points.
     #[inline(always)]
     fn new(simd: S, code: &'a PointCode, parameters: &[f64], memory: &'a mut Memory) -> Self {
-        let lines = code.read + (code.rows - code.read) * (STRIP / CACHE_LINE);
-        if memory.lines.len() < lines {
-            memory.lines.resize(lines, Line([0; CACHE_LINE]));
+        // A line for a number that is the same at all points, a strip for others.
+        let line = |row: usize| row + row.saturating_sub(code.read) * (STRIP / CACHE_LINE - 1);
+        if memory.lines.len() < line(code.rows) {
+            memory.lines.resize(line(code.rows), Line([0; CACHE_LINE]));
         }
         if memory.rows.len() < code.rows {
             memory.rows.resize(code.rows, ptr::null_mut());
         }
-        let lines = memory.lines.as_mut_ptr();
-        let table = Self { simd, code, lines, rows: &mut memory.rows, of: PhantomData };
+        let start = memory.lines.as_mut_ptr();
+        let table = Self { simd, code, rows: &mut memory.rows, of: PhantomData };
         for row in 0..code.rows {
-            table.rows[row] = table.own(row);
+            table.rows[row] = start.wrapping_add(line(row));
         }
         for (row, node) in code.given.iter().enumerate() {
             let x = match *node {
@@ -140,13 +140,6 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
         // SAFETY: all rows are in `memory`.
         unsafe { table.run(&code.once, 1) };
         table
-    }
-
-    /// Where a row lies in the memory: a line for a number that is the same at all points, a strip for others.
-    #[inline(always)]
-    fn own(&self, row: usize) -> *mut Line {
-        let varying = row.saturating_sub(self.code.read);
-        self.lines.wrapping_add(row + varying * (STRIP / CACHE_LINE - 1))
     }
 
     /// The first vector of a row.
@@ -324,6 +317,22 @@ impl<T: Real> WithSimd for Map<'_, '_, T> {
         let table = Table::<S, T>::new(simd, code, parameters, memory);
         let (len, strip) = (to[0].len(), STRIP / size_of::<T>());
         let whole = len - len % Table::<S, T>::LANES;
+        // The last points do not fill a vector.
+        if whole < len {
+            // SAFETY: rows in `memory`, of a strip each.
+            unsafe {
+                for (at, from) in from.iter().enumerate() {
+                    *table.row(code.read + at) = T::load(simd, &from[whole..]);
+                }
+                for (at, to) in to.iter().enumerate() {
+                    *table.row(code.written + at) = T::load(simd, &to[whole..]);
+                }
+                table.run(&code.steps, 1);
+                for (at, to) in to.iter_mut().enumerate() {
+                    T::store(simd, &mut to[whole..], *table.row(code.written + at));
+                }
+            }
+        }
         for start in (0..whole).step_by(strip) {
             for (at, from) in from.iter().enumerate() {
                 table.rows[code.read + at] = from[start..].as_ptr().cast_mut().cast();
@@ -333,26 +342,6 @@ impl<T: Real> WithSimd for Map<'_, '_, T> {
             }
             // SAFETY: so many numbers follow in every row.
             unsafe { table.run(&code.steps, strip.min(whole - start) / Table::<S, T>::LANES) };
-        }
-        if whole == len {
-            return;
-        }
-        // The rest does not fill a vector.
-        for row in code.read..code.written + to.len() {
-            table.rows[row] = table.own(row);
-        }
-        // SAFETY: rows in `memory`, of a strip each.
-        unsafe {
-            for (at, from) in from.iter().enumerate() {
-                *table.row(code.read + at) = T::load(simd, &from[whole..]);
-            }
-            for (at, to) in to.iter().enumerate() {
-                *table.row(code.written + at) = T::load(simd, &to[whole..]);
-            }
-            table.run(&code.steps, 1);
-            for (at, to) in to.iter_mut().enumerate() {
-                T::store(simd, &mut to[whole..], *table.row(code.written + at));
-            }
         }
     }
 }
