@@ -72,7 +72,7 @@ pub trait Vectors: Copy {
 macro_rules! vectors {
     ($t:ident $s:ident $load:ident $store:ident
      $splat:ident $add:ident $sub:ident $mul:ident $fma:ident
-     $div:ident $neg:ident $abs:ident $sqrt:ident $widened:ident) => {
+     $div:ident $neg:ident $and:ident $sqrt:ident $widened:ident) => {
         impl Vectors for $t {
             type Vector<S: Simd> = S::$s;
 
@@ -114,7 +114,8 @@ macro_rules! vectors {
             }
             #[inline(always)]
             fn size<S: Simd>(simd: S, a: S::$s) -> S::$s {
-                simd.$abs(a)
+                // Not `abs` of pulp, whose mask is computed by a call.
+                simd.$and(simd.$splat($t::from_bits(!(-0.0 as $t).to_bits())), a)
             }
             #[inline(always)]
             fn root<S: Simd>(simd: S, a: S::$s) -> S::$s {
@@ -130,10 +131,10 @@ macro_rules! vectors {
 }
 vectors!(f32 f32s partial_load_f32s partial_store_f32s
          splat_f32s add_f32s sub_f32s mul_f32s mul_add_e_f32s
-         div_f32s neg_f32s abs_f32s sqrt_f32s widened_f32s);
+         div_f32s neg_f32s and_f32s sqrt_f32s widened_f32s);
 vectors!(f64 f64s partial_load_f64s partial_store_f64s
          splat_f64s add_f64s sub_f64s mul_f64s mul_add_e_f64s
-         div_f64s neg_f64s abs_f64s sqrt_f64s widened_f64s);
+         div_f64s neg_f64s and_f64s sqrt_f64s widened_f64s);
 
 /// [`Vectors::widened`]: the instruction where it exists, which the compiler does not always find.
 #[inline(always)]

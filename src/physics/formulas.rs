@@ -87,19 +87,18 @@ struct Speeds<N> {
 
 impl StepRate {
     #[inline(always)]
-    fn speeds<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5]) -> Speeds<N> {
-        let gas = &self.gas;
+    fn speeds<N: Number>(&self, state: [N; 5]) -> Speeds<N> {
+        let Self { gas, base, .. } = *self;
         let diffusivity = match gas.is_inviscid() {
             true => 0.0,
             false => (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl).max(self.scalars) / gas.reynolds,
         };
-        let rho = whole(rho, self.base.density);
-        let velocity = [m0 / rho, m1 / rho, m2 / rho];
-        let p = whole(pressure(gas, [rho, m0, m1, m2, e]), self.base.pressure);
-        let c = (N::of(gas.gamma) * p / rho).sqrt();
-        let t = N::of(gas.temperature(1.0, 1.0)) * p / rho;
-        let nu = N::of(diffusivity) * gas.mu(t) / rho;
-        Speeds { velocity, c, nu, rho, p }
+        let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
+        let [volume] = Volume { base }.at([state[0]], [state[0]], []);
+        let p = whole(p, base.pressure);
+        let c = (N::of(gas.gamma) * p * volume).sqrt();
+        let nu = N::of(diffusivity) * gas.mu(whole(t, base.temperature)) * volume;
+        Speeds { velocity: [u, v, w], c, nu, rho: whole(state[0], base.density), p }
     }
 }
 

@@ -14,6 +14,7 @@ use super::rows::BLOCK;
 use crate::backend::Reduction;
 use crate::engine::{Node, Use};
 use crate::real::Real;
+use crate::simd::mapped;
 
 /// Bytes of a strip of one value: those of a block of a sweep.
 const STRIP: usize = BLOCK * CACHE_LINE;
@@ -90,14 +91,32 @@ impl PointCode {
 #[repr(align(64))]
 struct Line(#[allow(dead_code, reason = "accessed by pointers")] [u8; CACHE_LINE]);
 
-/// The memory of a thread: the values of rows, and where each row begins.
+/// The memory of a thread: the values of rows, where each row begins, and steps on them.
 struct Memory {
     lines: Vec<Line>,
     rows: Vec<*mut Line>,
+    steps: Vec<Placed>,
 }
 
 thread_local! {
-    static MEMORY: RefCell<Memory> = const { RefCell::new(Memory { lines: Vec::new(), rows: Vec::new() }) };
+    static MEMORY: RefCell<Memory> =
+        const { RefCell::new(Memory { lines: Vec::new(), rows: Vec::new(), steps: Vec::new() }) };
+}
+
+/// A step and where its rows begin.
+#[derive(Clone, Copy)]
+struct Placed {
+    does: Does,
+    from: [Source; 3],
+    to: *mut Line,
+}
+
+/// The values of an operand.
+#[derive(Clone, Copy)]
+struct Source {
+    first: *mut Line,
+    /// False for a number that is the same at all points.
+    varies: bool,
 }
 
 /// The rows of a formula in memory.
@@ -105,6 +124,7 @@ struct Table<'a, S, T> {
     simd: S,
     code: &'a PointCode,
     rows: &'a mut [*mut Line],
+    steps: &'a mut Vec<Placed>,
     of: PhantomData<T>,
 }
 
@@ -124,7 +144,8 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
             memory.rows.resize(code.rows, ptr::null_mut());
         }
         let start = memory.lines.as_mut_ptr();
-        let table = Self { simd, code, rows: &mut memory.rows, of: PhantomData };
+        let Memory { rows, steps, .. } = memory;
+        let mut table = Self { simd, code, rows, steps, of: PhantomData };
         for row in 0..code.rows {
             table.rows[row] = start.wrapping_add(line(row));
         }
@@ -153,149 +174,179 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
     /// # Safety
     /// Each of them has `n` vectors, and those that are written have no other users.
     #[inline(always)]
-    unsafe fn run(&self, steps: &[Step], n: usize) {
-        self.simd.vectorize(Steps { table: self, steps, n });
+    unsafe fn run(&mut self, steps: &[Step], n: usize) {
+        self.steps.clear();
+        for &Step { does, from, to } in steps {
+            let source =
+                |row: usize| Source { first: self.rows[row], varies: row >= self.code.read };
+            let placed = Placed { does, from: mapped(from, source), to: self.rows[to] };
+            self.steps.push(placed);
+        }
+        self.simd.vectorize(Run::<S, T> { simd: self.simd, steps: self.steps, n, of: PhantomData });
     }
 }
 
+/// Bytes of the vectors on which a step is carried out before the next step. They are few, so that the processor can do
+/// the following steps while it still divides for this one.
+const GROUP: usize = 8 * CACHE_LINE;
+
 /// Steps on n vectors of every row.
-struct Steps<'a, S, T> {
-    table: &'a Table<'a, S, T>,
-    steps: &'a [Step],
+struct Run<'a, S, T> {
+    simd: S,
+    steps: &'a [Placed],
     n: usize,
+    of: PhantomData<T>,
 }
 
-impl<S: Simd, T: Real> NullaryFnOnce for Steps<'_, S, T> {
+impl<S: Simd, T: Real> NullaryFnOnce for Run<'_, S, T> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { table, steps, n } = self;
-        let (simd, uniform) = (table.simd, table.code.read);
-        for &Step { does, from: [a, b, c], to } in steps {
-            let to = table.row(to);
-            let source =
-                |row: usize| Source { first: table.row(row).cast_const(), varies: row >= uniform };
-            let (a, b) = (source(a), source(b));
-            // SAFETY: as the caller of `run` promises.
-            unsafe {
-                match does {
-                    Does::Copy => one(n, to, a, |a| a),
-                    Does::Neg => one(n, to, a, |a| T::negative(simd, a)),
-                    Does::Sqrt => one(n, to, a, |a| T::root(simd, a)),
-                    Does::Abs => one(n, to, a, |a| T::size(simd, a)),
-                    Does::Pow(exponent) => one(n, to, a, |mut a| {
-                        let numbers = (&raw mut a).cast::<T>();
-                        for at in 0..Table::<S, T>::LANES {
-                            *numbers.add(at) = (*numbers.add(at)).powf(exponent);
-                        }
-                        a
-                    }),
-                    Does::Add => two(n, to, (a, b), |a, b| T::plus(simd, a, b)),
-                    Does::Sub => two(n, to, (a, b), |a, b| T::minus(simd, a, b)),
-                    Does::Mul => two(n, to, (a, b), |a, b| T::times(simd, a, b)),
-                    Does::Div => two(n, to, (a, b), |a, b| T::over(simd, a, b)),
-                    Does::MulAdd => three(n, to, (a, b, source(c)), |a, b, c| {
-                        T::plus(simd, T::times(simd, a, b), c)
-                    }),
-                    Does::MulSub => three(n, to, (a, b, source(c)), |a, b, c| {
-                        T::minus(simd, T::times(simd, a, b), c)
-                    }),
-                    Does::SubMul => three(n, to, (a, b, source(c)), |a, b, c| {
-                        T::minus(simd, c, T::times(simd, a, b))
-                    }),
+        let Self { simd, steps, n, .. } = self;
+        let group = Group::<S, T, true>::N;
+        let whole = n - n % group;
+        // SAFETY: as the caller of `Table::run` promises.
+        unsafe {
+            for start in (0..whole).step_by(group) {
+                for step in steps {
+                    Group::<S, T, true> { simd, start, of: PhantomData }.carry_out(step);
+                }
+            }
+            for start in whole..n {
+                for step in steps {
+                    Group::<S, T, false> { simd, start, of: PhantomData }.carry_out(step);
                 }
             }
         }
     }
 }
 
-/// The values of an operand.
-#[derive(Clone, Copy)]
-struct Source<V> {
-    first: *const V,
-    /// False for a number that is the same at all points.
-    varies: bool,
+/// The vectors of rows from `start` on: a whole group, or only one.
+struct Group<S, T, const WHOLE: bool> {
+    simd: S,
+    start: usize,
+    of: PhantomData<T>,
 }
 
-/// Evaluates `f` for `n` vectors.
-///
-/// # Safety
-/// As for [`Table::run`].
-#[inline(always)]
-unsafe fn one<V: Copy>(n: usize, to: *mut V, a: Source<V>, f: impl Fn(V) -> V) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        if a.varies {
-            each(n, |at| *to.add(at) = f(*a.first.add(at)));
-        } else {
-            let x = f(*a.first);
-            each(n, |at| *to.add(at) = x);
+impl<S: Simd, T: Real, const WHOLE: bool> Group<S, T, WHOLE> {
+    /// Number of vectors.
+    const N: usize = if WHOLE { GROUP / size_of::<T::Vector<S>>() } else { 1 };
+
+    /// # Safety
+    /// Every row has these vectors.
+    #[inline(always)]
+    unsafe fn carry_out(&self, &Placed { does, from: [a, b, c], to }: &Placed) {
+        let simd = self.simd;
+        // SAFETY: as the caller promises.
+        unsafe {
+            match does {
+                Does::Copy => self.one(to, a, |a| a),
+                Does::Neg => self.one(to, a, |a| T::negative(simd, a)),
+                Does::Sqrt => self.one(to, a, |a| T::root(simd, a)),
+                Does::Abs => self.one(to, a, |a| T::size(simd, a)),
+                Does::Pow(exponent) => self.one(to, a, |mut a| {
+                    let numbers = (&raw mut a).cast::<T>();
+                    for at in 0..Table::<S, T>::LANES {
+                        *numbers.add(at) = (*numbers.add(at)).powf(exponent);
+                    }
+                    a
+                }),
+                Does::Add => self.two(to, a, b, |a, b| T::plus(simd, a, b)),
+                Does::Sub => self.two(to, a, b, |a, b| T::minus(simd, a, b)),
+                Does::Mul => self.two(to, a, b, |a, b| T::times(simd, a, b)),
+                Does::Div => self.two(to, a, b, |a, b| T::over(simd, a, b)),
+                Does::MulAdd => {
+                    self.three(to, [a, b, c], |a, b, c| T::plus(simd, T::times(simd, a, b), c));
+                }
+                Does::MulSub => {
+                    self.three(to, [a, b, c], |a, b, c| T::minus(simd, T::times(simd, a, b), c));
+                }
+                Does::SubMul => {
+                    self.three(to, [a, b, c], |a, b, c| T::minus(simd, c, T::times(simd, a, b)));
+                }
+            }
         }
     }
-}
 
-/// Evaluates `f` for `n` pairs of vectors.
-///
-/// # Safety
-/// As for [`Table::run`].
-#[inline(always)]
-unsafe fn two<V: Copy>(
-    n: usize,
-    to: *mut V,
-    (a, b): (Source<V>, Source<V>),
-    f: impl Fn(V, V) -> V,
-) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        if a.varies && b.varies {
-            each(n, |at| *to.add(at) = f(*a.first.add(at), *b.first.add(at)));
-        } else if a.varies {
-            let b = *b.first;
-            each(n, |at| *to.add(at) = f(*a.first.add(at), b));
-        } else {
-            let a = *a.first;
-            one(n, to, b, |b| f(a, b));
+    /// The first vector of an operand that varies.
+    ///
+    /// # Safety
+    /// As for [`Group::carry_out`].
+    #[inline(always)]
+    unsafe fn varying(&self, of: Source) -> *const T::Vector<S> {
+        // SAFETY: as the caller promises.
+        unsafe { of.first.cast::<T::Vector<S>>().add(self.start) }
+    }
+
+    /// # Safety
+    /// As for [`Group::carry_out`], here and in the following functions.
+    #[inline(always)]
+    unsafe fn write(&self, to: *mut Line, f: impl Fn(usize) -> T::Vector<S>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let to = to.cast::<T::Vector<S>>().add(self.start);
+            for at in 0..Self::N {
+                *to.add(at) = f(at);
+            }
         }
     }
-}
 
-/// Evaluates `f` for `n` triples of vectors, of which all but the first vary.
-///
-/// # Safety
-/// As for [`Table::run`].
-#[inline(always)]
-unsafe fn three<V: Copy>(
-    n: usize,
-    to: *mut V,
-    (a, b, c): (Source<V>, Source<V>, Source<V>),
-    f: impl Fn(V, V, V) -> V,
-) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        if a.varies {
-            each(n, |at| *to.add(at) = f(*a.first.add(at), *b.first.add(at), *c.first.add(at)));
-        } else {
-            let a = *a.first;
-            two(n, to, (b, c), |b, c| f(a, b, c));
+    #[inline(always)]
+    unsafe fn one(&self, to: *mut Line, a: Source, f: impl Fn(T::Vector<S>) -> T::Vector<S>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if a.varies {
+                let a = self.varying(a);
+                self.write(to, |at| f(*a.add(at)));
+            } else {
+                let x = f(*a.first.cast());
+                self.write(to, |_| x);
+            }
         }
     }
-}
 
-/// Does `work` for 0, 1, ... n − 1, four at a time.
-#[inline(always)]
-fn each(n: usize, mut work: impl FnMut(usize)) {
-    let mut at = 0;
-    while at + 4 <= n {
-        work(at);
-        work(at + 1);
-        work(at + 2);
-        work(at + 3);
-        at += 4;
+    #[inline(always)]
+    unsafe fn two(
+        &self,
+        to: *mut Line,
+        a: Source,
+        b: Source,
+        f: impl Fn(T::Vector<S>, T::Vector<S>) -> T::Vector<S>,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if !a.varies {
+                let a = *a.first.cast();
+                self.one(to, b, |b| f(a, b));
+            } else if b.varies {
+                let (a, b) = (self.varying(a), self.varying(b));
+                self.write(to, |at| f(*a.add(at), *b.add(at)));
+            } else {
+                let (a, b) = (self.varying(a), *b.first.cast());
+                self.write(to, |at| f(*a.add(at), b));
+            }
+        }
     }
-    while at < n {
-        work(at);
-        at += 1;
+
+    /// All but the first vary.
+    #[inline(always)]
+    unsafe fn three(
+        &self,
+        to: *mut Line,
+        [a, b, c]: [Source; 3],
+        f: impl Fn(T::Vector<S>, T::Vector<S>, T::Vector<S>) -> T::Vector<S>,
+    ) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if a.varies {
+                let [a, b, c] = mapped([a, b, c], |of| self.varying(of));
+                self.write(to, |at| f(*a.add(at), *b.add(at), *c.add(at)));
+            } else {
+                let a = *a.first.cast();
+                self.two(to, b, c, |b, c| f(a, b, c));
+            }
+        }
     }
 }
 
@@ -314,7 +365,7 @@ impl<T: Real> WithSimd for Map<'_, '_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { code, from, to, parameters, memory } = self;
-        let table = Table::<S, T>::new(simd, code, parameters, memory);
+        let mut table = Table::<S, T>::new(simd, code, parameters, memory);
         let (len, strip) = (to[0].len(), STRIP / size_of::<T>());
         let whole = len - len % Table::<S, T>::LANES;
         // The last points do not fill a vector.
@@ -362,17 +413,17 @@ impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let Self { code, from, parameters, memory, .. } = self;
-        let table = Table::<S, f64>::new(simd, code, parameters, memory);
+        let mut table = Table::<S, f64>::new(simd, code, parameters, memory);
         let mut partial: Self::Output = smallvec![[C::IDENTITY; ABREAST]; code.results.len()];
         let (strip, len) = (STRIP / size_of::<f64>(), from[0].len());
         for start in (0..len).step_by(strip) {
             let n = strip.min(len - start);
             // SAFETY: rows in `memory`, of a strip each.
-            let row = |at: usize| unsafe {
-                std::slice::from_raw_parts_mut(table.row(at).cast::<f64>(), strip)
+            let values = |row: *mut S::f64s| unsafe {
+                std::slice::from_raw_parts_mut(row.cast::<f64>(), strip)
             };
             for (at, from) in from.iter().enumerate() {
-                let to = row(code.read + at);
+                let to = values(table.row(code.read + at));
                 for (to, x) in to.iter_mut().zip(&from[start..start + n]) {
                     *to = x.f64();
                 }
@@ -380,7 +431,7 @@ impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
             // SAFETY: as above.
             unsafe { table.run(&code.steps, n.div_ceil(Table::<S, f64>::LANES)) };
             for (partial, at) in partial.iter_mut().zip(&code.results) {
-                for values in row(*at)[..n].chunks(ABREAST) {
+                for values in values(table.row(*at))[..n].chunks(ABREAST) {
                     for (partial, value) in partial.iter_mut().zip(values) {
                         *partial = C::combine(*partial, *value);
                     }
