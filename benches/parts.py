@@ -21,15 +21,15 @@ GRACE = 5  # seconds from SIGTERM to SIGKILL, and from there to giving up
 LEAST = 5  # seconds; with less time left no part is started
 MOST = 1 << 24  # bytes of a command's output that are read
 KEPT = 1 << 15  # bytes of it that are kept
-UNBEGUN = "not begun before the limit"
+UNSTARTED = "not started before the limit"
 HEAD = f"{'part':26} {'':>10} {'seconds':>8} {'limit':>7}"
 
 
 class Wrong(Exception):
-    """An impossible result of a command, as a sentence, with the numbers that were found nevertheless."""
+    """An impossible result of a command: an error message, and the numbers that were read nevertheless."""
 
-    def __init__(self, sentence, numbers=None):
-        super().__init__(sentence)
+    def __init__(self, message, numbers=None):
+        super().__init__(message)
         self.numbers = numbers or {}
 
 
@@ -80,7 +80,7 @@ class Process:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
-    def said(self, file, most=MOST):
+    def output(self, file, most=MOST):
         """The last `most` bytes of an output."""
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - most))
@@ -120,7 +120,7 @@ class Campaign:
 
     def run(self, parts):
         """Run all parts; return whether at least one ran and none failed."""
-        # A machine sends SIGTERM before it ends the campaign: running parts are stopped, and all results are written.
+        # On SIGTERM, which a machine sends before it ends the campaign, running parts are stopped and all results are written.
         before = signal.signal(signal.SIGTERM, self.cut)
         print(HEAD, flush=True)
         for part in parts:
@@ -138,16 +138,16 @@ class Campaign:
         left = self.end - time.monotonic()
         result = {"part": part.name, "commands": len(part.commands), "status": None, "seconds": 0.0, "limit": part.limit, "numbers": {}, "failed": {}}
         if part.needs and not shutil.which(part.needs, path=self.environment.get("PATH")):
-            return {**result, "left_out": f"there is no {part.needs}"}
+            return {**result, "left_out": f"{part.needs} is not installed"}
         if left < LEAST:
-            return {**result, "left_out": "no time was left"}
+            return {**result, "left_out": "no time left"}
         began = time.monotonic()
         limit = min(part.limit, left)
-        ended, unbegun = self.carry_out(part.commands, began + limit)
+        ended, unstarted = self.run_commands(part.commands, began + limit)
         several = len(part.commands) > 1
         for process in ended:
             try:
-                numbers = process.command.read(process.said(process.out))
+                numbers = process.command.read(process.output(process.out))
             # An unreadable output or a missing file must not stop the next part.
             except Exception as why:
                 wrong = why if isinstance(why, Wrong) else Wrong(repr(why))
@@ -157,12 +157,12 @@ class Campaign:
             if process.status not in (0, UNLIKELY):
                 result["failed"][process.command.name] = self.why(process)
             self.keep(part, process)
-        result["failed"].update((command.name, UNBEGUN) for command in unbegun)
-        statuses = [process.status for process in ended] + [OVERRUN for _ in unbegun]
+        result["failed"].update((command.name, UNSTARTED) for command in unstarted)
+        statuses = [process.status for process in ended] + [OVERRUN for _ in unstarted]
         status = next((status for status in statuses if status), 0)
         return {**result, "status": status, "seconds": round(time.monotonic() - began, 1), "limit": round(limit, 1)}
 
-    def carry_out(self, commands, deadline):
+    def run_commands(self, commands, deadline):
         """Run commands; return their processes, and the commands that were not started in time."""
         waiting, running, ended = list(commands), [], []
         try:
@@ -184,14 +184,14 @@ class Campaign:
         """Why a command failed: the last line of its output."""
         if process.status == OVERRUN:
             return f"stopped at the limit, after {process.seconds:.0f} s"
-        lines = (process.said(process.err) or process.said(process.out)).strip().splitlines()
+        lines = (process.output(process.err) or process.output(process.out)).strip().splitlines()
         return f"ended with {process.status}" + "".join(f": {line}" for line in lines[-1:])
 
     def keep(self, part, process):
         command = " ".join(map(str, process.command.arguments))
         with open(self.folder / "log.txt", "a", encoding="utf-8") as log:
             log.write(f"== {part.name}: {process.command.name}: {process.status}, {process.seconds:.1f} s\n$ {command}\n")
-            log.write(process.said(process.out, KEPT) + process.said(process.err, KEPT))
+            log.write(process.output(process.out, KEPT) + process.output(process.err, KEPT))
 
     @staticmethod
     def row(result):
@@ -202,10 +202,10 @@ class Campaign:
         lines = [f"{result['part']:26} {state:>10} {result['seconds']:8.1f} {result['limit']:7.0f}"]
         lines += [f"    {name}  {text(value)}" for name, value in result["numbers"].items()]
         if result["commands"] > 1:
-            lines.append(f"    {result['commands'] - len(result['failed'])} of {result['commands']} are right")
-        lines += [f"    {name}: {why}" for name, why in result["failed"].items() if why != UNBEGUN]
-        if unbegun := list(result["failed"].values()).count(UNBEGUN):
-            lines.append(f"    {unbegun} of {result['commands']} {UNBEGUN}")
+            lines.append(f"    {result['commands'] - len(result['failed'])} of {result['commands']} passed")
+        lines += [f"    {name}: {why}" for name, why in result["failed"].items() if why != UNSTARTED]
+        if unstarted := list(result["failed"].values()).count(UNSTARTED):
+            lines.append(f"    {unstarted} of {result['commands']} {UNSTARTED}")
         return "\n".join(lines)
 
     def write(self):

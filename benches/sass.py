@@ -37,7 +37,7 @@ class Instruction(NamedTuple):
 
     @property
     def is_never(self):
-        """Issued, but without effect."""
+        """Whether the instruction is issued without effect."""
         return self.predicate in ("!PT", "!UPT")
 
     @property
@@ -56,7 +56,7 @@ class Instruction(NamedTuple):
 
     @property
     def decides(self):
-        """Predicate of a branch: in front of it, or its first operand."""
+        """Predicate of a branch: its guard, or its first operand."""
         of_operands = re.match(r"!?(U?P\d)\b", self.operands)
         return self.predicate.lstrip("!") or (of_operands[1] if of_operands else "")
 
@@ -185,13 +185,13 @@ def followed(code):
         elif one.target is not None:
             first = order.index(one.target) if one.target in times else None
             if first is None:
-                raise ValueError(f"a backward branch to an instruction that was not passed, at {one.address:#x}")
+                raise ValueError(f"backward branch to an instruction off the path, at {one.address:#x}")
             inside = order[first:]
             # For sm_80 ptxas leaves a loop by a conditional call directly before the backward branch.
             ends = (i for i in inside if (code[i].target or 0) > at or code[i].base == "EXIT" or (i == at - 1 and is_left_by_call(code[i])))
             leaves = at if one.decides else next(ends, None)
             if leaves is None:
-                raise ValueError(f"a loop without an end, at {one.address:#x}")
+                raise ValueError(f"endless loop, at {one.address:#x}")
             rounds = trips([code[i] for i in inside], [code[i] for i in order[:first]], code[leaves])
             if rounds is None and any(is_barrier(code[i]) for i in inside):
                 tile = slice(first, len(order))

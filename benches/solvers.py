@@ -43,11 +43,11 @@ LIBXSMM = (
 
 
 class Missing(Exception):
-    """A missing requirement and how to install it, as a sentence."""
+    """The error message for a missing requirement, with installation advice."""
 
 
 class Failed(Exception):
-    """Why a run has no time, as a sentence."""
+    """The error message that explains why a run has no time."""
 
 
 def mesh(elements):
@@ -161,8 +161,8 @@ def of_pyfr(folder, n, precision, options):
     loss = (start - after) / end
     # NaN fails as well.
     if not (found["points"] == n**3 and abs(start / ENERGY - 1) < 0.001 and abs(loss / DISSIPATION - 1) < 0.1):
-        reached = f"{found['points']} points, a kinetic energy of {start:.5f} and a dissipation of {loss:.3e}"
-        raise Failed(f"PyFR is wrong in {precision}: it has {reached}, not {n**3}, {ENERGY} and {DISSIPATION:.3e}; it has no time")
+        result = f"{found['points']} points, a kinetic energy of {start:.5f} and a dissipation of {loss:.3e}"
+        raise Failed(f"PyFR is wrong in {precision}: {result}; expected {n**3}, {ENERGY} and {DISSIPATION:.3e}; no time is reported")
     times = [1e9 * seconds / n**3 / STAGES for seconds in found["seconds"][WARM_UP:]]
     return min(times), statistics.median(times), STAGES, start, loss, found["busy"] / options.threads
 
@@ -243,8 +243,8 @@ def compare(kolmo, options):
             )
             if one["share_of_cores"] < 0.9:
                 notes.append(
-                    f"Its threads had {100 * one['share_of_cores']:.0f} % of their cores in one round: something else ran, "
-                    "and these times mean little. PyFR suffers more than Kolmo, since its threads wait for each other."
+                    f"Its threads had {100 * one['share_of_cores']:.0f} % of their cores in one round: other processes ran, "
+                    "and these times are unreliable. PyFR is affected more than Kolmo, since its threads wait for each other."
                 )
     return rows, notes
 
@@ -259,7 +259,7 @@ def table(rows):
         )
 
 
-def look():
+def check_requirements():
     """PyFR's version, or an error that names a missing requirement."""
     try:
         import mpi4py.rc
@@ -270,7 +270,7 @@ def look():
     except ImportError as why:
         raise Missing(f"PyFR cannot be loaded ({why}); pip install pyfr, into the Python that runs this script") from why
     if shutil.which("cc") is None:
-        raise Missing("PyFR needs a C compiler called `cc`, and there is none; apt-get install gcc libc6-dev")
+        raise Missing("PyFR needs a C compiler `cc`, which is missing; apt-get install gcc libc6-dev")
     try:
         from pyfr.mpiutil import init_mpi
 
@@ -282,7 +282,7 @@ def look():
     except OSError as why:
         raise Missing(f"PyFR needs libxsmm, which cannot be loaded ({why}); {LIBXSMM}") from why
     if not hasattr(library, "libxsmm_fsspmdm_create"):
-        raise Missing(f"PyFR needs a newer libxsmm than the one that was found; {LIBXSMM}")
+        raise Missing(f"PyFR needs a newer libxsmm than the installed one; {LIBXSMM}")
     return __version__
 
 
@@ -318,7 +318,7 @@ def one_run(mesh_file, configuration_file, steps):
     solver.plugins.append(stamp)
     solver.run()
     if len(stamps) != steps + 1:
-        raise RuntimeError(f"PyFR took {len(stamps) - 1} steps and not {steps}")
+        raise RuntimeError(f"PyFR took {len(stamps) - 1} steps instead of {steps}")
     busy = (used[-1] - used[WARM_UP]) / (stamps[-1] - stamps[WARM_UP])  # cores, without the initial compilation
     seconds = [after - before for before, after in itertools.pairwise(stamps)]
     return {"seconds": seconds, "energy": [start, energy(solver)[0]], "points": points, "busy": busy}
@@ -326,7 +326,7 @@ def one_run(mesh_file, configuration_file, steps):
 
 def main():
     try:
-        version = look()
+        version = check_requirements()
     except Missing as why:
         print(" ".join(str(why).split()), file=sys.stderr)
         sys.exit(2)

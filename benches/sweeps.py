@@ -163,7 +163,7 @@ GENERAL = Kind(20, 40, 50)
 
 
 class Mkl:
-    """The functions of MKL for one precision, and the matrices that it holds."""
+    """The functions of MKL for one precision, and the matrices that it owns."""
 
     def __init__(self, library, real):
         self.library = library
@@ -187,16 +187,16 @@ class Mkl:
 
     def matrix(self, rows, columns, blocks, width):
         """Compressed rows of blocks with `width` columns of blocks. MKL is fastest with column-major blocks."""
-        made = ctypes.c_void_p()
+        matrix = ctypes.c_void_p()
         by_columns = numpy.ascontiguousarray(blocks.transpose(0, 2, 1))
         shape = [ctypes.c_int(number) for number in (len(rows) - 1, width, blocks.shape[1])]
         arrays = map(self.address, (rows, rows[1:], columns, by_columns))
         create = self.function("mkl_sparse_?_create_bsr")
-        create(ctypes.byref(made), ctypes.c_int(ZERO_BASED), ctypes.c_int(BY_COLUMNS), *shape, *arrays)
-        self.matrices.append(made)
-        self.function("mkl_sparse_set_mv_hint")(made, ctypes.c_int(NOT_TRANSPOSED), GENERAL, ctypes.c_int(CALLS))
-        self.function("mkl_sparse_optimize")(made)
-        return made
+        create(ctypes.byref(matrix), ctypes.c_int(ZERO_BASED), ctypes.c_int(BY_COLUMNS), *shape, *arrays)
+        self.matrices.append(matrix)
+        self.function("mkl_sparse_set_mv_hint")(matrix, ctypes.c_int(NOT_TRANSPOSED), GENERAL, ctypes.c_int(CALLS))
+        self.function("mkl_sparse_optimize")(matrix)
+        return matrix
 
     def product(self, matrix, alpha, x, beta, y):
         """Returns a function for y <- alpha A x + beta y."""
@@ -308,7 +308,7 @@ def of_kolmo(kolmo, mesh, nb, precision, options):
     found = report["blocks"][0]
     own = mesh.rows, len(mesh.columns), fewest(mesh, nb, REALS[precision]().itemsize, 8)
     if (found["rows"], found["blocks"], found["bytes"]) != own:
-        raise Failed(f"Kolmo has {found['rows']} rows, {found['blocks']} blocks and {found['bytes']} bytes on {shape}; expected are {own}")
+        raise Failed(f"Kolmo has {found['rows']} rows, {found['blocks']} blocks and {found['bytes']} bytes on {shape}; expected: {own}")
     return found, len(report["meshes"][0]["colours"])
 
 
@@ -363,7 +363,7 @@ def of_size(kolmo, libraries, mesh, nb, precision, options, failures):
     for method, (sweeps, products), wrong in zip(methods, found, errors):
         # Round-off of a sum of many products; NaN fails as well.
         if not wrong < 450 * numpy.finfo(REALS[precision]).eps:
-            failures.append(f"{method.name}: {precision} blocks of {nb} rows: {wrong:.1e} from the reference; it has no time")
+            failures.append(f"{method.name}: {precision} blocks of {nb} rows: {wrong:.1e} from the reference; no time is reported")
             continue
         busy = min(one[2] for one in sweeps)
         more = {"product_seconds": spread(products), "copy_gb_per_s": None, "error": wrong, "share_of_cores": busy}
@@ -384,15 +384,15 @@ def opened(threads):
         library = ctypes.CDLL(str(paths[0]))
     except OSError as why:
         raise Missing(f"MKL cannot be loaded ({why}); {INSTALL}") from why
-    lacking = [name for name in ("mkl_sparse_d_create_bsr", "dgetrs_batch_strided") if not hasattr(library, name)]
-    if lacking:
-        raise Missing(f"MKL {package.version} has no {lacking[0]}: it is too old; {INSTALL}")
+    missing = [name for name in ("mkl_sparse_d_create_bsr", "dgetrs_batch_strided") if not hasattr(library, name)]
+    if missing:
+        raise Missing(f"MKL {package.version} has no {missing[0]}: it is too old; {INSTALL}")
     library.MKL_Set_Num_Threads(ctypes.c_int(threads))
     return library, package.version
 
 
 def kernels():
-    """A sentence on the kernel libraries that MKL has chosen for this processor; empty if the system does not report them."""
+    """A note on the kernel libraries that MKL has chosen for this processor; empty if the system does not report them."""
     maps = pathlib.Path("/proc/self/maps")
     found = re.findall(r"libmkl_(def|mc3|avx\w*)\.", maps.read_text()) if maps.exists() else []
     return [f"MKL chose its kernels for {' and '.join(sorted(set(found)))}."] if found else []
@@ -417,7 +417,7 @@ def compare(kolmo, options):
             try:
                 found, colours = of_size(kolmo, libraries, mesh, nb, precision, options, failures)
             except (Failed, MemoryError) as why:
-                failures.append(f"{precision} blocks of {nb} rows on {'x'.join(map(str, points))}: {why or 'no memory is left'}")
+                failures.append(f"{precision} blocks of {nb} rows on {'x'.join(map(str, points))}: {why or 'out of memory'}")
                 continue
             rows += found
         size = f"{mesh.rows} rows, {len(mesh.columns)} off-diagonal blocks"
@@ -425,7 +425,7 @@ def compare(kolmo, options):
     notes += kernels()
     shares = [one["share_of_cores"] for one in rows if one["share_of_cores"]]
     if shares and min(shares) < 0.9:
-        notes.append(f"Threads had {100 * min(shares):.0f} % of their cores in one round: something else ran, and these times mean little.")
+        notes.append(f"Threads had {100 * min(shares):.0f} % of their cores in one round: other processes ran; the times are unreliable.")
     return rows, notes, failures
 
 

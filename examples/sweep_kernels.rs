@@ -1,5 +1,5 @@
-//! Writes the kernels of a Runge-Kutta stage as an NVIDIA GPU would run them, without such a GPU: for each kernel the source `N.cu` and the
-//! machine code `N.cubin` in a folder, in the order in which a run requests them. `benches/sass.py` counts their instructions.
+//! Writes the kernels of a Runge-Kutta stage for an NVIDIA GPU, without a GPU: for each kernel the source `N.cu` and the machine
+//! code `N.cubin` in a folder, in the order in which a run requests them. `benches/sass.py` counts their instructions.
 //!
 //! ```text
 //! cargo run --release --example sweep_kernels -- FOLDER POINTS CAPABILITY ON_CHIP [KEY=VALUE ...]
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The sweeps with which a run of `config` advances its state, on a GPU of this compute capability (times ten) with `on_chip` bytes
+/// The kernels with which a run of `config` advances its state, on a GPU of this compute capability (times ten) with `on_chip` bytes
 /// of on-chip memory per block.
 fn kernels(
     config: &Config,
@@ -48,9 +48,7 @@ fn kernels(
     on_chip: usize,
 ) -> Result<Vec<(KernelRequest, Vec<u8>)>> {
     let nvrtc = Nvrtc::first().ok_or_else(|| {
-        Error::Device(
-            "there is no NVRTC; pip install nvidia-cuda-nvrtc, and set VIRTUAL_ENV".into(),
-        )
+        Error::Device("NVRTC is missing; pip install nvidia-cuda-nvrtc, and set VIRTUAL_ENV".into())
     })?;
     let code = Code::Cubin(u32::try_from(capability).unwrap_or(u32::MAX));
     let info = DeviceInfo {
@@ -65,7 +63,7 @@ fn kernels(
         block_threads: 1024,
         multiprocessors: 132,
         has_f64: true,
-        copies_beside: true,
+        has_async_copies: true,
     };
     let images = Arc::<Mutex<HashMap<KernelRequest, Result<Vec<u8>>>>>::default();
     let compiled = images.clone();
@@ -81,7 +79,7 @@ fn kernels(
         spilled
     });
     let gpu = Gpu::configured(device, config.grid.points.iter().product(), &config.compute)?;
-    // Its fields are never touched, so their pages are never allocated.
+    // The fields are never accessed, so their memory pages are never allocated.
     NavierStokes::new(&config.problem(), Arc::new(gpu))?;
     let mut images =
         images.lock().map(|mut images| std::mem::take(&mut *images)).unwrap_or_default();

@@ -20,17 +20,17 @@ pub(crate) struct ExitOnExhaustion;
 unsafe impl GlobalAlloc for ExitOnExhaustion {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises, here and below.
-        given(unsafe { System.alloc(layout) }, layout.size())
+        or_exit(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        or_exit(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
-        given(unsafe { System.realloc(start, layout, size) }, size)
+        or_exit(unsafe { System.realloc(start, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
@@ -40,18 +40,18 @@ unsafe impl GlobalAlloc for ExitOnExhaustion {
 }
 
 #[inline]
-fn given(start: *mut u8, bytes: usize) -> *mut u8 {
+fn or_exit(start: *mut u8, bytes: usize) -> *mut u8 {
     if start.is_null() {
-        end(bytes);
+        exit_out_of_memory(bytes);
     }
     start
 }
 
-/// Nothing here may allocate: no stream of the standard library, no lock.
+/// Prints the error message and exits. Nothing here may allocate: no stream of the standard library, no lock.
 #[cold]
-fn end(bytes: usize) -> ! {
-    static ENDING: AtomicBool = AtomicBool::new(false);
-    while ENDING.swap(true, Ordering::Relaxed) {
+fn exit_out_of_memory(bytes: usize) -> ! {
+    static EXITING: AtomicBool = AtomicBool::new(false);
+    while EXITING.swap(true, Ordering::Relaxed) {
         // Another thread prints the message and ends the program.
         sleep(Duration::from_secs(1));
     }
@@ -63,7 +63,7 @@ fn end(bytes: usize) -> ! {
          use fewer points, fewer threads or `compute.precision = \"f32\"`, or allow more memory (`ulimit -v`, the batch job)\n"
     );
     let left = rest.len();
-    let said = text.len() - left;
-    say(&text[..said]);
+    let written = text.len() - left;
+    say(&text[..written]);
     exit(1)
 }

@@ -63,10 +63,10 @@ impl Boundaries {
         Grid::new(points, domain, ends)
     }
 
-    /// Checks that a block of `n` points along `axis` has those that the conditions at ends of its lines read.
+    /// Checks that a block of `n` points along `axis` is large enough for the conditions at the ends of its lines.
     ///
     /// # Errors
-    /// A sentence, if it has not.
+    /// An error message, if it has too few points.
     pub fn check_block(&self, axis: Axis, n: usize) -> Result<(), String> {
         let needed = self.0[axis.index()].into_iter().flatten().map(Face::points).max();
         match needed.filter(|needed| n < *needed) {
@@ -177,7 +177,7 @@ pub enum Beyond {
     Outflow(f64),
     /// Velocity and temperature of the incoming gas; also the pressure, if the inflow is supersonic.
     Inflow(Known),
-    /// The whole state. The direction of the flow determines which part of it is used.
+    /// The complete state. The direction of the flow determines which part of it is used.
     FarField(Known),
 }
 

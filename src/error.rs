@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 /// The result of any operation whose failure is reported to the user.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The sentence for insufficient memory: "`what` need 2.0 GiB `of`; 1.0 GiB `there`".
+/// The sentence for insufficient memory: "`what` need 2.0 GiB `of`; 1.0 GiB `where_free`".
 pub(crate) fn out_of_memory(
     what: impl Display,
     [needed, free]: [f64; 2],
     of: &str,
-    there: impl Display,
+    where_free: impl Display,
 ) -> String {
     let [needed, free] = [needed, free].map(|bytes| bytes / (1_u64 << 30) as f64);
-    format!("{what} need {needed:.1} GiB {of}; {free:.1} GiB {there}")
+    format!("{what} need {needed:.1} GiB {of}; {free:.1} GiB {where_free}")
 }
 
 /// A mistake of the user, with advice on how to correct it.
-pub(crate) fn refused(what: impl Display, way_out: impl Display) -> Error {
-    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
+pub(crate) fn refused(what: impl Display, advice: impl Display) -> Error {
+    Error::Config(vec![format!("error: {what}"), format!("       {advice}")])
 }
 
 /// All errors, each displayed as a sentence.
@@ -121,10 +121,10 @@ impl Error {
     }
 
     /// One mistake of the user, found before anything was run, with advice, which may be empty.
-    pub(crate) fn refused(what: impl Display, way_out: &str) -> Error {
+    pub(crate) fn refused(what: impl Display, advice: &str) -> Error {
         let mut lines = vec![format!("error: {what}")];
-        if !way_out.is_empty() {
-            lines.push(format!("       {way_out}"));
+        if !advice.is_empty() {
+            lines.push(format!("       {advice}"));
         }
         lines.push("1 error; nothing was run".into());
         Error::Config(lines)
@@ -132,8 +132,8 @@ impl Error {
 
     /// The same for a sentence whose second line is the advice.
     pub(crate) fn refused_with_advice(sentence: &str) -> Error {
-        let (what, way_out) = sentence.split_once('\n').unwrap_or((sentence, ""));
-        Error::refused(what, way_out)
+        let (what, advice) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        Error::refused(what, advice)
     }
 
     /// The printed text: lines that begin with "error".

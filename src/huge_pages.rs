@@ -1,4 +1,4 @@
-//! Memory in large pages: access at many places at once touches more 4 KiB pages than the processor's TLB holds.
+//! Memory in large pages: scattered access touches more 4 KiB pages than the processor's TLB holds.
 
 /// Size of a large page, and the minimum size of memory for which they are requested.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
@@ -7,7 +7,7 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 pub(crate) fn filled<T: Copy>(len: usize, zero: T) -> Vec<T> {
     let mut memory = Vec::with_capacity(len);
     if len * size_of::<T>() >= HUGE_PAGE {
-        ask(memory.as_mut_ptr(), len * size_of::<T>());
+        request(memory.as_mut_ptr(), len * size_of::<T>());
     }
     memory.resize(len, zero);
     memory
@@ -15,7 +15,7 @@ pub(crate) fn filled<T: Copy>(len: usize, zero: T) -> Vec<T> {
 
 /// Requests large pages for newly allocated memory. This is a hint, so a refusal does no harm.
 #[cfg(target_os = "linux")]
-pub(crate) fn ask<T>(start: *mut T, bytes: usize) {
+pub(crate) fn request<T>(start: *mut T, bytes: usize) {
     // The complete 4 KiB pages in the range.
     let first = start.addr().next_multiple_of(4096);
     let end = start.addr() + bytes;
@@ -26,4 +26,4 @@ pub(crate) fn ask<T>(start: *mut T, bytes: usize) {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn ask<T>(_: *mut T, _: usize) {}
+pub(crate) fn request<T>(_: *mut T, _: usize) {}

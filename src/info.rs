@@ -35,9 +35,9 @@ fn machine() -> Result<String> {
         machine.cores,
         machine.threads,
         machine.simd,
-        listed("cuda", &devices(Api::Cuda)),
+        device_lines("cuda", &devices(Api::Cuda)),
         compiler(),
-        listed("opencl", &devices(Api::OpenCl)),
+        device_lines("opencl", &devices(Api::OpenCl)),
     ))
 }
 
@@ -73,15 +73,15 @@ fn ranks(comm: &dyn Communicator) -> String {
 }
 
 /// The devices of an interface, at least one line each, or the reason why there are none.
-fn listed(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
+fn device_lines(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
     match devices {
         Ok(devices) if devices.is_empty() => format!("{label:8} no device\n"),
-        Ok(devices) => devices.iter().map(|device| described(label, device)).collect(),
+        Ok(devices) => devices.iter().map(|device| device_line(label, device)).collect(),
         Err(why) => format!("{label:8} {}\n", why.to_string().replace('\n', "\n  ")),
     }
 }
 
-fn described(label: &str, device: &DeviceInfo) -> String {
+fn device_line(label: &str, device: &DeviceInfo) -> String {
     let kind = if device.is_gpu { "" } else { " (a CPU; `auto` does not select it)" };
     let bits = if device.has_f64 { "f64 and f32" } else { "f32 only" };
     format!(
@@ -94,15 +94,15 @@ fn described(label: &str, device: &DeviceInfo) -> String {
     )
 }
 
-/// The CUDA compiler, a library of its own; without a driver, any version that is found.
+/// The CUDA compiler, a separate library; without a driver, the first version found.
 fn compiler() -> String {
-    let found = match devices(Api::Cuda) {
+    let result = match devices(Api::Cuda) {
         Ok(_) => cuda::compiler(0).map_err(|why| why.to_string().replace('\n', "\n  ")),
         Err(_) => cuda::Nvrtc::first().ok_or("not found".to_string()),
     };
-    let said = found.map_or_else(identity, |nvrtc| {
+    let description = result.map_or_else(identity, |nvrtc| {
         let (major, minor) = nvrtc.version();
         format!("{major}.{minor}, {}", nvrtc.path().display())
     });
-    format!("nvrtc    {said}\n")
+    format!("nvrtc    {description}\n")
 }

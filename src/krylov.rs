@@ -64,22 +64,22 @@ impl<V> Gmres<V> {
         Ok(Self { basis, preconditioned: space.zeros()? })
     }
 
-    /// Solve A x = b from x = 0, until ‖b − A x‖ ≤ `tolerance` ‖b‖ or after `most` products. `product` multiplies by A, `precondition` by
-    /// M⁻¹ ≈ A⁻¹. Collective. Errors are those of products.
+    /// Solve A x = b from x = 0, until ‖b − A x‖ ≤ `tolerance` ‖b‖ or after `max_products` products. `product` multiplies by A,
+    /// `precondition` by M⁻¹ ≈ A⁻¹. Collective. Errors are those of products.
     pub fn solve(
         &mut self,
         space: &impl Space<Vector = V>,
         (product, precondition): (&mut Product<'_, V>, &mut Product<'_, V>),
         b: &V,
         x: &mut V,
-        (tolerance, most): (f64, usize),
+        (tolerance, max_products): (f64, usize),
     ) -> Result<Solved> {
         space.clear(x);
-        let whole = space.norm(b)?;
-        let mut solved = Solved { iterations: 0, residual: if whole == 0.0 { 0.0 } else { 1.0 } };
+        let norm_b = space.norm(b)?;
+        let mut solved = Solved { iterations: 0, residual: if norm_b == 0.0 { 0.0 } else { 1.0 } };
         // A restart needs two products: one for its residual, one for a basis vector.
         while solved.residual > tolerance
-            && solved.iterations + usize::from(solved.iterations > 0) < most
+            && solved.iterations + usize::from(solved.iterations > 0) < max_products
         {
             let [first, ..] = &mut self.basis[..] else { break };
             let before = solved.residual;
@@ -96,10 +96,10 @@ impl<V> Gmres<V> {
                 space,
                 (&mut *product, &mut *precondition),
                 x,
-                (tolerance * whole, most),
+                (tolerance * norm_b, max_products),
                 &mut solved,
             )?;
-            solved.residual /= whole;
+            solved.residual /= norm_b;
             // No progress: another cycle would build the same space.
             if solved.residual >= before {
                 break;
@@ -114,19 +114,19 @@ impl<V> Gmres<V> {
         space: &impl Space<Vector = V>,
         (product, precondition): (&mut Product<'_, V>, &mut Product<'_, V>),
         x: &mut V,
-        (enough, most): (f64, usize),
+        (target, max_products): (f64, usize),
         solved: &mut Solved,
     ) -> Result<()> {
         let dimensions = self.basis.len() - 1;
-        let start = space.norm(&self.basis[0])?;
-        space.scale(&mut self.basis[0], 1.0 / start);
+        let initial_norm = space.norm(&self.basis[0])?;
+        space.scale(&mut self.basis[0], 1.0 / initial_norm);
         // Column j of the triangular factor of the Hessenberg matrix after the rotations; the right-hand side is rotated too.
         let mut columns: Vec<Vec<f64>> = Vec::with_capacity(dimensions);
         let mut rotations: Vec<[f64; 2]> = Vec::with_capacity(dimensions);
-        let mut right = vec![start];
-        solved.residual = start;
+        let mut rotated_right = vec![initial_norm];
+        solved.residual = initial_norm;
         for j in 0..dimensions {
-            if solved.residual <= enough || solved.iterations >= most {
+            if solved.residual <= target || solved.iterations >= max_products {
                 break;
             }
             let (basis, rest) = self.basis.split_at_mut(j + 1);
@@ -134,29 +134,29 @@ impl<V> Gmres<V> {
             precondition(&basis[j], &mut self.preconditioned)?;
             product(&self.preconditioned, next)?;
             let mut column = orthogonalise(space, basis, next)?;
-            let length = space.norm(next)?;
+            let norm = space.norm(next)?;
             for (i, [c, s]) in rotations.iter().enumerate() {
                 (column[i], column[i + 1]) =
                     (c * column[i] + s * column[i + 1], c * column[i + 1] - s * column[i]);
             }
-            let whole = column[j].hypot(length);
+            let diagonal = column[j].hypot(norm);
             solved.iterations += 1;
-            if whole == 0.0 || !whole.is_finite() {
+            if diagonal == 0.0 || !diagonal.is_finite() {
                 // Breakdown or non-finite numbers: keep the solution so far.
                 break;
             }
-            if length > 0.0 {
-                space.scale(next, 1.0 / length);
+            if norm > 0.0 {
+                space.scale(next, 1.0 / norm);
             }
-            let [c, s] = [column[j] / whole, length / whole];
-            column[j] = whole;
-            right.push(-s * right[j]);
-            right[j] *= c;
-            solved.residual = right[j + 1].abs();
+            let [c, s] = [column[j] / diagonal, norm / diagonal];
+            column[j] = diagonal;
+            rotated_right.push(-s * rotated_right[j]);
+            rotated_right[j] *= c;
+            solved.residual = rotated_right[j + 1].abs();
             rotations.push([c, s]);
             columns.push(column);
         }
-        let mut y = right;
+        let mut y = rotated_right;
         for j in (0..columns.len()).rev() {
             y[j] /= columns[j][j];
             for i in 0..j {
@@ -165,8 +165,8 @@ impl<V> Gmres<V> {
         }
         // x += M⁻¹ V y, formed in the first vector, which is not needed any more.
         let [first, others @ ..] = &mut self.basis[..] else { return Ok(()) };
-        let Some(own) = y.first().filter(|_| !columns.is_empty()) else { return Ok(()) };
-        space.scale(first, *own);
+        let Some(first_weight) = y.first().filter(|_| !columns.is_empty()) else { return Ok(()) };
+        space.scale(first, *first_weight);
         space.add(first, &y[1..columns.len()], &others[..columns.len() - 1]);
         precondition(first, &mut self.preconditioned)?;
         space.add(x, &[1.0], std::slice::from_ref(&self.preconditioned));
@@ -181,16 +181,16 @@ fn orthogonalise<S: Space>(
     basis: &[S::Vector],
     next: &mut S::Vector,
 ) -> Result<Vec<f64>> {
-    let mut all = vec![0.0; basis.len() + 1];
+    let mut components = vec![0.0; basis.len() + 1];
     for _ in 0..2 {
-        let mut along = space.products(basis, next)?;
-        along.iter_mut().zip(&mut all).for_each(|(along, all)| {
-            *all += *along;
-            *along = -*along;
+        let mut projections = space.products(basis, next)?;
+        projections.iter_mut().zip(&mut components).for_each(|(projection, component)| {
+            *component += *projection;
+            *projection = -*projection;
         });
-        space.add(next, &along, basis);
+        space.add(next, &projections, basis);
     }
-    Ok(all)
+    Ok(components)
 }
 
 #[cfg(test)]
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::splitmix::{number, unit};
 
-    /// Vectors of this length.
+    /// The space of vectors of this length.
     struct Numbers(usize);
 
     impl Space for Numbers {
@@ -239,7 +239,7 @@ mod tests {
         (0..x.len()).map(row).collect()
     }
 
-    /// x of A x = b with these entries of A and this diagonal of M⁻¹, the cost, and the number of products made.
+    /// x of A x = b with these entries of A and this diagonal of M⁻¹, the reported result, and the number of products computed.
     fn solve(
         entry: impl Fn(usize, usize) -> f64,
         inverse: impl Fn(usize) -> f64,
@@ -247,9 +247,9 @@ mod tests {
         dimensions: usize,
         limits: (f64, usize),
     ) -> (Vec<f64>, Solved, usize) {
-        let (space, mut made, mut x) = (Numbers(b.len()), 0, vec![f64::NAN; b.len()]);
+        let (space, mut products, mut x) = (Numbers(b.len()), 0, vec![f64::NAN; b.len()]);
         let mut multiply = |x: &Vec<f64>, to: &mut Vec<f64>| {
-            made += 1;
+            products += 1;
             *to = product(&entry, x);
             Ok(())
         };
@@ -260,12 +260,12 @@ mod tests {
         let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut multiply, &mut precondition);
         let mut gmres = Gmres::new(&space, dimensions).unwrap();
         let solved = gmres.solve(&space, pair, &b, &mut x, limits).unwrap();
-        (x, solved, made)
+        (x, solved, products)
     }
 
     /// Detects a wrong rotation, restart or use of the preconditioner: the reported residual differs from the true one.
     #[test]
-    fn a_system_is_solved_to_the_tolerance_that_is_asked_for() {
+    fn gmres_solves_to_the_requested_tolerance() {
         const N: usize = 60;
         let entry = |i: usize, j: usize| noise(i * N + j) + if i == j { 9.0 } else { 0.0 };
         let b: Vec<f64> = (0..N).map(|i| noise(i + N * N)).collect();
@@ -274,10 +274,10 @@ mod tests {
         {
             let inverse = |i: usize| if scaled { 1.0 / entry(i, i) } else { 1.0 };
             let (x, solved, _) = solve(entry, inverse, b.clone(), dimensions, (1e-12, most));
-            let mut left = product(entry, &x);
-            left.iter_mut().zip(&b).for_each(|(left, b)| *left -= b);
+            let mut residual = product(entry, &x);
+            residual.iter_mut().zip(&b).for_each(|(r, b)| *r -= b);
             let norm = |x| Numbers(N).norm(x).unwrap();
-            let residual = norm(&left) / norm(&b);
+            let residual = norm(&residual) / norm(&b);
             assert!(
                 residual < 2e-12 && solved.residual < 1e-12,
                 "{dimensions}: {solved:?} {residual}"
@@ -288,7 +288,7 @@ mod tests {
 
     /// Detects a division by the norm of a zero vector.
     #[test]
-    fn nothing_has_the_solution_nothing() {
+    fn gmres_handles_a_zero_right_hand_side_and_an_exhausted_space() {
         let unity = |i: usize, j: usize| if i == j { 1.0 } else { 0.0 };
         let (x, solved, _) = solve(unity, |_| 1.0, vec![0.0; 4], 3, (1e-12, 9));
         assert_eq!((&x[..], solved.iterations), (&[0.0; 4][..], 0));
@@ -298,15 +298,15 @@ mod tests {
         assert_eq!((x, solved.iterations), (b, 1));
     }
 
-    /// Detects uncounted products for the residuals at restarts, and useless repeated cycles.
+    /// Detects uncounted products for the residuals at restarts, and cycles repeated without progress.
     #[test]
-    fn every_product_counts_and_none_is_made_in_vain() {
+    fn gmres_counts_every_product_and_computes_no_useless_ones() {
         let solve = |entry: fn(usize, usize) -> f64| {
-            let (_, solved, made) = solve(entry, |_| 1.0, vec![1.0; 40], 3, (1e-13, 30));
-            (made, solved.iterations)
+            let (_, solved, products) = solve(entry, |_| 1.0, vec![1.0; 40], 3, (1e-13, 30));
+            (products, solved.iterations)
         };
-        let (made, told) = solve(|i, j| noise(40 * i + j) + if i == j { 9.0 } else { 0.0 });
-        assert!(made == told && (20..30).contains(&made), "{made} {told}");
+        let (products, reported) = solve(|i, j| noise(40 * i + j) + if i == j { 9.0 } else { 0.0 });
+        assert!(products == reported && (20..30).contains(&products), "{products} {reported}");
         assert_eq!(solve(|_, _| 0.0), (1, 1));
     }
 }

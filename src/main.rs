@@ -43,32 +43,34 @@ static ALLOCATOR: allocator::ExitOnExhaustion = allocator::ExitOnExhaustion;
 
 fn main() -> ExitCode {
     if let Err(error) = signals::watch() {
-        return refuse(&error);
+        return report_on_first(&error);
     }
-    let typed = Arguments::try_parse();
+    let parsed = Arguments::try_parse();
     // Dropped last: it finalizes MPI, where ranks wait for each other.
-    let comm = match (comm::world(), &typed) {
+    let comm = match (comm::world(), &parsed) {
         (Ok(comm), _) => comm,
         (Err(_), Err(usage)) if comm::is_first() => usage.exit(),
-        (Err(error), _) => return refuse(&error),
+        (Err(error), _) => return report_on_first(&error),
     };
     signals::restore();
-    match understood(typed, &*comm) {
-        Ok(command) => execute(command, &comm).unwrap_or_else(|error| end(&error, &*comm)),
+    match parsed_command(parsed, &*comm) {
+        Ok(command) => {
+            execute(command, &comm).unwrap_or_else(|error| report_and_end(&error, &*comm))
+        }
         Err(code) => code,
     }
 }
 
 /// The command, if all ranks have parsed their arguments; otherwise the exit code, after the error is printed.
-fn understood(
-    typed: Result<Arguments, clap::Error>,
+fn parsed_command(
+    parsed: Result<Arguments, clap::Error>,
     comm: &dyn Communicator,
 ) -> Result<Command, ExitCode> {
-    let own = typed.as_ref().map(|_| ()).map_err(|usage| Error::Elsewhere {
+    let result = parsed.as_ref().map(|_| ()).map_err(|usage| Error::Elsewhere {
         message: usage.to_string().trim_end().to_string(),
         exit_code: u8::try_from(usage.exit_code()).unwrap_or(2),
     });
-    match (comm::all_or_error(comm, own), typed) {
+    match (comm::all_or_error(comm, result), parsed) {
         (Ok(()), Ok(arguments)) => Ok(arguments.command),
         (Err(error), Err(usage)) if comm.rank() == 0 => {
             match usage.use_stderr() {
@@ -79,13 +81,13 @@ fn understood(
             comm.barrier();
             Err(ExitCode::from(error.exit_code()))
         }
-        (Err(error), _) => Err(end(&error, comm)),
+        (Err(error), _) => Err(report_and_end(&error, comm)),
         (Ok(()), Err(usage)) => usage.exit(),
     }
 }
 
 /// Handles an error that every process finds by itself; one process prints it.
-fn refuse(error: &Error) -> ExitCode {
+fn report_on_first(error: &Error) -> ExitCode {
     match comm::is_first() {
         true => tell(&error.report()),
         // A launcher ends the other processes as soon as one has failed: the first one prints during this wait.
@@ -95,9 +97,9 @@ fn refuse(error: &Error) -> ExitCode {
 }
 
 /// Print an error once; end the other ranks if they do not know about it.
-fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
+fn report_and_end(error: &Error, comm: &dyn Communicator) -> ExitCode {
     if comm.size() > 1 && !error.is_everywhere() {
-        tell(&format!("{}: {}", comm::speaker(comm), error.report()));
+        tell(&format!("{}: {}", comm::rank_label(comm), error.report()));
         comm.abort(error.exit_code());
     }
     if comm.rank() == 0 {
@@ -117,15 +119,15 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Run(run) => return start(&run, comm),
         Command::Restart(restart) => return restart_run(&restart, comm),
         Command::Info { plan: None, .. } => return info(&**comm),
-        Command::Bench { what } if what.is_collective() => return measure(&what, comm),
-        Command::Verify(options) if !options.list => return verified(&options, comm),
+        Command::Bench { what } if what.is_collective() => return run_bench(&what, comm),
+        Command::Verify(options) if !options.list => return run_verify(&options, comm),
         _ => {}
     }
     // The remaining commands need one rank.
     if comm.rank() > 0 {
         return comm::all_or_error(&**comm, Ok(ExitCode::SUCCESS));
     }
-    let done = match command {
+    let result = match command {
         Command::Grid(options) => configuration(&options.input, &options.set)
             .and_then(|config| say(&grid(&config, &options)?.to_string())),
         Command::Init { case } => config::built_in(&case).and_then(say),
@@ -135,15 +137,15 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
                 .map(|case| format!("{:20} {}\n", case.name(), case.about().summary))
                 .collect::<String>())
         }
-        Command::Bench { what } => measure(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),
-        Command::Model(options) => predicted(&options),
+        Command::Bench { what } => run_bench(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),
+        Command::Model(options) => run_model(&options),
         Command::Compare(options) => {
             compare(&options).and_then(|found| say(&shown(&found, options.json)))
         }
-        Command::Converge(options) => converged(&options, comm.size()),
-        Command::Plot(options) => plotted(&options),
+        Command::Converge(options) => run_converge(&options, comm.size()),
+        Command::Plot(options) => run_plot(&options),
         Command::PlotScaling(options) => plot_scaling(&options).and_then(|found| say(&found)),
-        Command::Reproduce(options) => reproduced(&options),
+        Command::Reproduce(options) => run_reproduce(&options),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(&command),
         Command::Verify(_) => say(&VerifyOptions::listed()),
@@ -154,11 +156,11 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     };
-    comm::all_or_error(&**comm, done)
+    comm::all_or_error(&**comm, result)
 }
 
 /// Overlay the curves of several runs, or redraw the report of one.
-fn plotted(options: &PlotOptions) -> Result<ExitCode> {
+fn run_plot(options: &PlotOptions) -> Result<ExitCode> {
     let Some(run_dir) = options.single()? else { return say(&overlay(options)?.to_string()) };
     let _lock = RunDirectory::enter(run_dir)?;
     let mut directory = RunDirectory::open(run_dir, None)?;
@@ -172,7 +174,7 @@ fn shown(found: &(impl Serialize + Display), as_json: bool) -> String {
 }
 
 /// Print the results of `bench`. A wrong result or a failed part is an error, reported after all results.
-fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+fn run_bench(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let report = kolmo::bench::run(bench, comm)?;
     let mut code = ExitCode::SUCCESS;
     if comm.rank() == 0 {
@@ -188,7 +190,7 @@ fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
 }
 
 /// Print the results of the checks. A failed check is an error, reported after all results.
-fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+fn run_verify(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let first = comm.rank() == 0;
     let progress = |progress: Progress<'_>| {
         match progress {
@@ -215,7 +217,7 @@ fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Exi
 }
 
 /// List the figures of the papers, or reproduce some of them.
-fn reproduced(options: &ReproduceOptions) -> Result<ExitCode> {
+fn run_reproduce(options: &ReproduceOptions) -> Result<ExitCode> {
     if options.is_list() {
         return say(&listed());
     }
@@ -224,7 +226,7 @@ fn reproduced(options: &ReproduceOptions) -> Result<ExitCode> {
 }
 
 /// Print the predictions of the model.
-fn predicted(options: &ModelOptions) -> Result<ExitCode> {
+fn run_model(options: &ModelOptions) -> Result<ExitCode> {
     let config = configuration(&options.input, &options.set)?;
     let study = kolmo::model::run(options, &config)?;
     if let Some(path) = &options.plot {
@@ -234,12 +236,12 @@ fn predicted(options: &ModelOptions) -> Result<ExitCode> {
 }
 
 /// Print the order of convergence. The grids are small, so one rank runs them.
-fn converged(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
+fn run_converge(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
     if ranks > 1 {
         tell(&format!("note: converge runs on one rank; the other {} wait", ranks - 1));
     }
     let study = converge(options, &|set| configuration(&options.input, set))?;
     // The results are printed even if the files cannot be written.
-    let said = say(&shown(&study, options.json))?;
-    study.write().map(|()| said)
+    let code = say(&shown(&study, options.json))?;
+    study.write().map(|()| code)
 }

@@ -36,10 +36,10 @@ pub(crate) fn manual(words: &[String]) -> Result<ExitCode> {
 fn unknown(command: &clap::Command, word: &str) -> Error {
     let names = command.get_subcommands().map(clap::Command::get_name);
     let names: Vec<&str> = names.filter(|name| *name != "help").collect();
-    let of = command.get_bin_name().unwrap_or("kolmo");
+    let parent = command.get_bin_name().unwrap_or("kolmo");
     let allowed = if names.is_empty() { "none".to_string() } else { names.join(", ") };
     Error::Config(vec![
-        format!("error: `{of}` has no command `{word}`"),
+        format!("error: `{parent}` has no command `{word}`"),
         format!("       allowed: {allowed}"),
     ])
 }

@@ -1,17 +1,17 @@
 //! Values of command-line options shared by several commands.
 
-use crate::grid::MOST_POINTS;
+use crate::grid::MAX_POINTS_PER_AXIS;
 
 /// Points of a grid: N for N x N x N, or NXxNYxNZ.
 pub(crate) fn points(text: &str) -> Result<[usize; 3], String> {
-    let number = |part: &str| part.parse().ok().filter(|n| (1..=MOST_POINTS).contains(n));
+    let number = |part: &str| part.parse().ok().filter(|n| (1..=MAX_POINTS_PER_AXIS).contains(n));
     let numbers: Option<Vec<usize>> = text.split('x').map(number).collect();
     match numbers.as_deref() {
         Some([1] | [1, 1, 1]) => Err("at least one axis needs more than 1 point".into()),
         Some(&[n]) => Ok([n; 3]),
         Some(&[x, y, z]) => Ok([x, y, z]),
         _ => Err(format!(
-            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"
+            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MAX_POINTS_PER_AXIS}"
         )),
     }
 }

@@ -43,38 +43,38 @@ fn quoted(word: &str) -> String {
 }
 
 /// Start a run.
-pub(crate) fn start(typed: &RunArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+pub(crate) fn start(arguments: &RunArguments, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     // The lock is held until the run ends.
     let (mut config, _lock) =
-        restart::on_base_of_first(&**comm, |base| prepared(typed, comm.rank(), base))?;
+        restart::with_base_of_rank_0(&**comm, |base| prepare_config(arguments, comm.rank(), base))?;
     comm::same_on_all(&**comm, &config.shared_keys())?;
-    let origin = restart::origin(&**comm, &config, typed.allow_physics_change)?;
+    let origin = restart::origin(&**comm, &config, arguments.allow_physics_change)?;
     if let Origin::Other(checkpoint) = &origin {
         // The path of this checkpoint, not of the run: the run may continue and write newer ones, and the resolved input must
         // keep its meaning.
         config.origin = Some(checkpoint.path().to_path_buf());
     }
-    execute_run(&config, origin, typed.report.live, comm)
+    execute_run(&config, origin, arguments.report.live, comm)
 }
 
 /// Continue a run.
 pub(crate) fn restart_run(
-    typed: &RestartArguments,
+    arguments: &RestartArguments,
     comm: &Arc<dyn Communicator>,
 ) -> Result<ExitCode> {
-    let RestartArguments { run_dir: directory, from, allow_physics_change, .. } = typed;
-    let wish = RestartOptions {
-        set: typed.machine.with(&typed.set),
+    let RestartArguments { run_dir: directory, from, allow_physics_change, .. } = arguments;
+    let options = RestartOptions {
+        set: arguments.machine.with(&arguments.set),
         from: *from,
         allow_physics_change: *allow_physics_change,
     };
     // The lock is held until the run ends.
     let lock = (comm.rank() == 0).then(|| RunDirectory::enter(directory));
     let _lock = comm::all_or_error(&**comm, lock.transpose())?;
-    match restart::restart(&**comm, directory, &wish)? {
+    match restart::restart(&**comm, directory, &options)? {
         Restart::Run(what) => {
             let (config, origin) = *what;
-            execute_run(&config, origin, typed.report.live, comm)
+            execute_run(&config, origin, arguments.report.live, comm)
         }
         Restart::Finished(sentence) => {
             if comm.rank() == 0 {
@@ -130,38 +130,38 @@ fn program() -> String {
 }
 
 /// The configuration of a run whose directory may be used: rank 0 checks and locks the directory.
-fn prepared(
-    typed: &RunArguments,
+fn prepare_config(
+    arguments: &RunArguments,
     rank: usize,
     base: Base<'_>,
 ) -> Result<(Config, Option<DirectoryLock>)> {
-    let set = typed.machine.with(&typed.set);
-    let mut config = configuration_on(&typed.input, &set, base)?;
-    if let Some(out) = &typed.out {
+    let set = arguments.machine.with(&arguments.set);
+    let mut config = configuration_with_base(&arguments.input, &set, base)?;
+    if let Some(out) = &arguments.out {
         config.output.directory = out.clone();
     }
     let directory = &config.output.directory;
-    let lock = (rank == 0).then(|| check_directory(directory, typed)).transpose()?;
+    let lock = (rank == 0).then(|| check_directory(directory, arguments)).transpose()?;
     Ok((config, lock))
 }
 
 /// Lock the directory at `path`. Refuse a path that is not a directory, a run that may not be replaced, and foreign files that a
 /// run would replace.
-fn check_directory(path: &Path, typed: &RunArguments) -> Result<DirectoryLock> {
+fn check_directory(path: &Path, arguments: &RunArguments) -> Result<DirectoryLock> {
     checkpoint::check_name(path)?;
     refuse_file(path, "a run needs")?;
     RunDirectory::refuse_inside_checkpoint(path)?;
     RunDirectory::refuse_links(path)?;
     let lock = DirectoryLock::take(path)?;
-    if RunDirectory::holds_run(path) && !typed.overwrite {
+    if RunDirectory::contains_run(path) && !arguments.overwrite {
         return Err(Error::RunExists {
             directory: path.to_path_buf(),
             restart_command: restart_command(path),
-            elsewhere: typed.command(Some(&RunDirectory::beside(path))),
-            again: format!("{} --overwrite", typed.command(typed.out.as_deref())),
+            elsewhere: arguments.command(Some(&RunDirectory::beside(path))),
+            again: format!("{} --overwrite", arguments.command(arguments.out.as_deref())),
         });
     }
-    if let Some(name) = RunDirectory::in_the_way(path)? {
+    if let Some(name) = RunDirectory::conflict_at(path)? {
         let path = path.display();
         return Err(Error::Config(vec![
             format!(
@@ -175,11 +175,11 @@ fn check_directory(path: &Path, typed: &RunArguments) -> Result<DirectoryLock> {
 
 /// The input file, or the built-in input where `input` names a case and no file.
 pub(crate) fn configuration(input: &str, set: &[String]) -> Result<Config> {
-    configuration_on(input, set, &restart::base)
+    configuration_with_base(input, set, &restart::base)
 }
 
 /// The same, where `base` gives the resolved input of a checkpoint.
-fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Config> {
+fn configuration_with_base(input: &str, set: &[String], base: Base<'_>) -> Result<Config> {
     let path = Path::new(input);
     if (path.is_dir() || !path.exists())
         && let Ok(text) = config::built_in(input)
@@ -190,9 +190,9 @@ fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Confi
 }
 
 /// A log without incomplete lines: a line that does not fit on the disk is omitted.
-struct WholeLines(File);
+struct CompleteLines(File);
 
-impl Write for WholeLines {
+impl Write for CompleteLines {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         let before = self.0.metadata()?.len();
         let written = self.0.write_all(line).inspect_err(|_| drop(self.0.set_len(before)));
@@ -205,7 +205,7 @@ impl Write for WholeLines {
 }
 
 fn log_to(path: &Path) -> Result<()> {
-    let log = Mutex::new(WholeLines(append_to(path)?));
+    let log = Mutex::new(CompleteLines(append_to(path)?));
     let lines = tracing_subscriber::fmt().json().with_writer(log);
     // The warning itself is printed even if the log cannot be written.
     let subscriber = lines.log_internal_errors(false).finish();

@@ -16,12 +16,12 @@ pub(crate) use system::{restore, say};
 
 /// Time after the first request to stop during which further requests count as the same one, in milliseconds: `timeout` sends
 /// two, and so does a batch system that signals a launcher and its ranks.
-const SAME_REQUEST: u64 = 2000;
+const SAME_REQUEST_MS: u64 = 2000;
 
 /// The current activity of the program.
-static STAGE: AtomicU8 = AtomicU8::new(OTHER);
+static STAGE: AtomicU8 = AtomicU8::new(NO_RUN);
 /// No run.
-const OTHER: u8 = 0;
+const NO_RUN: u8 = 0;
 /// A run is prepared: nothing is written yet.
 const PREPARING: u8 = 1;
 /// A run has begun.
@@ -34,15 +34,19 @@ struct Watch {
     requests: Requests,
     start: Instant,
     /// Milliseconds from `start` to the first request to stop, plus one; 0 where there was none.
-    asked: AtomicU64,
+    first_request: AtomicU64,
 }
 
 /// Handle signals from now on. Must be called once, before anything else.
 pub(crate) fn watch() -> Result<()> {
-    let _held = system::HeldBack::begin();
+    let _held = system::BlockedSignals::begin();
     let requests = Requests { watch: Some(begin), ..Requests::default() };
-    WATCH.get_or_init(|| Watch { requests, start: Instant::now(), asked: AtomicU64::new(0) });
-    for signal in [SIGINT, SIGTERM].into_iter().chain(system::hang_up()) {
+    WATCH.get_or_init(|| Watch {
+        requests,
+        start: Instant::now(),
+        first_request: AtomicU64::new(0),
+    });
+    for signal in [SIGINT, SIGTERM].into_iter().chain(system::hang_up_signal()) {
         // SAFETY: the handler calls only async-signal-safe functions.
         unsafe { register(signal, move || stop(signal)) }.map_err(Error::io("signal handler"))?;
     }
@@ -77,9 +81,9 @@ fn stop(signal: i32) {
         exit(128 + signal)
     };
     let now = u64::try_from(watch.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
-    match watch.asked.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
+    match watch.first_request.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => watch.requests.stop.store(true, Ordering::Relaxed),
-        Err(first) if now.saturating_sub(first) >= SAME_REQUEST => exit(128 + signal),
+        Err(first) if now.saturating_sub(first) >= SAME_REQUEST_MS => exit(128 + signal),
         Err(_) => {}
     }
 }
@@ -103,24 +107,24 @@ mod system {
     static ACTIONS: OnceLock<[sigaction; ALL.len()]> = OnceLock::new();
 
     /// Blocks signals while it exists.
-    pub(super) struct HeldBack(sigset_t);
+    pub(super) struct BlockedSignals(sigset_t);
 
-    impl HeldBack {
+    impl BlockedSignals {
         pub(super) fn begin() -> Self {
             // SAFETY: an all-zero mask is valid, and the calls fill it.
             unsafe {
-                let (mut these, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-                libc::sigemptyset(&raw mut these);
+                let (mut blocked, mut previous) = (std::mem::zeroed(), std::mem::zeroed());
+                libc::sigemptyset(&raw mut blocked);
                 ALL.iter().for_each(|&signal| {
-                    libc::sigaddset(&raw mut these, signal);
+                    libc::sigaddset(&raw mut blocked, signal);
                 });
-                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const these, &raw mut before);
-                Self(before)
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const blocked, &raw mut previous);
+                Self(previous)
             }
         }
     }
 
-    impl Drop for HeldBack {
+    impl Drop for BlockedSignals {
         fn drop(&mut self) {
             // SAFETY: the mask that was in place before.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, null_mut()) };
@@ -128,7 +132,7 @@ mod system {
     }
 
     /// SIGHUP, unless it was ignored when this program was started (`nohup`).
-    pub(super) fn hang_up() -> Option<c_int> {
+    pub(super) fn hang_up_signal() -> Option<c_int> {
         (action(SIGHUP).sa_sigaction != SIG_IGN).then_some(SIGHUP)
     }
 
@@ -177,15 +181,15 @@ mod system {
 mod system {
     use kolmo::Result;
 
-    pub(super) struct HeldBack;
+    pub(super) struct BlockedSignals;
 
-    impl HeldBack {
+    impl BlockedSignals {
         pub(super) fn begin() -> Self {
             Self
         }
     }
 
-    pub(super) fn hang_up() -> Option<i32> {
+    pub(super) fn hang_up_signal() -> Option<i32> {
         None
     }
 

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use pulp::Simd;
 
 /// The array [f(0), f(1), ..., f(N − 1)]. Use it, and [`mapped`], for registers and in loops that must be fast:
-/// `array::from_fn` and `array::map` are compiled apart from the code that calls them, and stay calls.
+/// `array::from_fn` and `array::map` are compiled separately from their callers and are not inlined.
 #[inline(always)]
 pub(crate) fn array_of<A, const N: usize>(mut f: impl FnMut(usize) -> A) -> [A; N] {
     let mut items = [const { MaybeUninit::<A>::uninit() }; N];
@@ -28,7 +28,7 @@ pub(crate) fn mapped<A: Copy, B, const N: usize>(
     array_of(|at| f(items[at]))
 }
 
-/// Number types of which a vector register holds several.
+/// Number types with several numbers per vector register.
 pub trait Vectors: Copy {
     /// A register of the instruction set `S`.
     type Vector<S: Simd>: Copy;
@@ -58,14 +58,14 @@ pub trait Vectors: Copy {
     /// −a.
     fn negative<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     /// |a|.
-    fn size<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+    fn magnitude<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     /// √a.
     fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// Loads as many of these numbers as a register holds 64-bit ones, converted to 64 bit.
+    /// Loads as many of these numbers as a register has 64-bit lanes, converted to 64 bit.
     ///
     /// # Safety
-    /// That many numbers can be read from `from` on.
+    /// That many numbers must be readable from address `from`.
     unsafe fn widened<S: Simd>(simd: S, from: *const Self) -> S::f64s;
 }
 
@@ -113,7 +113,7 @@ macro_rules! vectors {
                 simd.$neg(a)
             }
             #[inline(always)]
-            fn size<S: Simd>(simd: S, a: S::$s) -> S::$s {
+            fn magnitude<S: Simd>(simd: S, a: S::$s) -> S::$s {
                 // Not `abs` of pulp, whose mask is computed by a call.
                 simd.$and(simd.$splat($t::from_bits(!(-0.0 as $t).to_bits())), a)
             }

@@ -1,5 +1,5 @@
-//! A counter-based pseudo-random sequence, any number of which is computed without the previous ones: SplitMix64 (Steele, Lea and Flood
-//! 2014, figure 16).
+//! A counter-based pseudo-random sequence: each number is computed without the previous ones. SplitMix64 (Steele, Lea and Flood 2014,
+//! figure 16).
 
 /// 2⁶⁴ over the golden ratio, odd.
 pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -26,8 +26,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_that_of_splitmix64() {
-        // The first numbers for the seed 1234567 in the reference implementation of Vigna (splitmix64.c, 2015).
+    fn hash_equals_the_reference_splitmix64() {
+        // The first numbers for the seed 1234567 from the reference implementation of Vigna (splitmix64.c, 2015).
         let first = [1, 2, 3].map(|n| number(1_234_567, n));
         let known =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A decimal number in a range; whole numbers are accepted.
 struct Decimal {
     /// Description of the range: "a positive finite number".
-    words: &'static str,
+    description: &'static str,
     contains: fn(f64) -> bool,
 }
 
@@ -19,12 +19,12 @@ impl Visitor<'_> for Decimal {
     type Value = f64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words)
+        f.write_str(self.description)
     }
 
     fn visit_f64<E: Error>(self, x: f64) -> Result<f64, E> {
-        let refused = || E::invalid_value(Unexpected::Float(x), &self);
-        (self.contains)(x).then_some(x).ok_or_else(refused)
+        let error = || E::invalid_value(Unexpected::Float(x), &self);
+        (self.contains)(x).then_some(x).ok_or_else(error)
     }
 
     // Above 2⁵³ an integer is rounded, as it would be if typed with a decimal point.
@@ -35,10 +35,10 @@ impl Visitor<'_> for Decimal {
 
 fn decimal<'de, T: From<f64>, D: Deserializer<'de>>(
     input: D,
-    words: &'static str,
+    description: &'static str,
     contains: fn(f64) -> bool,
 ) -> Result<T, D::Error> {
-    input.deserialize_any(Decimal { words, contains }).map(T::from)
+    input.deserialize_any(Decimal { description, contains }).map(T::from)
 }
 
 /// 0 < x < ∞.
@@ -84,16 +84,14 @@ pub(crate) struct Positive(#[serde(deserialize_with = "positive")] pub(crate) f6
 #[derive(Deserialize)]
 pub(crate) struct NotNegative(#[serde(deserialize_with = "not_negative")] pub(crate) f64);
 
-/// A whole number from `LEAST` to `MOST`.
-struct Whole<N, const LEAST: i64, const MOST: i64>(N);
+/// A whole number from `MIN` to `MAX`.
+struct Whole<N, const MIN: i64, const MAX: i64>(N);
 
-impl<'de, N: TryFrom<i64>, const LEAST: i64, const MOST: i64> Deserialize<'de>
-    for Whole<N, LEAST, MOST>
-{
+impl<'de, N: TryFrom<i64>, const MIN: i64, const MAX: i64> Deserialize<'de> for Whole<N, MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let n = input.deserialize_any(InRange(LEAST, MOST))?;
-        let refused = |_| Error::invalid_value(Unexpected::Signed(n), &InRange(LEAST, MOST));
-        N::try_from(n).map(Whole).map_err(refused)
+        let n = input.deserialize_any(InRange(MIN, MAX))?;
+        let error = |_| Error::invalid_value(Unexpected::Signed(n), &InRange(MIN, MAX));
+        N::try_from(n).map(Whole).map_err(error)
     }
 }
 
@@ -104,27 +102,25 @@ impl Visitor<'_> for InRange {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self(least, i64::MAX) => write!(f, "a whole number, at least {least}"),
-            Self(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Self(min, i64::MAX) => write!(f, "a whole number, at least {min}"),
+            Self(min, max) => write!(f, "a whole number from {min} to {max}"),
         }
     }
 
     fn visit_i64<E: Error>(self, n: i64) -> Result<i64, E> {
-        let refused = || E::invalid_value(Unexpected::Signed(n), &self);
-        (self.0..=self.1).contains(&n).then_some(n).ok_or_else(refused)
+        let error = || E::invalid_value(Unexpected::Signed(n), &self);
+        (self.0..=self.1).contains(&n).then_some(n).ok_or_else(error)
     }
 }
 
-/// A whole number from `LEAST` to `MOST`: `"whole::<usize, 1, 8, _, _>"`.
-pub(crate) fn whole<'de, N, const LEAST: i64, const MOST: i64, T, D>(
-    input: D,
-) -> Result<T, D::Error>
+/// A whole number from `MIN` to `MAX`: `"whole::<usize, 1, 8, _, _>"`.
+pub(crate) fn whole<'de, N, const MIN: i64, const MAX: i64, T, D>(input: D) -> Result<T, D::Error>
 where
     N: TryFrom<i64>,
     T: From<N>,
     D: Deserializer<'de>,
 {
-    Whole::<N, LEAST, MOST>::deserialize(input).map(|Whole(n)| T::from(n))
+    Whole::<N, MIN, MAX>::deserialize(input).map(|Whole(n)| T::from(n))
 }
 
 /// A whole number, 1 or more.
@@ -132,16 +128,14 @@ pub(crate) fn count<'de, T: From<u64>, D: Deserializer<'de>>(input: D) -> Result
     whole::<u64, 1, { i64::MAX }, T, D>(input)
 }
 
-/// Three whole numbers from `LEAST` to `MOST`, one per axis.
-pub(crate) fn three<'de, N, const LEAST: i64, const MOST: i64, T, D>(
-    input: D,
-) -> Result<T, D::Error>
+/// Three whole numbers from `MIN` to `MAX`, one per axis.
+pub(crate) fn three<'de, N, const MIN: i64, const MAX: i64, T, D>(input: D) -> Result<T, D::Error>
 where
     N: TryFrom<i64>,
     T: From<[N; 3]>,
     D: Deserializer<'de>,
 {
-    let numbers = <[Whole<N, LEAST, MOST>; 3]>::deserialize(input)?;
+    let numbers = <[Whole<N, MIN, MAX>; 3]>::deserialize(input)?;
     Ok(T::from(numbers.map(|Whole(n)| n)))
 }
 

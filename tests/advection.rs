@@ -1,4 +1,4 @@
-//! Scalar advection and diffusion, held to the solution of the fully discrete equations.
+//! Scalar advection and diffusion, compared with the solution of the fully discrete equations.
 
 use std::f64::consts::TAU;
 
@@ -38,7 +38,7 @@ fn table() -> Vec<Row<'static>> {
     rows.collect()
 }
 
-/// What `steps` steps of `dt` do to the coefficient of a sine with `periods` periods along each axis.
+/// The factor by which `n` steps of `dt` multiply the coefficient of a sine with `periods` periods along each axis.
 fn gain(points: [usize; 3], periods: [i32; 3], dt: f64, n: usize, set: &[&str]) -> Complex<f64> {
     let dt = format!("time.dt={dt:e}");
     let wave = format!("case.wavenumber={periods:?}");
@@ -49,8 +49,8 @@ fn gain(points: [usize; 3], periods: [i32; 3], dt: f64, n: usize, set: &[&str]) 
     projection(points, periods, &state(&run)[0]) / before
 }
 
-/// Every row of the table with the wave along `axis` and one point along the others.
-fn follows_the_table_along(axis: usize) {
+/// Checks every row of the table with the wave along `axis` and one point along the others.
+fn assert_matches_the_table_along(axis: usize) {
     let rows = table();
     assert_eq!(rows.len(), 156);
     for row in rows {
@@ -63,24 +63,24 @@ fn follows_the_table_along(axis: usize) {
         ];
         let dt = row.cfl * TAU / float(row.points);
         let found = gain(points, periods, dt, row.steps, &set.each_ref().map(String::as_str));
-        let off = (found / row.gain - 1.0).norm();
-        assert!(off < 1e-12, "{set:?}, N = {}: off by {off:.1e}", row.points);
+        let error = (found / row.gain - 1.0).norm();
+        assert!(error < 1e-12, "{set:?}, N = {}: error {error:.1e}", row.points);
     }
 }
 
 #[test]
-fn a_sine_wave_has_the_amplitude_and_phase_of_the_discrete_equations_along_x() {
-    follows_the_table_along(0);
+fn sine_wave_along_x_has_the_discrete_amplitude_and_phase() {
+    assert_matches_the_table_along(0);
 }
 
 #[test]
-fn a_sine_wave_has_the_amplitude_and_phase_of_the_discrete_equations_along_y() {
-    follows_the_table_along(1);
+fn sine_wave_along_y_has_the_discrete_amplitude_and_phase() {
+    assert_matches_the_table_along(1);
 }
 
 #[test]
-fn a_sine_wave_has_the_amplitude_and_phase_of_the_discrete_equations_along_z() {
-    follows_the_table_along(2);
+fn sine_wave_along_z_has_the_discrete_amplitude_and_phase() {
+    assert_matches_the_table_along(2);
 }
 
 #[test]
@@ -126,15 +126,15 @@ fn oblique_waves_with_diffusion_follow_the_discrete_equations() {
                     &format!("case.diffusivity={nu}"),
                 ],
             );
-            let off = (found / expected - 1.0).norm();
-            assert!(expected.norm() < 0.9, "diffusion shows");
-            assert!(off < 1e-12, "{scheme} {integrator} {points:?}: {off:.2e}");
+            let error = (found / expected - 1.0).norm();
+            assert!(expected.norm() < 0.9, "diffusion has no effect");
+            assert!(error < 1e-12, "{scheme} {integrator} {points:?}: {error:.2e}");
         }
     }
 }
 
 #[test]
-fn a_filter_multiplies_an_oblique_wave_by_its_transfer_function_along_every_axis() {
+fn filter_multiplies_an_oblique_wave_by_its_transfer_functions() {
     let (points, periods) = ([20, 24, 27], [6, -7, 11]);
     for (order, alpha) in [(2, 0.1), (4, 0.3), (6, -0.2), (8, 0.49), (10, 0.4)] {
         let filter = compact_filter(order, alpha);
@@ -143,11 +143,11 @@ fn a_filter_multiplies_an_oblique_wave_by_its_transfer_function_along_every_axis
         };
         let expected = transfer(0) * transfer(1) * transfer(2);
         let key = format!("scheme.filter={{order={order}, alpha={alpha}, every=2}}");
-        let still = ["case.velocity=[0.0, 0.0, 0.0]", "scheme.derivative=compact6", &key];
-        let once = gain(points, periods, 0.1, 3, &still);
-        assert!(expected < 0.99, "the filter shows");
+        let at_rest = ["case.velocity=[0.0, 0.0, 0.0]", "scheme.derivative=compact6", &key];
+        let once = gain(points, periods, 0.1, 3, &at_rest);
+        assert!(expected < 0.99, "the filter has no effect");
         assert!((once / expected - 1.0).norm() < 1e-12, "order {order}: {once} {expected}");
-        let twice = gain(points, periods, 0.1, 4, &still);
+        let twice = gain(points, periods, 0.1, 4, &at_rest);
         assert!((twice / (expected * expected) - 1.0).norm() < 1e-12, "order {order}, twice");
     }
 }
@@ -163,14 +163,14 @@ fn errors(shape: &str, points: usize, width: f64, cfl: f64) -> [f64; 2] {
 }
 
 #[test]
-fn a_gaussian_comes_back_after_a_period_to_sixth_order() {
+fn gaussian_returns_after_a_period_at_sixth_order() {
     let found = [32, 48, 64].map(|n| (TAU / float(n), errors("gaussian", n, 0.5, 0.1)[1]));
     assert_orders(&found, 5.8..6.2, "gaussian");
     assert_close(found[2].1, 1.36e-5, 0.02, "gaussian");
 }
 
 #[test]
-fn a_cone_comes_back_after_a_period_with_its_edge_and_tip_rounded() {
+fn cone_returns_after_a_period_at_the_reduced_order_of_its_kinks() {
     // A kink of the slope is not smooth: h^{3/2} in the root mean square at best.
     let found = [32, 64, 128].map(|n| (TAU / float(n), errors("cone", n, 1.5, 0.3)[0]));
     assert_orders(&found, 1.2..1.6, "cone");

@@ -1,4 +1,4 @@
-//! The time loop allocates nothing, and a run holds no more fields than it says.
+//! The time loop allocates nothing, and a run stores exactly as many fields as its memory estimate states.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,23 +11,23 @@ use kolmo::comm::Communicator;
 use kolmo::config::{Config, Variable};
 use kolmo::grid::Decomposition;
 use kolmo::physics::Drawn;
-use kolmo::time::{Parts, Simulation, for_messages};
+use kolmo::time::{Parts, Simulation, message_bytes};
 
 use crate::common::{config, float, on_host};
 use crate::spread::threads::on_ranks;
 
-/// The system's allocator, which counts what watched threads ask for.
+/// The system's allocator, which counts the requests of watched threads.
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Requests of threads that work for a simulation, and of those that call it, with the largest of these.
+/// Requests of the worker threads of a simulation, requests of its caller, and the largest request of the caller in bytes.
 static WORKER: AtomicUsize = AtomicUsize::new(0);
 static CALLER: AtomicUsize = AtomicUsize::new(0);
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of what is counted as a field, whoever asks for it, and how many there are, now and at most.
+/// Bytes of an allocation that counts as a field, on any thread; the current and the largest number of fields.
 static FIELD: AtomicUsize = AtomicUsize::new(usize::MAX);
 static FIELDS: AtomicIsize = AtomicIsize::new(0);
 static MOST_FIELDS: AtomicIsize = AtomicIsize::new(0);
@@ -39,8 +39,8 @@ fn count_field(size: usize, change: isize) {
     }
 }
 
-/// Bytes that threads of ranks hold in pieces of more than [`LARGE`] bytes: fields, planes, and lines that travel, but no
-/// programs and tables.
+/// Bytes that threads of ranks have allocated in pieces of more than [`LARGE`] bytes: fields, planes, and lines that are exchanged, but
+/// no programs and tables.
 static HELD: AtomicIsize = AtomicIsize::new(0);
 const LARGE: usize = 1 << 15;
 
@@ -76,17 +76,17 @@ fn count(size: usize) {
     }
 }
 
-// SAFETY: everything is passed on to the system's allocator; counting allocates nothing.
+// SAFETY: all calls are forwarded to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -94,32 +94,32 @@ unsafe impl GlobalAlloc for Counting {
         count(size);
         count_field(layout.size(), -1);
         count_held(layout.size(), -1);
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count_field(layout.size(), -1);
         count_held(layout.size(), -1);
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
-/// Give the thread that calls and the only one that works their roles.
+/// Sets the roles of the calling thread and of the only worker thread.
 fn watch(simulation: &Simulation, caller: Role, worker: Role) {
     simulation.backend().within(|| ROLE.set(worker));
     ROLE.set(caller);
 }
 
-/// Two tables of an input.
+/// Two passive scalars of an input file.
 const SCALARS: &str =
     "[scalars]\ndye = { schmidt = 0.7, start = 'sin(x)' }\nink = { schmidt = 7.0, start = 1 }";
 
-/// Steps that are counted.
+/// Number of steps whose requests are counted.
 const STEPS: usize = 20;
 
-/// (requests of the worker, of the caller) in [`STEPS`] steps after the first two.
+/// The requests of (the worker, the caller) in [`STEPS`] steps after the first two.
 fn requests(precision: &str, case: &str, scheme: &str, integrator: &str) -> (usize, usize) {
     let text = format!(
         "[case]\nname = '{case}'\n[grid]\npoints = [16, 16, 16]\n[scheme]\n{scheme}\n\
@@ -142,7 +142,7 @@ fn requests(precision: &str, case: &str, scheme: &str, integrator: &str) -> (usi
 }
 
 #[test]
-fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
+fn steps_allocate_only_rare_blocks_of_the_job_queue() {
     let filter = "filter = { order = 8, alpha = 0.49 }";
     let staggered = "convection = 'staggered'";
     let linear = "[forcing]\nkind = 'linear'\nenergy = 'constant'";
@@ -158,15 +158,17 @@ fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
         requests("f64", "taylor-green", SCALARS, "rk4"),
     ];
     for (worker, caller) in runs {
-        assert_eq!(worker, 0, "requests of the thread that computes");
-        // A step is few jobs for the pool, and rayon's queue takes memory once for 63 jobs.
-        assert!(caller <= 2, "{caller} requests of the thread that calls in {STEPS} steps");
+        assert_eq!(worker, 0, "requests of the worker thread");
+        // A step submits few jobs to the pool, and rayon's queue allocates one block per 63 jobs.
+        assert!(caller <= 2, "{caller} requests of the calling thread in {STEPS} steps");
     }
-    assert!(LARGEST.load(Ordering::Relaxed) <= 2048, "a request is larger than a block of jobs");
+    assert!(
+        LARGEST.load(Ordering::Relaxed) <= 2048,
+        "a request exceeds the size of a block of jobs"
+    );
 }
 
-/// (fields that a run holds, those that it holds at most while it starts, steps, and makes rows and samples), all ranks
-/// together.
+/// Sums over all ranks: the number of fields that a run stores, and the largest number during start, steps, rows and samples.
 fn fields(ranks: [usize; 3], config: &Config) -> [isize; 2] {
     let points: usize = config.grid.points.iter().product();
     FIELD.store(points / ranks.iter().product::<usize>() * size_of::<f64>(), Ordering::Relaxed);
@@ -185,7 +187,7 @@ fn fields(ranks: [usize; 3], config: &Config) -> [isize; 2] {
         simulation.output(&Variable::QCriterion).unwrap();
         simulation.picture(Drawn::Vorticity).unwrap();
         simulation.backend().comm().barrier();
-        assert_eq!(FIELDS.load(Ordering::Relaxed), held[0], "outputs leave nothing");
+        assert_eq!(FIELDS.load(Ordering::Relaxed), held[0], "outputs release all their fields");
         simulation.backend().comm().barrier();
         held
     };
@@ -193,11 +195,11 @@ fn fields(ranks: [usize; 3], config: &Config) -> [isize; 2] {
 }
 
 #[test]
-fn a_run_holds_the_fields_that_it_says() {
-    // No other test has fields of so many bytes, and nothing else of a run is as long.
+fn stored_fields_match_the_memory_estimate() {
+    // No other test has fields of this size, and no other array of a run has this length.
     let points = [29, 37, 82];
     let law = "gas.viscosity=sutherland";
-    // Whole lines would take as much as fields.
+    // Methods that exchange complete lines would take as much memory for them as for fields.
     let split = "compute.distributed=pcr";
     let composed = "compute.right_hand_side=composed";
     let dye = "scalars.dye={ schmidt = 0.7, start = 'sin(x)' }";
@@ -211,7 +213,7 @@ fn a_run_holds_the_fields_that_it_says() {
         ([1, 1, 1], &[composed, law], 26),
         ([1, 1, 2], &[composed, split], 24),
         ([1, 1, 1], &["forcing.kind=linear", "forcing.coefficient=1"], 15),
-        // A force of three components, and one on the host on its way there.
+        // A force of three components, and one component in transfer on the host.
         (
             [1, 1, 1],
             &["forcing.kind=stochastic", "forcing.amplitude=1", "forcing.time_scale=1"],
@@ -225,25 +227,28 @@ fn a_run_holds_the_fields_that_it_says() {
         let count: usize = ranks.iter().product();
         let [held, most] = fields(ranks, &config);
         assert_eq!(held, (expected * count).cast_signed(), "{ranks:?} {set:?}");
-        assert_eq!(most, held, "{ranks:?} {set:?}: the start and what is looked at take more");
+        assert_eq!(most, held, "{ranks:?} {set:?}: start or diagnostics take more fields");
         let block = Decomposition { ranks }.block(0, points);
-        let told = Parts::of(&config, &block, None).bytes_a_point();
-        assert!((told - 8.0 * float(expected)).abs() < 1e-9, "{ranks:?} {set:?}: {told} bytes");
+        let estimate = Parts::of(&config, &block, None).bytes_per_point();
+        assert!(
+            (estimate - 8.0 * float(expected)).abs() < 1e-9,
+            "{ranks:?} {set:?}: {estimate} bytes"
+        );
     }
 }
 
-/// Bytes that all ranks hold behind a step, and those that are counted for them before a run begins.
+/// The bytes that all ranks have allocated after a step, and the bytes estimated for them before the run.
 fn bytes(ranks: [usize; 3], config: &Config) -> [f64; 2] {
     let cut = Decomposition { ranks };
     HELD.store(0, Ordering::Relaxed);
     let of_rank = |comm: Arc<dyn Communicator>| {
         let cpu = Cpu::<f64>::new(Some(1)).unwrap();
-        // Fields are made on either thread.
+        // Fields are allocated on both threads.
         cpu.within(|| RANK.set(true));
         RANK.set(true);
         let backend = Ranks::new(Box::new(cpu), comm.clone(), cut, &config.compute).unwrap();
         let mut simulation = Simulation::on(Arc::new(backend), config).unwrap();
-        // What it takes later is its scratch, which is as long as a few lines.
+        // Later allocations of the worker are scratch arrays with the length of a few lines.
         simulation.backend().within(|| RANK.set(false));
         simulation.step(None).unwrap();
         comm.barrier();
@@ -253,7 +258,7 @@ fn bytes(ranks: [usize; 3], config: &Config) -> [f64; 2] {
         let block = cut.block(comm.rank(), config.grid.points);
         [
             held as f64,
-            Parts::of(config, &block, None).bytes(&block) + for_messages(config, cut, &block),
+            Parts::of(config, &block, None).bytes(&block) + message_bytes(config, cut, &block),
         ]
     };
     let all = on_ranks(cut.size(), of_rank);
@@ -261,24 +266,27 @@ fn bytes(ranks: [usize; 3], config: &Config) -> [f64; 2] {
 }
 
 #[test]
-fn what_is_counted_for_ranks_before_a_run_is_what_they_hold_by_every_method() {
+fn memory_estimate_of_ranks_matches_the_use_of_every_method() {
     let long = ([24, 22, 90], [1, 1, 2]);
     let uneven = ([37, 40, 44], [2, 2, 2]);
-    for (method, (points, ranks), more) in [
+    for (method, (points, ranks), extra) in [
         ("neighbour", long, &[][..]),
         ("pcr", uneven, &[]),
         ("gather", long, &[]),
         ("chain", long, &["scheme.convection=staggered"]),
-        // Copies for every sweep, and for all operands at once, were thirty times as much as was counted.
+        // Separate copies for every sweep, and for all operands at once, once took thirty times the estimated memory.
         ("transpose", uneven, &[]),
         ("transpose", uneven, &["compute.right_hand_side=composed"]),
         ("pcr", uneven, &["scalars.dye={ schmidt = 0.7, start = 'sin(x)' }"]),
         ("transpose", ([24, 44, 42], [1, 3, 2]), &["scheme.convection=staggered"]),
     ] {
         let method = format!("compute.distributed={method}");
-        let set: Vec<&str> = more.iter().copied().chain([&*method]).collect();
-        let [held, counted] = bytes(ranks, &config("taylor-green", points, &set));
-        let part = held / counted;
-        assert!((0.8..=1.0).contains(&part), "{set:?}: {held} bytes are held, {counted} counted");
+        let set: Vec<&str> = extra.iter().copied().chain([&*method]).collect();
+        let [allocated, estimated] = bytes(ranks, &config("taylor-green", points, &set));
+        let ratio = allocated / estimated;
+        assert!(
+            (0.8..=1.0).contains(&ratio),
+            "{set:?}: {allocated} bytes allocated, {estimated} estimated"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Every bad input has its message: the line, what was found, what is allowed.
+//! Every bad input gives an error message with the line, the value found and the allowed values.
 
 use kolmo::Error;
 use kolmo::config::{load, parse};
@@ -7,12 +7,12 @@ mod rows;
 
 use rows::*;
 
-/// A good input of a case with its defaults.
+/// A valid input of a case with its defaults.
 fn wave(name: &str) -> String {
     format!("[case]\nname = {name:?}\n[grid]\npoints = [32, 32, 1]\n[time]\nend = 1.0\n")
 }
 
-/// The messages of a refused input, without the closing line.
+/// The error messages of a rejected input, without the closing line.
 fn messages(text: &str, overrides: &[&str]) -> Vec<String> {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
     match parse(text, "in.toml", &overrides) {
@@ -27,28 +27,28 @@ fn messages(text: &str, overrides: &[&str]) -> Vec<String> {
     }
 }
 
-fn check(good: &str, rows: &[Row]) {
-    parse(good, "in.toml", &[]).expect("a good input");
+fn check(valid: &str, rows: &[Row]) {
+    parse(valid, "in.toml", &[]).expect("a valid input");
     for (from, to, expected) in rows {
-        assert!(good.contains(from), "{from} does not stand in the good input");
-        let found = messages(&good.replacen(from, to, 1), &[]);
+        assert!(valid.contains(from), "{from} is not in the valid input");
+        let found = messages(&valid.replacen(from, to, 1), &[]);
         let first_lines: Vec<&str> = found.iter().filter_map(|text| text.lines().next()).collect();
         assert_eq!(first_lines, [format!("error: in.toml:{expected}")], "{from} -> {to}");
     }
 }
 
 #[test]
-fn every_bad_input_of_a_flow_has_one_message_with_its_line() {
+fn every_bad_flow_input_gives_one_error_with_its_line() {
     check(FLOW, FLOW_ROWS);
 }
 
 #[test]
-fn every_bad_input_of_a_scalar_has_one_message_with_its_line() {
+fn every_bad_scalar_input_gives_one_error_with_its_line() {
     check(SCALAR, SCALAR_ROWS);
 }
 
 #[test]
-fn every_bad_input_of_a_wave_or_a_vortex_has_one_message_with_its_line() {
+fn every_bad_wave_or_vortex_input_gives_one_error_with_its_line() {
     check(&wave("isentropic-vortex"), VORTEX_ROWS);
     check(&wave("kida-vortex").replace("32, 1]", "32, 32]"), KIDA_ROWS);
     check(&wave("abc-flow").replace("32, 1]", "64, 1]"), ABC_ROWS);
@@ -59,7 +59,7 @@ fn every_bad_input_of_a_wave_or_a_vortex_has_one_message_with_its_line() {
 }
 
 #[test]
-fn a_bad_override_is_quoted_in_its_message() {
+fn bad_overrides_are_quoted_in_their_error_messages() {
     let rows = [
         ("time.cfl=fast", r#"cfl = "fast": found a string, must be a positive finite number"#),
         ("time.cfll=0.5", "unknown key `cfll` in [time]; did you mean `cfl`?"),
@@ -90,7 +90,7 @@ fn a_bad_override_is_quoted_in_its_message() {
 }
 
 #[test]
-fn advice_stands_below_the_message_and_indented() {
+fn advice_is_indented_below_the_error_message() {
     let full = |from: &str, to: &str| messages(&FLOW.replacen(from, to, 1), &[]).join("\n");
     assert_eq!(
         full("[32, 32, 32]", "[32, 3, 32]"),
@@ -114,7 +114,7 @@ fn advice_stands_below_the_message_and_indented() {
 }
 
 #[test]
-fn a_line_needs_as_many_points_as_the_widest_formula_in_use() {
+fn grid_lines_need_as_many_points_as_the_widest_stencil_in_use() {
     let narrow = FLOW.replacen("[32, 32, 32]", "[32, 5, 32]", 1);
     parse(&narrow, "in.toml", &[]).unwrap();
     let rows = [
@@ -129,7 +129,7 @@ fn a_line_needs_as_many_points_as_the_widest_formula_in_use() {
 }
 
 #[test]
-fn all_errors_are_told_at_once_in_the_order_of_the_lines() {
+fn all_errors_are_reported_together_in_line_order() {
     let bad = FLOW
         .replacen("mach = 0.1", "mach = -1", 1)
         .replacen("derivative", "derivatve", 1)
@@ -151,62 +151,62 @@ fn all_errors_are_told_at_once_in_the_order_of_the_lines() {
 }
 
 #[test]
-fn of_very_many_problems_the_first_are_told_and_the_others_counted() {
-    // Each is compared with all that were found before where this takes minutes.
+fn first_50_errors_are_reported_and_the_others_counted() {
+    // This takes minutes if each error is compared with all earlier ones.
     let keys: String = (0..100_000).map(|n| format!("a{n} = 1\n")).collect();
-    let lines: String = "mach 0.1\n".repeat(100_000);
-    for (many, of, last) in [
+    let wrong: String = "mach 0.1\n".repeat(100_000);
+    for (many, count, last) in [
         (
             FLOW.replacen("[gas]\n", &format!("[gas]\n{keys}"), 1),
             100_000,
             "unknown key `a49` in [gas]",
         ),
-        (FLOW.replacen("[gas]\n", &format!("[gas]\n{lines}"), 1), 1, "not TOML: key with no value"),
+        (FLOW.replacen("[gas]\n", &format!("[gas]\n{wrong}"), 1), 1, "not TOML: key with no value"),
     ] {
         let start = std::time::Instant::now();
-        let Err(Error::Config(told)) = parse(&many, "in.toml", &[]) else { panic!("it is taken") };
+        let Err(Error::Config(lines)) = parse(&many, "in.toml", &[]) else { panic!("accepted") };
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
-        let first = of.min(50);
-        assert!(told[first - 1].contains(last), "{}", told[first - 1]);
-        let (errors, more) = (if of == 1 { "error" } else { "errors" }, of - first);
-        let mut end = vec![format!("{of} {errors}; nothing was run")];
+        let first = count.min(50);
+        assert!(lines[first - 1].contains(last), "{}", lines[first - 1]);
+        let (errors, more) = (if count == 1 { "error" } else { "errors" }, count - first);
+        let mut end = vec![format!("{count} {errors}; nothing was run")];
         if more > 0 {
             end.insert(0, format!("... and {more} more"));
         }
-        assert_eq!(told[first..], end);
+        assert_eq!(lines[first..], end);
     }
 }
 
 #[test]
-fn an_override_deeper_than_any_key_is_refused() {
-    // Deep enough to overflow the stack where every level is a call.
+fn overrides_nested_deeper_than_any_key_are_rejected() {
+    // Deep enough to overflow the stack if each level is a recursive call.
     let deep = format!("{}a=1", "a.".repeat(60_000));
     let found = messages(FLOW, &[&deep]);
     assert!(found[0].contains(": a path of more than 8 keys"), "{}", found[0].len());
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_refused_with_a_sentence() {
+fn unreadable_input_files_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
-    let refusal = |path: &std::path::Path| match load(path, &[]) {
+    let error_of = |path: &std::path::Path| match load(path, &[]) {
         Err(Error::Config(lines)) => lines.join("\n"),
         other => panic!("{other:?}"),
     };
-    assert!(refusal(directory.path()).contains(": a directory; the input is a TOML file"));
+    assert!(error_of(directory.path()).contains(": a directory; the input is a TOML file"));
     let path = directory.path().join("in.toml");
-    assert!(refusal(&path).contains("in.toml: no such file"));
+    assert!(error_of(&path).contains("in.toml: no such file"));
     std::fs::write(&path, b"[case]\nname = \"\xff\"\n").unwrap();
-    assert!(refusal(&path).contains("in.toml:2: not UTF-8 text"));
+    assert!(error_of(&path).contains("in.toml:2: not UTF-8 text"));
     std::fs::write(&path, "\n".repeat((4 << 20) + 1)).unwrap();
-    let large = refusal(&path);
+    let large = error_of(&path);
     assert!(large.contains("in.toml: cannot be read: too large: at most 4194304 bytes"), "{large}");
     std::fs::write(&path, b"").unwrap();
-    assert!(refusal(&path).contains("in.toml: [case] needs `name`"));
+    assert!(error_of(&path).contains("in.toml: [case] needs `name`"));
 }
 
-/// Catches a map that panics, or folds without a word, where its section is none.
+/// Detects a map that panics, or folds without an error, for an invalid section.
 #[test]
-fn a_bad_aerofoil_is_refused_by_its_key() {
+fn errors_of_bad_aerofoils_name_the_key() {
     const CASE: &str =
         "[case]\nname = 'aerofoil'\n[grid]\npoints = [128, 33, 1]\n[time]\nend = 1\n";
     parse(CASE, "in.toml", &[]).unwrap();

@@ -1,4 +1,4 @@
-//! `kolmo bench`: what it prints is whole, consistent and right. How fast anything is stays out of the tests.
+//! `kolmo bench`: its output is complete, consistent and correct. The tests do not check speed.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{program, root};
 
-/// The keys that every result has.
+/// Keys of every result.
 const KEYS: [&str; 15] = [
     "name",
     "axis",
@@ -33,7 +33,7 @@ fn bench(arguments: &str) -> (Option<i32>, String, String) {
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The JSON of a bench that must be content, checked as far as it must be the same for all.
+/// The JSON of a bench that must succeed, after the checks that all benches share.
 fn report(arguments: &str) -> Value {
     let (code, out, err) = bench(&format!("{arguments} --repeats 3 --json"));
     assert_eq!((code, err.as_str()), (Some(0), ""), "{arguments}");
@@ -57,12 +57,12 @@ fn report(arguments: &str) -> Value {
         let timed = row.get("ns_per_point_stage").unwrap_or(ns);
         assert_close(number(&row["time_over_copy"]), number(&timed["min"]) * copy / (2.0 * size));
         assert_eq!(row["repeats"], 3);
-        let right = match size {
+        let tolerance = match size {
             8.0 => 1e-12,
             _ => 1e-5,
         };
         if !row["error"].is_null() {
-            assert!(number(&row["error"]) < right, "{arguments}: {row}");
+            assert!(number(&row["error"]) < tolerance, "{arguments}: {row}");
         }
     }
     report
@@ -73,7 +73,7 @@ fn rows(report: &Value) -> &Vec<Value> {
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 fn assert_close(a: f64, b: f64) {
@@ -86,7 +86,7 @@ fn column<'a>(report: &'a Value, key: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_copies_are_exact_on_the_host_and_on_a_device() {
+fn copies_are_exact_on_the_host_and_on_a_device() {
     let host = report("copy --points 16 --backend cpu --threads 2");
     assert_eq!(column(&host, "method"), ["ordinary-stores", "copy_from_slice"]);
     assert_eq!((&rows(&host)[0]["threads"], &rows(&host)[0]["error"]), (&2.into(), &0.0.into()));
@@ -94,14 +94,14 @@ fn the_copies_are_exact_on_the_host_and_on_a_device() {
     assert_eq!(column(&device, "method"), ["kernel", "driver"]);
     assert_eq!(column(&device, "backend"), ["opencl"; 2]);
     assert!(device["machine"]["device"]["name"].is_string());
-    // What the tests run on is no GPU, and the report must not pass for one.
+    // If the device is not a GPU, the report must say so.
     let cpu = device["machine"]["device"]["is_gpu"] == false;
-    let told = device["notes"].to_string().contains("say nothing of a GPU");
-    assert_eq!(cpu, told);
+    let noted = device["notes"].to_string().contains("say nothing of a GPU");
+    assert_eq!(cpu, noted);
 }
 
 #[test]
-fn derivatives_are_right_along_every_axis_of_every_backend() {
+fn derivatives_are_correct_along_every_axis_on_every_backend() {
     for backend in ["cpu", "opencl"] {
         let cube = report(&format!("derivative --points 16 --backend {backend}"));
         assert_eq!(column(&cube, "axis"), ["x", "y", "z"]);
@@ -122,7 +122,7 @@ fn derivatives_are_right_along_every_axis_of_every_backend() {
 }
 
 #[test]
-fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
+fn every_line_solver_is_measured_or_listed_as_left_out() {
     use kolmo::backend::device::LineSolver;
     for ends in ["periodic", "closed"] {
         let report = report(&format!("lines --points 32x8x1 --backend opencl --ends {ends}"));
@@ -131,7 +131,7 @@ fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
         let notes = report["notes"].to_string();
         for solver in LineSolver::ALL.map(LineSolver::name) {
             let left_out = notes.contains("left out:") && notes.contains(solver);
-            assert!(measured.contains(&solver) || left_out, "{solver} is lost: {notes}");
+            assert!(measured.contains(&solver) || left_out, "{solver} is missing: {notes}");
         }
     }
     let host = report("lines --points 32,31x3x1 --backend cpu");
@@ -152,7 +152,7 @@ fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
 }
 
 #[test]
-fn every_order_of_the_axes_is_exact() {
+fn permutations_to_every_axis_order_are_exact() {
     for backend in ["cpu", "opencl"] {
         let all = report(&format!("permute --points 17x16x5 --backend {backend}"));
         assert_eq!(column(&all, "order"), ["xzy", "yxz", "yzx", "zxy", "zyx"]);
@@ -162,24 +162,24 @@ fn every_order_of_the_axes_is_exact() {
     assert_eq!(column(&one, "order"), ["zyx"]);
 }
 
-/// 65 steps on 2^18 points are more than the host repeats.
+/// 65 steps on 2^18 points are more than the host repeats for comparison.
 #[test]
-fn of_more_steps_than_the_host_repeats_the_one_that_follows_is_compared() {
+fn step_bench_checks_one_more_step_if_the_host_cannot_repeat_them_all() {
     let step = "step --points 512x512x1 --backend cpu --precision f32 --repeats 61 --json";
     let (code, out, _) = bench(step);
     let report: Value = serde_json::from_str(&out).unwrap();
     let error = number(&rows(&report)[0]["error"]);
     assert!(code == Some(0) && error > 0.0 && error < 1e-6, "{out}");
-    // Whether it filters depends on how many steps there were.
+    // Whether a single step filters depends on the number of steps before it.
     let filter = bench(&format!("{step} --set scheme.filter={{order=6,every=2}}")).1;
     assert!(filter.contains("too many to repeat on the host"), "{filter}");
 }
 
 #[test]
-fn steps_on_a_device_give_the_hosts_answer_and_say_where_the_time_went() {
+fn step_bench_compares_devices_with_the_host_and_reports_phase_times() {
     let device = report("step --points 16 --backend opencl");
     let row = &rows(&device)[0];
-    // 74 words a point and stage, six stages.
+    // 74 words per point and stage, six stages.
     assert_eq!(number(&row["bytes_per_point"]), 74.0 * 8.0 * 6.0);
     let stage = number(&row["ns_per_point_stage"]["min"]);
     assert_close(6.0 * stage, number(&row["ns_per_point"]["min"]));
@@ -191,9 +191,9 @@ fn steps_on_a_device_give_the_hosts_answer_and_say_where_the_time_went() {
     assert!(number(&row["phases"]["right-hand sides and updates"]) > 0.0);
 }
 
-/// Catches a sweep that is left out or counted wrongly, a stage that is not made of them, and a state that they change.
+/// Detects a sweep that is left out or counted wrongly, a stage that is not the sum of its sweeps, and sweeps that change the state.
 #[test]
-fn every_sweep_of_a_stage_is_timed_by_itself() {
+fn every_sweep_of_a_stage_is_timed_separately() {
     let host = report("sweeps --points 16 --backend cpu");
     assert_eq!(column(&host, "axis"), ["z", "y", "x", "y", "z", "z"]);
     let [gradients, terms] = ["gradients", "terms"];
@@ -216,10 +216,10 @@ fn every_sweep_of_a_stage_is_timed_by_itself() {
 }
 
 #[test]
-fn sweeps_in_blocks_that_are_asked_for_are_kernels_and_right() {
-    let asked = "--set compute.sweeps.points=4 --set compute.sweeps.lines=8";
+fn sweeps_with_requested_block_sizes_are_kernels_and_correct() {
+    let sizes = "--set compute.sweeps.points=4 --set compute.sweeps.lines=8";
     let explicit = "--set scheme.derivative=explicit4";
-    let report = report(&format!("sweeps --points 20x24x1 --backend opencl {explicit} {asked}"));
+    let report = report(&format!("sweeps --points 20x24x1 --backend opencl {explicit} {sizes}"));
     assert_eq!(column(&report, "axis"), ["y", "x", "y", "y"]);
     for row in rows(&report) {
         let kernel = &row["kernel"];
@@ -232,9 +232,9 @@ fn sweeps_in_blocks_that_are_asked_for_are_kernels_and_right() {
     }
 }
 
-/// Catches implicit steps that are counted as the stages of an explicit one.
+/// Detects right-hand sides of an implicit step counted as those of an explicit step.
 #[test]
-fn implicit_steps_have_as_many_right_hand_sides_as_they_compute() {
+fn implicit_step_bench_counts_every_computed_right_hand_side() {
     let arguments = "step --points 8 --backend cpu --repeats 3 --set time.implicit={method='bdf2'}";
     let (code, out, err) = bench(&format!("{arguments} --json"));
     assert_eq!((code, err.as_str()), (Some(0), ""));
@@ -247,7 +247,7 @@ fn implicit_steps_have_as_many_right_hand_sides_as_they_compute() {
 }
 
 #[test]
-fn one_rank_says_what_it_can_of_many() {
+fn comm_and_scaling_benches_run_on_one_rank() {
     let comm = report("comm --points 16x12x20 --operands 2 --backend cpu");
     assert_eq!(column(&comm, "axis"), ["x", "y", "z"]);
     assert_eq!(column(&comm, "method"), ["whole"; 3]);
@@ -271,26 +271,26 @@ fn one_rank_says_what_it_can_of_many() {
     }
 }
 
-/// Catches a mesh of another size, a size of blocks that is left out, and sweeps that solve something else.
+/// Detects a mesh of the wrong size, a block size that is left out, and sweeps with wrong results.
 #[test]
-fn sweeps_over_blocks_are_right_and_of_the_sizes_of_the_paper() {
+fn block_bench_checks_sweeps_and_has_the_sizes_of_the_paper() {
     for backend in ["cpu", "opencl", "opencl --kernels split"] {
         check_sweeps(&report(&format!("blocks --points 7,5x6x9 --nb 1-3,9 --backend {backend}")));
     }
     let table = bench("blocks --points 7 --nb 5 --repeats 2 --off-diagonal f64");
     assert!(table.1.contains("7x7x7") && table.1.contains("f64"), "{}", table.1);
-    for (wrong, sentence) in [
+    for (wrong, message) in [
         ("--nb 0", "from 1 to 512"),
         ("--nb 4-2", "from 1 to 512"),
         ("--precision f32", "unknowns of blocks are f64"),
         ("--kernels split --backend cpu", "the CPU solves blocks without kernels"),
     ] {
         let (code, _, err) = bench(&format!("blocks --points 7 {wrong}"));
-        assert!(code == Some(2) && err.contains(sentence), "{wrong}: {err}");
+        assert!(code == Some(2) && err.contains(message), "{wrong}: {err}");
     }
 }
 
-/// Errors, bytes and rates of sweeps over blocks of 1, 2, 3 and 9 rows.
+/// Checks errors, bytes and rates of sweeps with blocks of 1, 2, 3 and 9 rows.
 fn check_sweeps(report: &Value) {
     let sizes = |key: &str| -> Vec<u64> {
         report["blocks"].as_array().unwrap().iter().map(|row| row[key].as_u64().unwrap()).collect()
@@ -300,7 +300,7 @@ fn check_sweeps(report: &Value) {
     for row in report["blocks"].as_array().unwrap() {
         assert!(number(&row["error"]) < 1e-13, "{row}");
         let (rows, blocks, nb) = (number(&row["rows"]), number(&row["blocks"]), number(&row["nb"]));
-        // Blocks of 32 bit and their columns; factors, pivots, b once, x twice.
+        // Blocks of 32 bits with their column indices; factors, pivots, b read once, x accessed twice.
         let bytes = blocks * (4.0 * nb * nb + 4.0) + rows * (8.0 * nb * nb + 2.0 * nb + 24.0 * nb);
         assert_eq!(number(&row["bytes"]), bytes);
         assert_close(number(&row["gb_per_s"]), 1e-9 * bytes / number(&row["seconds"]["min"]));
@@ -312,7 +312,7 @@ fn check_sweeps(report: &Value) {
 }
 
 #[test]
-fn job_scripts_are_read_by_slurm_as_far_as_meant() {
+fn slurm_scripts_have_all_directives_before_the_first_command() {
     let folder = root().join("configs/cluster");
     let scripts = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<_> =
@@ -321,7 +321,7 @@ fn job_scripts_are_read_by_slurm_as_far_as_meant() {
     let page = std::fs::read_to_string(folder.join("README.md")).unwrap();
     for script in scripts {
         assert!(page.contains(script.file_name().unwrap().to_str().unwrap()), "{script:?}");
-        // What Slurm reads ends at the first command, and a folder named in it must be there.
+        // Slurm reads directives only up to the first command. A folder named in them must exist.
         let text = std::fs::read_to_string(&script).unwrap();
         let (head, body) = text.split_once("set -euo pipefail").unwrap();
         assert!(head.contains("#SBATCH") && !body.contains("#SBATCH"), "{script:?}");
@@ -330,7 +330,7 @@ fn job_scripts_are_read_by_slurm_as_far_as_meant() {
 }
 
 #[test]
-fn the_table_for_people_has_the_same_figures() {
+fn text_report_has_three_header_lines_and_one_line_per_derivative() {
     let (code, out, err) = bench("derivative --points 16 --repeats 2 --backend cpu");
     assert_eq!((code, err.as_str()), (Some(0), ""));
     let lines: Vec<&str> = out.lines().collect();
@@ -343,8 +343,8 @@ fn the_table_for_people_has_the_same_figures() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused_with_a_sentence() {
-    for (arguments, sentence) in [
+fn bench_rejects_unsupported_measurements() {
+    for (arguments, message) in [
         ("", "Usage"),
         ("rhs", "unrecognized subcommand"),
         ("copy --points 0", "points are N or NXxNYxNZ"),
@@ -412,13 +412,13 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
     ] {
         let (code, out, err) = bench(arguments);
         assert_eq!(code, Some(2), "{arguments}: {err}");
-        assert!(err.contains(sentence), "{arguments}: {err}");
+        assert!(err.contains(message), "{arguments}: {err}");
         assert!(out.is_empty() && !err.contains("panicked"), "{arguments}: {out}{err}");
     }
 }
 
 #[test]
-fn the_page_on_benchmarks_names_every_bench_and_every_key() {
+fn benchmark_docs_name_the_benches_and_every_key() {
     let page = root().join("docs/benchmarks.md");
     let page = std::fs::read_to_string(page).unwrap();
     for bench in ["copy", "derivative", "lines", "permute", "step", "sweeps", "comm"] {

@@ -1,6 +1,6 @@
-//! The solver of block systems against dense solves and plain loops.
+//! The block-system solver against dense solves and plain loops.
 
-#![allow(clippy::cast_possible_truncation, reason = "rounding to 32 bit is the purpose")]
+#![allow(clippy::cast_possible_truncation, reason = "rounds to 32 bits on purpose")]
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Noise {
     }
 }
 
-/// A pattern of these columns.
+/// The pattern with these columns in its rows.
 pub(crate) fn pattern(rows: &[Vec<u32>]) -> Pattern {
     let mut starts = vec![0];
     starts.extend(rows.iter().scan(0, |end, row| {
@@ -31,7 +31,7 @@ pub(crate) fn pattern(rows: &[Vec<u32>]) -> Pattern {
     Pattern::new(starts, rows.concat()).unwrap()
 }
 
-/// Graphs by name: what each alone could break is in it.
+/// Graphs by name; each contains a structure that could fail on its own.
 pub(crate) fn graphs() -> Vec<(&'static str, Pattern)> {
     let mut noise = Noise(7);
     let mut random = |n: u32, share: f64| {
@@ -43,7 +43,7 @@ pub(crate) fn graphs() -> Vec<(&'static str, Pattern)> {
     let ring = |n: u32| (0..n).map(|i| vec![(i + 1) % n, (i + n - 1) % n]).collect::<Vec<_>>();
     let star: Vec<Vec<u32>> =
         (0..9).map(|i| if i == 4 { vec![0, 1, 2, 3, 5, 6, 7, 8] } else { vec![4] }).collect();
-    // Two rings, and rows that know nobody.
+    // Two rings, and rows without neighbours.
     let parts: Vec<Vec<u32>> = vec![
         vec![6, 9],
         vec![],
@@ -62,14 +62,14 @@ pub(crate) fn graphs() -> Vec<(&'static str, Pattern)> {
         ("an odd ring", pattern(&ring(11))),
         ("an even ring", pattern(&ring(12))),
         ("a star", pattern(&star)),
-        ("everybody knows everybody", pattern(&random(6, 2.0))),
+        ("a complete graph", pattern(&random(6, 2.0))),
         ("not symmetric", pattern(&random(13, 0.3))),
         ("disconnected parts", pattern(&parts)),
     ]
 }
 
-/// Random blocks for this pattern, those on the diagonal with large numbers. Each entry goes to `put` too, by its row and its
-/// column. Where `rounded`, both formats hold the same numbers.
+/// A matrix with this pattern and random blocks; diagonal blocks have large entries. `put` also receives the row, column and value of
+/// each entry. If `rounded`, the values are identical in both formats.
 pub(crate) fn filled<S: Real>(
     pattern: &Pattern,
     nb: usize,
@@ -79,7 +79,7 @@ pub(crate) fn filled<S: Real>(
     filled_as(pattern, Colouring::new(pattern), nb, rounded, put)
 }
 
-/// The same of these colours.
+/// As [`filled`], with this colouring.
 pub(crate) fn filled_as<S: Real>(
     pattern: &Pattern,
     colouring: Colouring,
@@ -99,7 +99,7 @@ pub(crate) fn filled_as<S: Real>(
         }
         let (most, diagonal) = (pattern.row(row).len(), matrix.diagonal_mut(row));
         for (at, to) in diagonal.iter_mut().enumerate() {
-            // The large numbers stand beside the diagonal: without exchanged rows the first pivot is nearly 0.
+            // The large entries are beside the diagonal: without row exchanges the first pivot is nearly 0.
             let large = at % nb == (at / nb + 1) % nb;
             *to = 1e-3 * noise.next() + if large { 0.8 * (nb * (most + 1)) as f64 } else { 0.0 };
             put(row * nb + at % nb, row * nb + at / nb, *to);
@@ -108,7 +108,7 @@ pub(crate) fn filled_as<S: Real>(
     matrix
 }
 
-/// A matrix, and all of it, dense.
+/// A block matrix and its dense form.
 struct System<S> {
     matrix: BlockMatrix<S>,
     dense: DMatrix<f64>,
@@ -120,7 +120,7 @@ fn system<S: Real>(pattern: &Pattern, nb: usize) -> System<S> {
     System { matrix, dense }
 }
 
-/// x after so many sweeps from 0, in the caller's order.
+/// x after `$sweeps` from 0, in the caller's order.
 macro_rules! solution {
     ($matrix:expr, $b:expr, $sweeps:expr, $cpu:expr) => {{
         let (matrix, cpu): (&Factored<_>, &Cpu<f64>) = (&$matrix, $cpu);
@@ -140,14 +140,15 @@ pub(crate) fn right_hand_side(len: usize) -> Vec<f64> {
 }
 
 pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
-    let size = b.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-    let off = a.iter().zip(b).map(|(a, b)| (a - b).abs());
-    off.fold(0.0, |most: f64, x| if x.is_nan() { f64::INFINITY } else { most.max(x) }) / size
+    let size = b.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    let deviations = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+    deviations.fold(0.0, |largest: f64, x| if x.is_nan() { f64::INFINITY } else { largest.max(x) })
+        / size
 }
 
-/// Catches a wrong block, column, pivot, triangle or tile of any size of block and any graph.
+/// Catches a wrong block, column, pivot, triangle or tile for any block size and any graph.
 #[test]
-fn converged_sweeps_are_the_dense_solution_for_every_size_of_block_and_graph() {
+fn converged_sweeps_match_dense_solves_for_all_block_sizes_and_graphs() {
     let cpu = &Cpu::<f64>::new(Some(2)).unwrap();
     let converged = Sweeps { count: 120, ..Sweeps::default() };
     let sizes = (1..=16).chain([31, 32, 33, 64, 65, 100]);
@@ -169,11 +170,11 @@ fn converged_sweeps_are_the_dense_solution_for_every_size_of_block_and_graph() {
     }
 }
 
-/// Catches an instruction set that reads beyond a column into its sums, and sums that depend on who made them.
+/// Catches an instruction set whose sums include values beyond a column, and sums that depend on the thread.
 #[test]
-fn every_instruction_set_and_number_of_threads_gives_the_same() {
+fn all_instruction_sets_and_thread_counts_give_the_same_solution() {
     let three = Sweeps { count: 3, relaxation: 0.9, direction: Direction::Symmetric };
-    // Many rows of a colour: several parts for the threads.
+    // Many rows per colour, so that the threads get several parts.
     let ring: Vec<Vec<u32>> =
         (0..1201_u32).map(|i| vec![(i + 1) % 1201, (i + 1200) % 1201]).collect();
     let pattern = pattern(&ring);
@@ -189,7 +190,7 @@ fn every_instruction_set_and_number_of_threads_gives_the_same() {
         for simd in [Simd::Baseline, Simd::Avx2, Simd::Avx512] {
             let compute =
                 ComputeConfig { simd: Some(simd), threads: Some(2), ..Default::default() };
-            // A processor has some of them; the plain one always.
+            // A processor supports some of them, and always the baseline.
             let Ok(cpu) = Cpu::<f64>::configured(&compute, None) else {
                 assert_ne!(simd, Simd::Baseline);
                 continue;
@@ -201,9 +202,9 @@ fn every_instruction_set_and_number_of_threads_gives_the_same() {
     }
 }
 
-/// Catches colours in another order, old values where new ones are due, and a relaxation of something else.
+/// Catches a wrong order of colours, old values in place of new ones, and relaxation of a wrong quantity.
 #[test]
-fn sweeps_take_the_colours_in_the_order_that_is_asked_for() {
+fn sweeps_visit_the_colours_in_the_requested_order() {
     let (nb, cpu) = (3, &Cpu::<f64>::new(Some(2)).unwrap());
     let (name, pattern) = graphs().swap_remove(6);
     let System { matrix, dense } = system::<f64>(&pattern, nb);
@@ -247,21 +248,21 @@ fn sweeps_take_the_colours_in_the_order_that_is_asked_for() {
     }
 }
 
-/// Catches given colours that would be solved at once and know each other, or that are not there.
+/// Catches given colourings with coupled rows of the same colour, or with missing colours.
 #[test]
-fn given_colours_are_refused_where_neighbours_share_one() {
-    // Two rows here, and one of another rank.
+fn invalid_given_colourings_are_rejected() {
+    // Two local rows and one of another rank.
     let pattern = || Pattern::with_columns(3, vec![0, 1, 2], vec![2, 0]).unwrap();
     assert!(Colouring::given(&pattern(), 2, &[0, 1, 1]).is_ok());
     for (count, colours) in [(2, &[0, 0, 1][..]), (2, &[0, 1, 0]), (2, &[0, 1]), (1, &[0, 1, 1])] {
-        let told = Colouring::given(&pattern(), count, colours).unwrap_err().to_string();
-        assert!(told.contains("colour"), "{told}");
+        let message = Colouring::given(&pattern(), count, colours).unwrap_err().to_string();
+        assert!(message.contains("colour"), "{message}");
     }
 }
 
-/// Catches two rows of a colour that know each other, also where only one of them knows it, and a lost row or block.
+/// Catches coupled rows of the same colour, also where only one of them couples to the other, and a lost row or block.
 #[test]
-fn rows_of_a_colour_do_not_know_each_other_and_every_row_has_one() {
+fn rows_of_one_colour_are_not_coupled_and_every_row_has_a_colour() {
     for (name, pattern) in graphs() {
         let colouring = Colouring::new(&pattern);
         let colour =
@@ -286,15 +287,15 @@ fn rows_of_a_colour_do_not_know_each_other_and_every_row_has_one() {
             "no neighbours: one colour" | "one row" => assert_eq!(count, 1),
             "an even ring" | "a star" => assert_eq!(count, 2, "{name}"),
             "an odd ring" | "disconnected parts" => assert_eq!(count, 3, "{name}"),
-            "everybody knows everybody" => assert_eq!(count, 6),
+            "a complete graph" => assert_eq!(count, 6),
             _ => (),
         }
     }
 }
 
-/// Catches a division by nothing that would fill the flow with numbers that are none.
+/// Catches a division by zero that would fill the flow with NaN.
 #[test]
-fn a_singular_diagonal_block_is_an_error_that_names_its_row() {
+fn singular_diagonal_blocks_are_reported_with_their_row() {
     let (_, pattern) = graphs().swap_remove(6);
     for (nb, wrong) in [(1, 0.0), (5, 0.0), (5, f64::NAN), (5, f64::INFINITY), (40, 0.0)] {
         let mut matrix = filled::<f32>(&pattern, nb, true, |_, _, _| ());
@@ -302,7 +303,7 @@ fn a_singular_diagonal_block_is_an_error_that_names_its_row() {
         let error = matrix.factored().unwrap_err().to_string();
         assert!(error.contains("diagonal block of row 9 is singular"), "{nb} {wrong}: {error}");
     }
-    // Columns that are sums of others, but for round-off; and such as are only small.
+    // Columns that are linear combinations of others except for round-off; then columns that are only small.
     let mut matrix = filled::<f32>(&pattern, 3, true, |_, _, _| ());
     matrix.diagonal_mut(4).copy_from_slice(&[0.1, 0.4, 0.7, 0.2, 0.5, 0.8, 0.3, 0.6, 0.9]);
     let error = matrix.factored().unwrap_err().to_string();
@@ -312,10 +313,10 @@ fn a_singular_diagonal_block_is_an_error_that_names_its_row() {
     assert!(matrix.factored().is_ok());
 }
 
-/// Catches a panic, or a wrong answer, where a sentence is due.
+/// Catches a panic or a wrong result in place of an error message.
 #[test]
-fn patterns_that_are_none_are_refused_with_the_row() {
-    for (starts, columns, sentence) in [
+fn invalid_patterns_are_rejected_with_their_row() {
+    for (starts, columns, message) in [
         (vec![], vec![], "begin and end at"),
         (vec![1, 1], vec![0], "begin and end at"),
         (vec![0, 1], vec![], "begin and end at"),
@@ -326,7 +327,7 @@ fn patterns_that_are_none_are_refused_with_the_row() {
         (vec![0, 2, 3], vec![1, 1, 0], "row 0 has two blocks in column 1"),
     ] {
         let error = Pattern::new(starts.clone(), columns).unwrap_err().to_string();
-        assert!(error.contains(sentence), "{starts:?}: {error}");
+        assert!(error.contains(message), "{starts:?}: {error}");
     }
     let colouring = Arc::new(Colouring::new(&pattern(&[vec![]])));
     for nb in [0, 65_537] {

@@ -1,4 +1,4 @@
-//! A boundary layer that grows along a plate, and faces beyond which the flow is that of the start.
+//! A boundary layer that grows along a plate, and open faces with the initial flow beyond them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use kolmo::physics::{Gas, Viscosity};
 use kolmo::time::Simulation;
 use kolmo::{Error, Values};
 
-use crate::common::{advance, assert_repeats, config, max_difference, on_host, state, steps};
+use crate::common::{advance, assert_reproducible, config, max_difference, on_host, state, steps};
 use crate::device::gpu;
 use crate::spread::blocks::{blocks, whole};
 use crate::spread::threads::on_ranks;
@@ -20,16 +20,16 @@ fn air(mach: f64) -> Gas {
     Gas { gamma: 1.4, prandtl: 0.71, mach, reynolds: 300.0, viscosity: Viscosity::Constant }
 }
 
-/// Catches a factor of the similarity variable, the sign or the size of v, a table that is read beside its place.
+/// Catches a wrong factor of the similarity variable, a wrong sign or size of v, and a table read at the wrong position.
 #[test]
-fn at_low_mach_number_the_layer_is_that_of_blasius() {
+fn layer_at_low_mach_number_matches_blasius() {
     let layer = Similarity::new(&air(1e-4), None).unwrap();
     let [shear, displacement] = BLASIUS;
     let x = layer.inflow();
     assert!((x - 150.0 / displacement.powi(2)).abs() < 1e-6 * x, "{x}");
     let root = (300.0 * x).sqrt();
     assert!((layer.friction(x) * root - shear * 2.0_f64.sqrt()).abs() < 1e-7);
-    // u at y (U/νx)^½ = 1, 2, ..., in which the table of Howarth (1938) has a last digit, the fifth, that is off by one at 1, 3 and 5.
+    // u at y (U/νx)^½ = 1, 2, ...; the fifth and last digit of the table of Howarth (1938) is off by one at 1, 3 and 5.
     for (eta, u) in (1..).zip([0.329_780, 0.629_766, 0.846_044, 0.955_518, 0.991_542]) {
         let found = layer.flow(x, f64::from(eta) * x / root).velocity[0];
         assert!((found - u).abs() < 6e-7, "{eta}: {found}");
@@ -38,10 +38,10 @@ fn at_low_mach_number_the_layer_is_that_of_blasius() {
     assert!((far.velocity[1] * root - displacement / 2.0_f64.sqrt()).abs() < 1e-7, "{far:?}");
 }
 
-/// Exact for every layer: with Pr = 1 and no heat through the plate the total temperature is uniform (Busemann 1931), and with
-/// μ = T friction is that of Blasius at every Mach number (Chapman and Rubesin 1949). Catches a wrong term of the energy equation.
+/// Exact results: with Pr = 1 and an adiabatic plate the total temperature is uniform (Busemann 1931), and with μ = T the friction is
+/// that of Blasius at every Mach number (Chapman and Rubesin 1949). Catches a wrong term of the energy equation.
 #[test]
-fn compressible_layers_have_the_integrals_of_busemann_and_chapman() {
+fn compressible_layers_satisfy_busemann_and_chapman_rubesin() {
     let gas = Gas { prandtl: 1.0, viscosity: Viscosity::SUTHERLAND, ..air(2.0) };
     let layer = Similarity::new(&gas, None).unwrap();
     for part in 0..40 {
@@ -57,10 +57,10 @@ fn compressible_layers_have_the_integrals_of_busemann_and_chapman() {
     }
 }
 
-/// The shear at the wall and δ* of layers to which Newton's method does not lead from estimates; by SciPy's solve_bvp, a collocation of
-/// fourth order, with a tolerance of 1e-8.
+/// Wall shear and δ* of layers for which Newton's method does not converge from estimates. Reference: SciPy's solve_bvp, a fourth-order
+/// collocation method, with a tolerance of 1e-8.
 #[test]
-fn hot_layers_and_those_of_other_prandtl_numbers_are_found() {
+fn hot_layers_and_other_prandtl_numbers_match_a_collocation_solution() {
     let sutherland = Gas { viscosity: Viscosity::SUTHERLAND, ..air(5.0) };
     for (gas, plate, shear, displacement) in [
         (sutherland, None, 0.3789, 6.982),
@@ -78,11 +78,11 @@ fn hot_layers_and_those_of_other_prandtl_numbers_are_found() {
 const POINTS: [usize; 3] = [31, 33, 1];
 const LENGTH: f64 = 60.0;
 
-/// Two flow-through times. Friction on the middle half of the plate, and u in the middle of the box, against the similarity solution,
-/// from which the layer is off by the growth that boundary-layer theory leaves out, and by the grid. Catches an outflow or a far field
-/// that lets the displaced gas out too slowly or too fast: with amplitudes of waves that know nothing of the layer's growth it is 3 %.
+/// Two flow-through times. Compares friction on the middle half of the plate, and u in the middle of the box, with the similarity
+/// solution. The differences are the growth that boundary-layer theory neglects and the error of the grid. Catches an outflow or a far
+/// field that removes the displaced gas too slowly or too fast: with wave amplitudes that ignore the growth of the layer it is 3 %.
 #[test]
-fn a_boundary_layer_stays_on_the_similarity_solution() {
+fn boundary_layer_stays_on_the_similarity_solution() {
     let set = [
         "case.mach=0.3",
         "grid.length=[60.0, 15.0, 1.0]",
@@ -101,7 +101,7 @@ fn a_boundary_layer_stays_on_the_similarity_solution() {
     let before = velocity(&flow);
     advance(&mut flow, 2.0 * LENGTH);
     let u = velocity(&flow);
-    // du/dy on the plate by the one-sided formula of fourth order in the coordinate of the map.
+    // du/dy at the plate by the one-sided fourth-order formula in the coordinate of the map.
     let friction = |i: usize| {
         let slope =
             [-25.0, 48.0, -36.0, 16.0, -3.0].iter().zip(0..).map(|(w, j)| w * u[i + 31 * j]);
@@ -110,20 +110,20 @@ fn a_boundary_layer_stays_on_the_similarity_solution() {
     };
     for i in 8..=23 {
         let x = layer.inflow() + grid.coordinate(0, i);
-        let off = friction(i) / layer.friction(x) - 1.0;
-        assert!(off.abs() < 0.004, "{i}: {off:e}");
+        let error = friction(i) / layer.friction(x) - 1.0;
+        assert!(error.abs() < 0.004, "{i}: {error:e}");
     }
     let of_layer = |j: usize| {
         let x = layer.inflow() + grid.coordinate(0, 15);
         layer.flow(x, grid.coordinate(1, j)).velocity[0]
     };
-    let off = (0..33).map(|j| (u[15 + 31 * j] - of_layer(j)).abs()).fold(0.0, f64::max);
-    assert!(off < 1e-3, "{off:e}");
+    let error = (0..33).map(|j| (u[15 + 31 * j] - of_layer(j)).abs()).fold(0.0, f64::max);
+    assert!(error < 1e-3, "{error:e}");
     let drift = max_difference(&before, &u) / (0.5 * LENGTH);
-    assert!(drift < 1e-5, "{drift:e} a unit of time");
+    assert!(drift < 1e-5, "{drift:e} per unit of time");
 }
 
-/// A box with faces that know the start, a sponge, and a flow that is off it.
+/// A box with faces that use the initial flow and a sponge, and a flow that departs from the initial one.
 fn open_box(points: [usize; 3], more: &[&str]) -> Config {
     let set = [
         "case.reynolds=60",
@@ -137,15 +137,15 @@ fn open_box(points: [usize; 3], more: &[&str]) -> Config {
 }
 
 #[test]
-fn ranks_a_device_and_sweeps_operator_by_operator_agree_with_one_host() {
+fn ranks_device_and_composed_right_hand_side_agree_with_one_host() {
     let config = open_box([31, 32, 9], &[]);
     let mut one = on_host(&config);
     steps(&mut one, 12);
     let expected = state(&one);
-    let close = |found: &[Vec<f64>], what: &str| {
+    let assert_agrees = |found: &[Vec<f64>], label: &str| {
         for (a, b) in expected.iter().zip(found) {
-            let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-            assert!(off <= 1e-12, "{what}: {off:e}");
+            let difference = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+            assert!(difference <= 1e-12, "{label}: {difference:e}");
         }
     };
     for ranks in [[2, 1, 1], [1, 3, 1], [2, 2, 1]] {
@@ -154,35 +154,35 @@ fn ranks_a_device_and_sweeps_operator_by_operator_agree_with_one_host() {
             steps(&mut flow, 12);
             whole(&flow, ranks)
         });
-        found.iter().for_each(|fields| close(fields, &format!("{ranks:?}")));
+        found.iter().for_each(|fields| assert_agrees(fields, &format!("{ranks:?}")));
     }
     let mut composed = config.clone();
     composed.compute.right_hand_side = RightHandSide::Composed;
     let mut composed = on_host(&composed);
     steps(&mut composed, 12);
-    close(&state(&composed), "composed");
+    assert_agrees(&state(&composed), "composed");
     let device = Arc::new(gpu(Precision::F64, config.grid().len()));
     let mut device = Simulation::on(device, &config).unwrap();
     steps(&mut device, 12);
-    close(&state(&device), "device");
+    assert_agrees(&state(&device), "device");
 }
 
-/// The faces know the start, not the state of the checkpoint.
+/// The faces use the initial state, not the state of the checkpoint.
 #[test]
-fn a_run_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+fn runs_and_restarts_are_bitwise_identical() {
     for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
-        assert_repeats(&open_box([19, 18, 1], more), &format!("{more:?}"));
+        assert_reproducible(&open_box([19, 18, 1], more), &format!("{more:?}"));
     }
-    // A start that is made on the grid.
+    // An initial state that is computed on the grid.
     let set = ["grid.stretching={ y = { map = 'tanh', factor = 1.5, ends = 'low' } }"];
-    assert_repeats(&config("boundary-layer", [19, 18, 1], &set), "boundary-layer");
+    assert_reproducible(&config("boundary-layer", [19, 18, 1], &set), "boundary-layer");
 }
 
-/// Catches a target in another scaling, or of another field, than the state is compared with.
+/// Catches a target with a scaling or a field other than that of the state it is compared with.
 #[test]
-fn a_uniform_start_beyond_a_face_is_the_same_as_a_stream() {
-    let run = |what: &str, precision: &str| {
-        let face = |kind: &str| format!("{{ kind = '{kind}', {what}, relaxation = 1.0 }}");
+fn uniform_initial_state_beyond_a_face_equals_a_prescribed_stream() {
+    let run = |beyond: &str, precision: &str| {
+        let face = |kind: &str| format!("{{ kind = '{kind}', {beyond}, relaxation = 1.0 }}");
         let faces = format!("boundary.x={{ low = {}, high = 'outflow' }}", face("inflow"));
         let more = format!("boundary.y={{ low = {0}, high = {0} }}", face("far-field"));
         let expressions = ["case.u='0.6'", "case.v='0.2'", "case.T='1.1'"];
@@ -203,15 +203,15 @@ fn a_uniform_start_beyond_a_face_is_the_same_as_a_stream() {
         state(&flow)
     };
     let stream = "velocity = [0.6, 0.2, 0.0], temperature = 1.1";
-    // The slope of a uniform start is not 0 but ε (ρE + p)/h, with weights of sum 10, and 20 steps are some 6 h/(u + c): 64 ε (ρE + p);
-    // as much again along the face.
+    // The slope of a uniform initial state is not 0 but ε (ρE + p)/h, with weights of sum 10, and 20 steps are about 6 h/(u + c):
+    // 64 ε (ρE + p). The direction along the face contributes the same.
     for (precision, unit) in [("f64", f64::EPSILON), ("f32", f64::from(f32::EPSILON))] {
-        let close = 128.0 * unit * 10.0;
+        let bound = 128.0 * unit * 10.0;
         let precision = format!("compute.precision={precision}");
-        let of_start = run("state = 'initial'", &precision);
-        for (a, b) in of_start.iter().zip(run(stream, &precision)) {
-            let off = max_difference(a, &b);
-            assert!(off < close, "{off:e}");
+        let initial = run("state = 'initial'", &precision);
+        for (a, b) in initial.iter().zip(run(stream, &precision)) {
+            let difference = max_difference(a, &b);
+            assert!(difference < bound, "{difference:e}");
         }
     }
 }
@@ -220,7 +220,7 @@ const GOOD: &str = "[case]\nname = 'boundary-layer'\nreynolds = 300\n[grid]\npoi
                     x = { low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }\n[time]\nend = 1\n";
 
 #[test]
-fn bad_layers_and_starts_are_told_with_their_line_and_what_is_allowed() {
+fn errors_for_bad_layers_and_initial_states_give_line_and_allowed_values() {
     #[rustfmt::skip]
     let rows = [
         ("state = 'initial'", "state = 'first'", "7: state = \"first\": unknown"),
@@ -234,7 +234,7 @@ fn bad_layers_and_starts_are_told_with_their_line_and_what_is_allowed() {
     assert_eq!(good.case, Case::BoundaryLayer(BoundaryLayer::default()));
     for (from, to, expected) in rows {
         let text = GOOD.replacen(from, to, 1);
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
-        assert!(told[0].starts_with(&format!("error: in.toml:{expected}")), "{told:?}");
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert!(messages[0].starts_with(&format!("error: in.toml:{expected}")), "{messages:?}");
     }
 }

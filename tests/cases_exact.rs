@@ -1,4 +1,4 @@
-//! The closed forms of the cases, held against their equations and against tables: no solver.
+//! The closed-form solutions of the cases, checked against their equations and against tables, without the solver.
 
 use std::f64::consts::{PI, TAU};
 
@@ -15,7 +15,7 @@ pub(crate) fn gas(mach: f64, reynolds: f64) -> Gas {
     Gas { gamma: 1.4, prandtl: 0.71, mach, reynolds, viscosity: Viscosity::Constant }
 }
 
-/// d/ds at s = 0, eighth-order central differences of spacing `h`: h⁸/630 of the ninth derivative, plus round-off / h.
+/// d/ds at s = 0 by eighth-order central differences of spacing `h`. Error: h⁸/630 times the ninth derivative, plus round-off / h.
 pub(crate) fn slope<const N: usize>(h: f64, f: impl Fn(f64) -> [f64; N]) -> [f64; N] {
     let mut sum = [0.0; N];
     for (step, weight) in [(1.0, 4.0 / 5.0), (2.0, -0.2), (3.0, 4.0 / 105.0), (4.0, -1.0 / 280.0)] {
@@ -32,7 +32,7 @@ pub(crate) fn shifted(mut x: [f64; 3], axis: usize, by: f64) -> [f64; 3] {
     x
 }
 
-/// What the Navier-Stokes equations leave of a closed form: (mass, momentum, energy) at one point, by differences.
+/// Residuals of the Navier-Stokes equations (mass, momentum, energy) for a closed-form solution at one point, by finite differences.
 struct Equations<'a> {
     gas: Gas,
     flow: &'a dyn FlowCase,
@@ -43,7 +43,7 @@ struct Equations<'a> {
 
 impl Equations<'_> {
     fn point(&self, x: [f64; 3], t: f64) -> FlowPoint {
-        self.flow.exact(&self.gas, &self.domain, self.active, x, t).expect("a closed form")
+        self.flow.exact(&self.gas, &self.domain, self.active, x, t).expect("a closed-form solution")
     }
 
     fn conserved(&self, x: [f64; 3], t: f64) -> [f64; 5] {
@@ -53,7 +53,7 @@ impl Equations<'_> {
     }
 
     /// (u, v, w, T).
-    fn diffusing(&self, x: [f64; 3], t: f64) -> [f64; 4] {
+    fn velocity_and_temperature(&self, x: [f64; 3], t: f64) -> [f64; 4] {
         let point = self.point(x, t);
         let [u, v, w] = point.velocity;
         [u, v, w, self.gas.temperature(point.density, point.pressure)]
@@ -69,7 +69,7 @@ impl Equations<'_> {
         }
         let Gas { gamma, prandtl, mach, reynolds, .. } = self.gas;
         let gradient = [0, 1, 2].map(|j| match self.active[j] {
-            true => slope(self.h, |by| self.diffusing(shifted(x, j, by), t)),
+            true => slope(self.h, |by| self.velocity_and_temperature(shifted(x, j, by), t)),
             false => [0.0; 4],
         });
         let dilatation: f64 = (0..3).map(|j| gradient[j][j]).sum();
@@ -95,7 +95,7 @@ impl Equations<'_> {
     }
 }
 
-/// The largest residual of `flow` over scattered points and times; differences of spacing `h`.
+/// The largest residual of `flow` over scattered points and times, by differences of spacing `h`.
 fn residual(flow: &dyn FlowCase, gas: Gas, active: [bool; 3], h: f64) -> f64 {
     let domain = flow.domain();
     let equations = Equations { gas, flow, domain, active, h };
@@ -117,7 +117,7 @@ fn isentropic_vortex_solves_the_euler_equations_at_any_mach_number() {
     for mach in [0.1, 1.0 / 1.4_f64.sqrt(), 0.9] {
         let gas = gas(mach, f64::INFINITY);
         let scale = gas.reference_pressure().max(1.0);
-        // Twice the spacing is 2⁸ times the truncation, until round-off p₀ ε / h takes over.
+        // Doubling the spacing multiplies the truncation error by 2⁸, until round-off p₀ ε / h dominates.
         let [coarse, fine] = [0.08, 0.04].map(|h| residual(&vortex, gas, PLANE, h) / scale);
         assert!(coarse < 1e-5 && coarse / fine > 180.0, "Ma {mach}: {coarse:e} {fine:e}");
     }
@@ -139,7 +139,7 @@ fn isentropic_vortex_balances_pressure_and_centrifugal_force() {
 }
 
 #[test]
-fn isentropic_vortex_in_its_usual_scaling_is_the_published_one() {
+fn isentropic_vortex_in_the_usual_scaling_matches_the_published_one() {
     let vortex = IsentropicVortex::default();
     let gas = gas(1.0 / 1.4_f64.sqrt(), f64::INFINITY);
     let point = vortex.initial(&gas, &vortex.domain(), PLANE, [0.6, -0.8, 0.0]);
@@ -153,7 +153,7 @@ fn isentropic_vortex_in_its_usual_scaling_is_the_published_one() {
 }
 
 #[test]
-fn isentropic_vortex_jumps_at_the_boundary_by_what_spiegel_et_al_2015_found() {
+fn isentropic_vortex_has_the_boundary_jumps_of_spiegel_et_al_2015() {
     for (half_width, jump) in [(5.0, 2.445e-5), (6.0, 1.199e-7), (7.0, 2.103e-10), (8.0, 1.329e-13)]
     {
         let vortex = IsentropicVortex { half_width, velocity: [0.0; 2], ..Default::default() };
@@ -164,7 +164,7 @@ fn isentropic_vortex_jumps_at_the_boundary_by_what_spiegel_et_al_2015_found() {
 }
 
 #[test]
-fn isentropic_vortex_returns_after_a_period_and_keeps_its_radius_in_a_longer_box() {
+fn isentropic_vortex_is_periodic_and_keeps_its_radius_in_a_longer_box() {
     let (vortex, gas) = (IsentropicVortex::default(), gas(0.5, f64::INFINITY));
     let domain = vortex.domain();
     let exact = |x, t| vortex.exact(&gas, &domain, PLANE, x, t).unwrap();
@@ -186,14 +186,14 @@ fn isentropic_vortex_returns_after_a_period_and_keeps_its_radius_in_a_longer_box
 fn entropy_wave_solves_the_euler_equations_in_one_two_and_three_dimensions() {
     let wave = EntropyWave { velocity: [1.0, -0.5, 0.7], ..Default::default() };
     for active in [[true; 3], PLANE, [false, true, false]] {
-        // h⁸/630 (2π)⁹ A = 2e-15 and round-off p₀/(γ − 1) ε/h = 3e-13.
+        // Truncation error h⁸/630 (2π)⁹ A = 2e-15 and round-off p₀/(γ − 1) ε/h = 3e-13.
         let residual = residual(&wave, gas(0.5, f64::INFINITY), active, 0.004);
         assert!(residual < 3e-12, "{active:?}: {residual:e}");
     }
 }
 
 #[test]
-fn entropy_wave_has_one_period_in_any_box() {
+fn entropy_wave_fits_one_period_in_any_box() {
     let (wave, gas) = (EntropyWave::default(), gas(0.5, f64::INFINITY));
     let domain = Domain { origin: [-1.0; 3], length: [3.0, 0.5, 7.0] };
     let at = |x| wave.initial(&gas, &domain, [true; 3], x).density;
@@ -207,7 +207,7 @@ fn entropy_wave_has_one_period_in_any_box() {
 }
 
 /// Eigenvalues of the linearised equations with μ = 1/Re, γ = 1.4, Pr = 0.71, from a dense eigensolver:
-/// Ma, Re, k, Re s and Im s of the sound towards −x, s of the entropy mode.
+/// Ma, Re, k, Re s and Im s of the acoustic mode towards −x, s of the entropy mode.
 #[rustfmt::skip]
 const MODES: [[f64; 6]; 10] = [
     [0.10,  100.0, 1.0, -0.0094835677771,    9.9999952914976, -0.0140845076383],
@@ -223,26 +223,26 @@ const MODES: [[f64; 6]; 10] = [
 ];
 
 #[test]
-fn acoustic_eigenvalues_are_those_of_the_linearised_equations() {
+fn acoustic_eigenvalues_match_the_linearised_equations() {
     for [mach, reynolds, k, re, im, entropy] in MODES {
         let gas = gas(mach, reynolds);
         let s = |mode| AcousticWave { mode, ..Default::default() }.eigenvalue(&gas, k);
         let right = s(Mode::AcousticRight);
-        let (left, heat) = (s(Mode::AcousticLeft), s(Mode::Entropy));
+        let (left, entropy_mode) = (s(Mode::AcousticLeft), s(Mode::Entropy));
         assert_eq!(right, left.conj());
-        assert_eq!(heat.im, 0.0);
-        // The table is rounded to 1e-13, twelve digits or more but for the smallest.
-        for (found, expected) in [(left.re, re), (left.im, im), (heat.re, entropy)] {
+        assert_eq!(entropy_mode.im, 0.0);
+        // The table is rounded to 1e-13: twelve digits or more, except for the smallest values.
+        for (found, expected) in [(left.re, re), (left.im, im), (entropy_mode.re, entropy)] {
             assert!((found / expected - 1.0).abs() < 1e-11, "{found} {expected}");
         }
-        // The roots add up to −(ν + χ).
+        // The roots sum to −(ν + χ).
         let damping = (4.0 / 3.0 + 1.4 / 0.71) * k * k / reynolds;
-        assert!(((right + left + heat).re / -damping - 1.0).abs() < 1e-14);
+        assert!(((right + left + entropy_mode).re / -damping - 1.0).abs() < 1e-14);
     }
 }
 
 #[test]
-fn acoustic_modes_without_viscosity_are_sound_and_heat_that_stays() {
+fn inviscid_acoustic_modes_are_undamped_and_the_entropy_mode_is_steady() {
     let gas = gas(0.5, f64::INFINITY);
     let wave = |mode| AcousticWave { amplitude: 0.01, mode, ..Default::default() };
     let s = |mode| wave(mode).eigenvalue(&gas, 3.0);
@@ -250,10 +250,10 @@ fn acoustic_modes_without_viscosity_are_sound_and_heat_that_stays() {
     assert_eq!((s(Mode::AcousticLeft).re, s(Mode::AcousticLeft).im), (0.0, 6.0));
     assert_eq!(s(Mode::Entropy).norm(), 0.0);
     let crest = |mode| wave(mode).initial(&gas, &wave(mode).domain(), LINE, [0.0; 3]);
-    // Heat: p' = u' = 0. Sound: p' = ρ'/Ma², u' = ± ρ'/Ma.
+    // Entropy mode: p' = u' = 0. Acoustic modes: p' = ρ'/Ma², u' = ± ρ'/Ma.
     let p0 = gas.reference_pressure();
-    let heat = FlowPoint { density: 1.01, velocity: [0.0; 3], pressure: p0 };
-    assert_eq!(crest(Mode::Entropy), heat);
+    let entropy_crest = FlowPoint { density: 1.01, velocity: [0.0; 3], pressure: p0 };
+    assert_eq!(crest(Mode::Entropy), entropy_crest);
     let (right, left) = (crest(Mode::AcousticRight), crest(Mode::AcousticLeft));
     assert!((right.velocity[0] - 0.02).abs() < 1e-16);
     assert!((left.velocity[0] + 0.02).abs() < 1e-16);
@@ -261,7 +261,7 @@ fn acoustic_modes_without_viscosity_are_sound_and_heat_that_stays() {
 }
 
 #[test]
-fn acoustic_modes_solve_the_navier_stokes_equations_to_second_order_in_the_amplitude() {
+fn acoustic_modes_solve_navier_stokes_to_second_order_in_amplitude() {
     for mode in [Mode::AcousticRight, Mode::AcousticLeft, Mode::Entropy] {
         for gas in [gas(0.5, 100.0), gas(0.8, 10.0), gas(0.5, f64::INFINITY)] {
             let [large, small] = [1e-2, 1e-3].map(|amplitude| {
@@ -273,27 +273,27 @@ fn acoustic_modes_solve_the_navier_stokes_equations_to_second_order_in_the_ampli
             }
             let ratio = large / small;
             assert!((95.0..105.0).contains(&ratio), "{mode:?} {gas:?} {large:e} {small:e}");
-            // The steepening term of sound is of the size k A² / Ma³.
+            // The nonlinear steepening of sound is of size k A² / Ma³.
             assert!(large < 2.0 * 1e-4 / gas.mach.powi(3) * 4.0, "{mode:?} {gas:?} {large:e}");
         }
     }
 }
 
 #[test]
-fn shear_wave_solves_the_navier_stokes_equations_up_to_its_own_heat() {
+fn shear_wave_solves_navier_stokes_except_for_its_viscous_heating() {
     let wave = |amplitude| ShearWave { amplitude, wavenumber: 3, ..Default::default() };
     for amplitude in [1e-2, 1e-3] {
-        // ∂ⱼ(τᵢⱼ uᵢ) − ∂ₜ(v²/2) = A² k²/Re cos²: at most its amplitude, and nearly that at some of the points.
-        let heat = amplitude * amplitude * 9.0 / 100.0;
-        let left = residual(&wave(amplitude), gas(0.5, 100.0), LINE, 0.02) / heat;
-        assert!((0.8..1.0).contains(&left), "{left}");
+        // Viscous heating ∂ⱼ(τᵢⱼ uᵢ) − ∂ₜ(v²/2) = A² k²/Re cos²: at most its amplitude, which some of the points nearly reach.
+        let heating = amplitude * amplitude * 9.0 / 100.0;
+        let ratio = residual(&wave(amplitude), gas(0.5, 100.0), LINE, 0.02) / heating;
+        assert!((0.8..1.0).contains(&ratio), "{ratio}");
     }
-    let left = residual(&wave(1e-2), gas(0.5, f64::INFINITY), LINE, 0.02);
-    assert!(left < 1e-12, "exact without viscosity: {left:e}");
+    let residual = residual(&wave(1e-2), gas(0.5, f64::INFINITY), LINE, 0.02);
+    assert!(residual < 1e-12, "exact without viscosity: {residual:e}");
 }
 
 #[test]
-fn waves_have_whole_periods_in_any_box() {
+fn waves_fit_an_integer_number_of_periods_in_any_box() {
     let domain = Domain { origin: [2.0; 3], length: [5.0, 1.0, 1.0] };
     let waves: [Box<dyn FlowCase>; 2] = [
         Box::new(AcousticWave { amplitude: 1.0, wavenumber: 3, ..Default::default() }),
@@ -304,11 +304,11 @@ fn waves_have_whole_periods_in_any_box() {
             let p = wave.exact(&gas(0.5, 100.0), &domain, LINE, [x, 2.0, 2.0], 0.7).unwrap();
             [p.density, p.velocity[0], p.velocity[1], p.pressure]
         };
-        let farthest = |a: [f64; 4], b: [f64; 4]| {
+        let max_difference = |a: [f64; 4], b: [f64; 4]| {
             a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
         };
-        assert!(farthest(at(2.3), at(2.3 + 5.0 / 3.0)) < 1e-13);
-        assert!(farthest(at(2.3), at(2.3 + 2.5 / 3.0)) > 0.1);
+        assert!(max_difference(at(2.3), at(2.3 + 5.0 / 3.0)) < 1e-13);
+        assert!(max_difference(at(2.3), at(2.3 + 2.5 / 3.0)) > 0.1);
     }
 }
 
@@ -334,7 +334,7 @@ fn scalar_sine_and_gaussian_solve_the_advection_diffusion_equation() {
                     residual += case.velocity[j] * along(0.0)[0];
                     residual -= diffusivity * slope(h, along)[0];
                 }
-                // Of the Gaussian, h⁸/630 times the ninth derivative, 2520/s⁹, leaves 7e-12.
+                // For the Gaussian the truncation error, h⁸/630 times the ninth derivative 2520/s⁹, is 7e-12.
                 assert!(residual.abs() < 2e-11, "{case:?} {active:?}: {residual:e}");
             }
         }
@@ -342,10 +342,10 @@ fn scalar_sine_and_gaussian_solve_the_advection_diffusion_equation() {
 }
 
 #[test]
-fn scalar_shapes_are_periodic_and_start_where_they_should() {
+fn scalar_shapes_are_periodic_and_have_the_expected_initial_values() {
     let domain = Domain { origin: [-1.0; 3], length: [4.0; 3] };
     let x = [0.7, 1.2, 0.0];
-    // The middle is at 1: −0.3 and 0.2 away. Images add exp(−3.7²/2) = 1e-3 and more.
+    // The centre is at 1, −0.3 and 0.2 away. Periodic images add exp(−3.7²/2) = 1e-3 and more.
     let gaussian = (0..9).map(|m| {
         let (p, q) = (f64::from(m / 3 - 1), f64::from(m % 3 - 1));
         (-0.5 * ((4.0 * p - 0.3).powi(2) + (4.0 * q + 0.2).powi(2))).exp()
@@ -365,7 +365,7 @@ fn scalar_shapes_are_periodic_and_start_where_they_should() {
         };
         let at = |x| case.initial(&domain, PLANE, x);
         let exact = |x, t| case.exact(&domain, PLANE, x, t).unwrap();
-        // The images left out of the sum above are below exp(−7.7²/2) = 1e-13.
+        // The images omitted from the sum above are below exp(−7.7²/2) = 1e-13.
         assert!((at(x) - expected).abs() < 1e-12, "{shape:?}: {} {expected}", at(x));
         for same in [at([4.7, -2.8, 9.0]), exact(x, 4.0), exact([1.7, 3.2, 0.0], 1.0)] {
             assert!((at(x) - same).abs() < 1e-14, "{shape:?}: {} {same}", at(x));
@@ -376,11 +376,11 @@ fn scalar_shapes_are_periodic_and_start_where_they_should() {
 }
 
 #[test]
-fn a_spreading_gaussian_keeps_its_mass_until_it_fills_the_box_evenly() {
+fn diffusing_gaussian_conserves_its_mean_and_becomes_uniform() {
     let case = ScalarAdvection { diffusivity: 2.0, ..Default::default() };
     let phi = |i: i32, t: f64| {
         let x = [TAU / 64.0 * f64::from(i), 0.0, 0.0];
-        case.exact(&case.domain(), LINE, x, t).expect("a closed form")
+        case.exact(&case.domain(), LINE, x, t).expect("a closed-form solution")
     };
     let expected = 0.5 * TAU.sqrt() / TAU;
     for t in [0.0, 1.0, 50.0] {
@@ -391,7 +391,7 @@ fn a_spreading_gaussian_keeps_its_mass_until_it_fills_the_box_evenly() {
 }
 
 #[test]
-fn taylor_green_is_the_textbook_field() {
+fn taylor_green_matches_the_textbook_field() {
     let [x, y, z] = [0.3_f64, 1.1, 2.2];
     let gas = gas(0.5, 1600.0);
     let pressure = gas.reference_pressure()
@@ -405,7 +405,7 @@ fn taylor_green_is_the_textbook_field() {
             assert!((found - expected).abs() < 1e-16);
         }
         let temperature = gas.temperature(point.density, point.pressure);
-        let (even, other) = match start {
+        let (uniform, other) = match start {
             Start::ConstantDensity => (point.density, temperature),
             Start::ConstantTemperature => (temperature, point.density),
             Start::Isentropic => {
@@ -413,12 +413,12 @@ fn taylor_green_is_the_textbook_field() {
                 (entropy / gas.reference_pressure(), point.density)
             }
         };
-        assert!((even - 1.0).abs() < 1e-15 && (other - 1.0).abs() > 1e-3);
+        assert!((uniform - 1.0).abs() < 1e-15 && (other - 1.0).abs() > 1e-3);
     }
 }
 
 #[test]
-fn taylor_green_has_kinetic_energy_one_eighth_at_both_starts() {
+fn taylor_green_kinetic_energy_is_1_8_at_constant_density_or_temperature() {
     let n = 12;
     for start in [Start::ConstantDensity, Start::ConstantTemperature] {
         for mach in [0.1, 0.5] {
@@ -453,7 +453,7 @@ pub(crate) fn gradient(
     })
 }
 
-/// (div u, ∇²p + ∂ᵢuⱼ ∂ⱼuᵢ, ∂ᵢuⱼ ∂ⱼuᵢ) of an initial state: the first two vanish where it starts an incompressible flow.
+/// (div u, ∇²p + ∂ᵢuⱼ ∂ⱼuᵢ, ∂ᵢuⱼ ∂ⱼuᵢ) of an initial state. The first two vanish for an incompressible initial state.
 pub(crate) fn imbalance(
     flow: &dyn FlowCase,
     gas: &Gas,
@@ -471,15 +471,15 @@ pub(crate) fn imbalance(
 }
 
 #[test]
-fn taylor_green_in_any_box_is_solenoidal_and_its_pressure_solves_poissons_equation() {
+fn taylor_green_in_any_box_is_solenoidal_and_solves_pressure_poisson() {
     let (case, gas) = (TaylorGreen::default(), gas(0.5, 100.0));
     let brick = Domain { origin: [1.0, -2.0, 0.5], length: [5.0, 8.0, 6.5] };
     for (domain, active) in [(case.domain(), [true; 3]), (brick, [true; 3]), (brick, PLANE)] {
-        let [divergence, left, source] =
+        let [divergence, residual, source] =
             imbalance(&case, &gas, &domain, active, 0.04, [0.4, 1.9, 3.3]);
         assert!(divergence.abs() < 1e-12);
-        // Of cos 2x, second differences of this kind leave (2h)⁸/315 = 5e-12.
-        assert!(left.abs() < 2e-11, "{left} of {source}");
+        // For cos 2x the error of these second differences is (2h)⁸/315 = 5e-12.
+        assert!(residual.abs() < 2e-11, "{residual} of {source}");
         assert!(source.abs() > 1e-2);
     }
 }

@@ -1,4 +1,4 @@
-//! What the cases offer by name: parameters, inputs, reference histories.
+//! The registry of cases: names, parameters, inputs and reference histories.
 
 use std::f64::consts::PI;
 
@@ -19,35 +19,42 @@ fn reference(case: &TaylorGreen, mach: f64, reynolds: f64) -> Option<ReferenceHi
 }
 
 #[test]
-fn taylor_green_reference_is_chosen_by_reynolds_number_mach_number_and_start() {
-    let (even, hot) = (
+fn taylor_green_reference_is_selected_by_reynolds_mach_and_start() {
+    let (constant_density, constant_temperature) = (
         TaylorGreen::default(),
         TaylorGreen { start: Start::ConstantTemperature, ..TaylorGreen::default() },
     );
     let flow = |case, mach, reynolds| reference(case, mach, reynolds).map(|found| found.flow);
-    assert!(flow(&even, 0.1, 100.0).unwrap().starts_with("Re = 100, Ma = 0.1"));
-    assert_eq!(flow(&even, 0.05, 100.0), Some("Re = 100, incompressible"));
-    assert_eq!(flow(&hot, 0.1, 100.0), Some("Re = 100, incompressible"));
-    assert_eq!(flow(&even, 0.1, 200.0), Some("Re = 200, incompressible"));
-    assert_eq!(flow(&hot, 0.1, 1600.0), Some("Re = 1600, incompressible"));
-    assert_eq!(flow(&even, 0.5, 1600.0), None);
-    assert_eq!(flow(&even, 0.1, 400.0), Some("Re = 400, incompressible"));
-    assert_eq!(flow(&even, 0.1, 300.0), None);
-    let usual = gas(0.1, 200.0);
-    assert_eq!(even.reference(&usual, &Domain::cube(1.0), [true; 3]), None);
-    assert_eq!(even.reference(&usual, &even.domain(), [true, true, false]), None);
+    assert!(flow(&constant_density, 0.1, 100.0).unwrap().starts_with("Re = 100, Ma = 0.1"));
+    assert_eq!(flow(&constant_density, 0.05, 100.0), Some("Re = 100, incompressible"));
+    assert_eq!(flow(&constant_temperature, 0.1, 100.0), Some("Re = 100, incompressible"));
+    assert_eq!(flow(&constant_density, 0.1, 200.0), Some("Re = 200, incompressible"));
+    assert_eq!(flow(&constant_temperature, 0.1, 1600.0), Some("Re = 1600, incompressible"));
+    assert_eq!(flow(&constant_density, 0.5, 1600.0), None);
+    assert_eq!(flow(&constant_density, 0.1, 400.0), Some("Re = 400, incompressible"));
+    assert_eq!(flow(&constant_density, 0.1, 300.0), None);
+    let incompressible = gas(0.1, 200.0);
+    assert_eq!(constant_density.reference(&incompressible, &Domain::cube(1.0), [true; 3]), None);
+    assert_eq!(
+        constant_density.reference(
+            &incompressible,
+            &constant_density.domain(),
+            [true, true, false]
+        ),
+        None
+    );
 }
 
 #[test]
 fn taylor_green_references_have_the_known_peaks() {
     // Dissipation: Brachet et al. 1983 (Re 100, within 1 %), spectral runs (all), van Rees et al. 2011 (Re 1600).
-    let known = [
+    let peaks = [
         (0.1, 100.0, 0.0129782, 4.9, 10.0),
         (0.05, 100.0, 0.0129754, 4.887, 20.0),
         (0.1, 200.0, 0.0127934, 5.984, 15.0),
         (0.1, 1600.0, 0.0128576, 8.973, 19.99),
     ];
-    for (mach, reynolds, peak, when, end) in known {
+    for (mach, reynolds, peak, when, end) in peaks {
         let reference = reference(&TaylorGreen::default(), mach, reynolds).unwrap();
         let at = |t| reference.dissipation_at(t).unwrap();
         assert!((at(when) / peak - 1.0).abs() < 2e-5, "Re {reynolds}: {}", at(when));
@@ -60,8 +67,8 @@ fn taylor_green_references_have_the_known_peaks() {
 }
 
 #[test]
-fn taylor_green_references_interpolate_to_a_ten_thousandth_of_the_peak() {
-    // Samples of the sources between the rows of the tables: Re, t, kinetic energy, dissipation.
+fn taylor_green_references_interpolate_to_1e_4_of_the_peak() {
+    // Samples of the sources at times between the rows of the tables: Re, t, kinetic energy, dissipation.
     let between = [
         (200.0, 0.1, 0.124625432, 0.00374264489),
         (200.0, 0.9, 0.121577217, 0.00396057872),
@@ -71,10 +78,10 @@ fn taylor_green_references_interpolate_to_a_ten_thousandth_of_the_peak() {
     ];
     for (reynolds, t, energy, dissipation) in between {
         let reference = reference(&TaylorGreen::default(), 0.1, reynolds).unwrap();
-        let off = (reference.kinetic_energy_at(t).unwrap() - energy).abs();
-        assert!(off < 1e-8, "Re {reynolds}, t {t}: energy off by {off:e}");
-        let off = (reference.dissipation_at(t).unwrap() - dissipation).abs();
-        assert!(off < 1e-4 * 0.0128, "Re {reynolds}, t {t}: dissipation off by {off:e}");
+        let error = (reference.kinetic_energy_at(t).unwrap() - energy).abs();
+        assert!(error < 1e-8, "Re {reynolds}, t {t}: energy error {error:e}");
+        let error = (reference.dissipation_at(t).unwrap() - dissipation).abs();
+        assert!(error < 1e-4 * 0.0128, "Re {reynolds}, t {t}: dissipation error {error:e}");
         let z = reference.enstrophy_at(t).unwrap();
         assert!((z - 0.5 * reynolds * dissipation).abs() < 1e-4 * z);
         for outside in [-0.01, 20.01, f64::NAN] {
@@ -106,12 +113,12 @@ fn every_case_has_a_name_a_summary_a_box_and_an_input() {
 
 #[test]
 #[rustfmt::skip]
-fn impossible_parameters_are_named_by_their_key() {
-    let (usual, sound, thick) = (gas(0.5, 100.0), gas(1.0, f64::INFINITY), gas(0.5, 0.5));
+fn errors_for_impossible_parameters_name_the_key() {
+    let (usual, sonic, viscous) = (gas(0.5, 100.0), gas(1.0, f64::INFINITY), gas(0.5, 0.5));
     let bad = [
-        (Case::IsentropicVortex(IsentropicVortex { strength: 20.0, ..Default::default() }), sound, "strength"),
+        (Case::IsentropicVortex(IsentropicVortex { strength: 20.0, ..Default::default() }), sonic, "strength"),
         (Case::EntropyWave(EntropyWave { amplitude: -1.0, ..Default::default() }), usual, "amplitude"),
-        (Case::AcousticWave(AcousticWave { wavenumber: 8, ..Default::default() }), thick, "wavenumber"),
+        (Case::AcousticWave(AcousticWave { wavenumber: 8, ..Default::default() }), viscous, "wavenumber"),
         (Case::ScalarAdvection(ScalarAdvection { width: 63.0, ..Default::default() }), usual, "width"),
     ];
     for (case, gas, key) in bad {
@@ -119,17 +126,17 @@ fn impossible_parameters_are_named_by_their_key() {
         assert_eq!(problems.len(), 1, "{case:?}: {problems:?}");
         assert!(problems[0].0 == key && problems[0].1.starts_with(&format!("{key} = ")));
     }
-    // The limit of the strength: T = 0 in the centre.
+    // Limit of the strength: T = 0 at the centre.
     let limit = (8.0 * PI * PI / (0.4 * 1.0_f64.exp())).sqrt();
     for (strength, count) in [(limit * 0.999, 0), (limit * 1.001, 1)] {
         let case = Case::IsentropicVortex(IsentropicVortex { strength, ..Default::default() });
-        assert_eq!(case.problems(&sound, &case.domain()).len(), count);
+        assert_eq!(case.problems(&sonic, &case.domain()).len(), count);
     }
 }
 
 #[test]
 fn every_shipped_input_is_toml_with_a_known_case() {
-    let mut seen = 0;
+    let mut count = 0;
     for entry in std::fs::read_dir(root().join("configs")).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -142,7 +149,7 @@ fn every_shipped_input_is_toml_with_a_known_case() {
         for key in ["grid", "time", "output"] {
             assert!(table.contains_key(key), "{}: no [{key}]", path.display());
         }
-        seen += 1;
+        count += 1;
     }
-    assert!(seen >= 13, "{seen}");
+    assert!(count >= 13, "{count}");
 }

@@ -1,5 +1,5 @@
-//! The starts of vortices without an exact solution: Kida's vortex, the ABC flow and the double shear layer, held against their
-//! equations.
+//! Initial states of vortical flows without an exact solution: Kida's vortex, the ABC flow and the double shear layer, checked against
+//! their equations.
 
 use std::f64::consts::{PI, TAU};
 
@@ -10,7 +10,7 @@ use kolmo::physics::{Gas, Viscosity};
 
 use crate::cases_exact::{LINE, PLANE, gas, gradient, imbalance, shifted};
 
-/// Points without a symmetry, in the box [0, 2π]³.
+/// Points without symmetry in the box [0, 2π]³.
 const SCATTERED: [[f64; 3]; 3] = [[0.4, 1.9, 3.3], [2.7, 0.2, 5.1], [6.0, 4.4, 1.3]];
 
 fn velocity(flow: &dyn FlowCase, x: [f64; 3]) -> [f64; 3] {
@@ -18,15 +18,15 @@ fn velocity(flow: &dyn FlowCase, x: [f64; 3]) -> [f64; 3] {
 }
 
 #[test]
-fn kidas_vortex_is_kidas_and_starts_an_incompressible_flow_in_any_cube() {
+fn kida_vortex_has_kidas_velocity_and_is_incompressible_in_any_cube() {
     let case = KidaVortex::default();
     let gas = gas(0.5, 100.0);
     for cube in [case.domain(), Domain { origin: [1.0, -2.0, 0.5], length: [9.0; 3] }] {
         for x in SCATTERED {
-            let [divergence, left, source] = imbalance(&case, &gas, &cube, [true; 3], 0.01, x);
+            let [divergence, residual, source] = imbalance(&case, &gas, &cube, [true; 3], 0.01, x);
             assert!(divergence.abs() < 1e-11, "{divergence:e}");
-            // Of cos 6x, second differences leave 36 (6h)⁸/315 / 80 = 2e-12, and round-off of p₀ ε/h² = 6e-12, some times.
-            assert!(left.abs() < 2e-10, "{left:e} of {source}");
+            // For cos 6x the error of second differences is 36 (6h)⁸/315 / 80 = 2e-12, plus a few times the round-off p₀ ε/h² = 6e-12.
+            assert!(residual.abs() < 2e-10, "{residual:e} of {source}");
             assert!(source.abs() > 1e-2);
         }
     }
@@ -36,30 +36,31 @@ fn kidas_vortex_is_kidas_and_starts_an_incompressible_flow_in_any_cube() {
 }
 
 #[test]
-fn kidas_vortex_turns_with_the_axes_and_is_mirrored_by_its_planes() {
+fn kida_vortex_has_its_rotation_and_mirror_symmetries() {
     let case = KidaVortex::default();
     let at = |x| case.initial(&gas(0.1, 100.0), &case.domain(), [true; 3], x);
-    let same = |a: f64, b: f64| assert!((a - b).abs() < 2e-14 * a.abs().max(1.0), "{a} {b}");
+    let assert_equal =
+        |a: f64, b: f64| assert!((a - b).abs() < 2e-14 * a.abs().max(1.0), "{a} {b}");
     for x in SCATTERED {
         let here = at(x);
         // v(x, y, z) = u(y, z, x), and u(x, z, y) = −u(x, y, z).
-        let turned = at([x[1], x[2], x[0]]);
+        let rotated = at([x[1], x[2], x[0]]);
         let exchanged = at([x[0], x[2], x[1]]);
         let mirrored = at([-x[0], x[1], x[2]]);
         for axis in 0..3 {
-            same(here.velocity[(axis + 1) % 3], turned.velocity[axis]);
-            same(here.velocity[axis], -exchanged.velocity[[0, 2, 1][axis]]);
+            assert_equal(here.velocity[(axis + 1) % 3], rotated.velocity[axis]);
+            assert_equal(here.velocity[axis], -exchanged.velocity[[0, 2, 1][axis]]);
             let sign = if axis == 0 { -1.0 } else { 1.0 };
-            same(here.velocity[axis], sign * mirrored.velocity[axis]);
+            assert_equal(here.velocity[axis], sign * mirrored.velocity[axis]);
         }
-        for other in [turned, exchanged, mirrored, at(shifted(shifted(x, 0, PI), 1, PI))] {
-            same(here.pressure, other.pressure);
+        for other in [rotated, exchanged, mirrored, at(shifted(shifted(x, 0, PI), 1, PI))] {
+            assert_equal(here.pressure, other.pressure);
         }
     }
 }
 
 #[test]
-fn abc_flow_is_a_beltrami_flow_in_balance_along_the_axes_that_there_are() {
+fn abc_flow_is_a_balanced_beltrami_flow_along_the_active_axes() {
     let gas = gas(0.5, 100.0);
     for (wavenumber, length) in [(1, TAU), (2, TAU), (3, 5.0)] {
         let case = AbcFlow { a: 1.0, b: 0.7, c: -0.4, wavenumber, start: Start::default() };
@@ -83,12 +84,12 @@ fn abc_flow_is_a_beltrami_flow_in_balance_along_the_axes_that_there_are() {
 }
 
 #[test]
-fn abc_flow_has_the_exact_decay_as_its_reference_where_it_holds() {
+fn abc_flow_reference_is_the_exact_decay_where_it_is_valid() {
     let case = AbcFlow { a: 1.0, b: 0.5, c: 0.25, wavenumber: 2, start: Start::default() };
     let domain = case.domain();
-    let usual = gas(0.1, 50.0);
+    let viscous = gas(0.1, 50.0);
     for (active, square) in [([true; 3], 1.3125), (PLANE, 0.3125), (LINE, 0.25)] {
-        let reference = case.reference(&usual, &domain, active).unwrap();
+        let reference = case.reference(&viscous, &domain, active).unwrap();
         for t in [0.0, 1.234, 7.7] {
             let energy = 0.5 * square * (-8.0 * t / 50.0_f64).exp();
             let found = reference.kinetic_energy_at(t).unwrap();
@@ -98,13 +99,13 @@ fn abc_flow_has_the_exact_decay_as_its_reference_where_it_holds() {
             assert!((reference.enstrophy_at(t).unwrap() / found - 4.0).abs() < 1e-10);
         }
     }
-    let none = |case: AbcFlow, gas: Gas| {
+    let assert_no_reference = |case: AbcFlow, gas: Gas| {
         assert_eq!(case.reference(&gas, &domain, [true; 3]), None, "{case:?} {gas:?}");
     };
-    none(case, gas(0.1, f64::INFINITY));
-    none(case, gas(0.2, 50.0));
-    none(case, Gas { viscosity: Viscosity::SUTHERLAND, ..usual });
-    none(AbcFlow { a: 0.0, b: 0.0, c: 0.0, ..case }, usual);
+    assert_no_reference(case, gas(0.1, f64::INFINITY));
+    assert_no_reference(case, gas(0.2, 50.0));
+    assert_no_reference(case, Gas { viscosity: Viscosity::SUTHERLAND, ..viscous });
+    assert_no_reference(AbcFlow { a: 0.0, b: 0.0, c: 0.0, ..case }, viscous);
 }
 
 #[test]
@@ -120,14 +121,14 @@ fn vortices_start_with_constant_density_or_constant_temperature() {
             if start == Start::ConstantTemperature {
                 pair.reverse();
             }
-            let [even, other] = pair;
-            assert!((even - 1.0).abs() < 1e-15 && (other - 1.0).abs() > 1e-3);
+            let [uniform, other] = pair;
+            assert!((uniform - 1.0).abs() < 1e-15 && (other - 1.0).abs() > 1e-3);
         }
     }
 }
 
 #[test]
-fn shear_layers_are_the_published_ones_and_smooth_across_the_period() {
+fn shear_layers_match_the_published_ones_and_are_smooth_across_period() {
     let thick = DoubleShearLayer::default();
     let thin = DoubleShearLayer { layer: Layer::Thin, ..thick };
     let sharp = DoubleShearLayer { sharpness: Some(100.0), perturbation: 0.1, ..thick };
@@ -137,11 +138,11 @@ fn shear_layers_are_the_published_ones_and_smooth_across_the_period() {
             let [u, v, w] = velocity(&case, [x, y, 0.2]);
             let published =
                 if y <= 0.5 { (s * (y - 0.25)).tanh() } else { (s * (0.75 - y)).tanh() };
-            let most = 2.0 * (-0.5 * s).exp() + 1e-15;
-            assert!((u - published).abs() <= most, "s {s}, y {y}: {u} {published}");
+            let bound = 2.0 * (-0.5 * s).exp() + 1e-15;
+            assert!((u - published).abs() <= bound, "s {s}, y {y}: {u} {published}");
             assert!((v - delta * (TAU * x).sin()).abs() < 1e-16 && w == 0.0);
         }
-        // The published profile has a slope of ±4 s exp(−s/2), 4e-5 of the thick layer, on the sides of y = ½ and of y = 0.
+        // The published profile has slopes of ±4 s exp(−s/2) on the two sides of y = ½ and y = 0, 4e-5 for the thick layer.
         for edge in [0.0, 0.5] {
             let g = gradient(&case, &gas(0.5, 1e4), &case.domain(), PLANE, 1e-3, [0.1, edge, 0.0]);
             assert!(g[1][0].abs() < 1e-12, "s {s}: {:e}", g[1][0]);
@@ -150,8 +151,8 @@ fn shear_layers_are_the_published_ones_and_smooth_across_the_period() {
     let (case, gas) = (thick, gas(0.1, 1e4));
     let longer = Domain { origin: [-1.0, 2.0, 0.0], length: [3.0, 5.0, 1.0] };
     let stretched = case.initial(&gas, &longer, PLANE, [-1.0 + 3.0 * 0.2, 2.0 + 5.0 * 0.27, 0.0]);
-    let usual = case.initial(&gas, &case.domain(), PLANE, [0.2, 0.27, 0.0]);
-    for (a, b) in stretched.velocity.into_iter().zip(usual.velocity) {
+    let unit_box = case.initial(&gas, &case.domain(), PLANE, [0.2, 0.27, 0.0]);
+    for (a, b) in stretched.velocity.into_iter().zip(unit_box.velocity) {
         assert!((a - b).abs() < 1e-14);
     }
 }

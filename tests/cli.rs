@@ -1,4 +1,4 @@
-//! The program as users meet it: the real binary, in directories of its own.
+//! End-to-end tests of the command line: the compiled binary runs in temporary directories.
 
 mod compare;
 mod converge;
@@ -38,8 +38,8 @@ use kolmo::io::Series;
 
 use crate::common::{program, root};
 
-/// A Taylor-Green vortex that takes no time: four steps on 16³ points.
-const SMALL: [&str; 6] = [
+/// A fast Taylor-Green run: four steps on 16³ points.
+const SMALL_RUN: [&str; 6] = [
     "run",
     "taylor-green",
     "--set",
@@ -48,21 +48,25 @@ const SMALL: [&str; 6] = [
     "time={ max_steps = 4, cfl = 0.8 }",
 ];
 
-/// How a command ended and what it said.
+/// Exit status, standard output and standard error of a command.
 struct Outcome {
     code: Option<i32>,
-    out: String,
-    err: String,
+    stdout: String,
+    stderr: String,
 }
 
 impl From<Output> for Outcome {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
     }
 }
 
-/// Run `kolmo` with `arguments` in `directory`, as on a machine without an NVIDIA GPU: what `auto` takes is the host.
+/// Run `kolmo` with `arguments` in `directory`. NVIDIA GPUs are hidden, so that `auto` selects the host.
 fn kolmo<S: AsRef<std::ffi::OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = S>,
@@ -72,24 +76,24 @@ fn kolmo<S: AsRef<std::ffi::OsStr>>(
     command.output().unwrap().into()
 }
 
-/// Run `kolmo`, which must be content.
-fn done<S: AsRef<std::ffi::OsStr>>(
+/// Run `kolmo` and require exit status 0.
+fn run_ok<S: AsRef<std::ffi::OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = S>,
 ) -> Outcome {
     let outcome = kolmo(directory, arguments);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     outcome
 }
 
-/// Type `line` into a shell in `directory`.
+/// Run `line` in a shell in `directory`.
 fn shell(directory: &Path, line: &str) -> Outcome {
     Command::new("sh").args(["-c", line]).current_dir(directory).output().unwrap().into()
 }
 
-/// [`SMALL`] and further arguments.
-fn small<'a>(further: &[&'a str]) -> Vec<&'a str> {
-    SMALL.iter().chain(further).copied().collect()
+/// [`SMALL_RUN`] followed by further arguments.
+fn small_run<'a>(further: &[&'a str]) -> Vec<&'a str> {
+    SMALL_RUN.iter().chain(further).copied().collect()
 }
 
 fn read(path: impl AsRef<Path>) -> String {
@@ -102,7 +106,7 @@ fn summary(run: &Path) -> serde_json::Value {
 }
 
 /// The names in a directory, sorted.
-fn names(directory: &Path) -> Vec<String> {
+fn file_names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -110,13 +114,13 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The library of `tests/data/library.c`, made once a process.
-fn library() -> &'static Path {
+/// The shared library of `tests/data/library.c`, built once per process.
+fn stub_library() -> &'static Path {
     static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    LIBRARY.get_or_init(|| crate::common::compiled("library"))
+    LIBRARY.get_or_init(|| crate::common::compile_c_library("library"))
 }
 
-/// Python with vtk and pandas: `KOLMO_PYTHON`, else the environment that `./test` makes.
+/// Python with vtk and pandas: `KOLMO_PYTHON`, otherwise the virtual environment that `./test` creates.
 fn python() -> PathBuf {
     match std::env::var_os("KOLMO_PYTHON") {
         Some(python) => python.into(),
@@ -124,23 +128,23 @@ fn python() -> PathBuf {
     }
 }
 
-/// Run a script of the project; what it says where it is not content is shown.
-fn script(name: &str, arguments: &[&Path]) -> String {
+/// Run a Python script of the project and return its standard output. A failure shows its standard error.
+fn run_script(name: &str, arguments: &[&Path]) -> String {
     let output = Command::new(python()).arg(root().join(name)).args(arguments).output();
     let output =
         output.unwrap_or_else(|error| panic!("{}: {error}; run ./test", python().display()));
     let outcome = Outcome::from(output);
-    assert_eq!(outcome.code, Some(0), "{name}: {}", outcome.err);
-    outcome.out
+    assert_eq!(outcome.code, Some(0), "{name}: {}", outcome.stderr);
+    outcome.stdout
 }
 
-/// Every file that a run leaves is whole: rows with a value for every column, listed pictures, fields that VTK reads.
-fn assert_whole(run: &Path, rows: usize) {
-    assert_all_whole(&[run], rows);
+/// Check that all output files of a run are complete: rows with a value in every column, listed pictures, fields that VTK reads.
+fn assert_outputs_valid(run: &Path, rows: usize) {
+    assert_all_outputs_valid(&[run], rows);
 }
 
-/// The same of many runs, for which Python starts once.
-fn assert_all_whole(runs: &[&Path], rows: usize) {
+/// [`assert_outputs_valid`] for several runs; Python starts only once.
+fn assert_all_outputs_valid(runs: &[&Path], rows: usize) {
     for run in runs {
         let series = read(run.join("series.csv"));
         assert!(series.ends_with('\n'));
@@ -155,9 +159,9 @@ fn assert_all_whole(runs: &[&Path], rows: usize) {
             .into_iter()
             .map(|part| run.join(part))
             .filter(|part| part.exists())
-            .flat_map(|part| names(&part))
+            .flat_map(|part| file_names(&part))
             .collect();
         assert!(parts.iter().all(|name| !name.ends_with(".part")), "{parts:?}");
     }
-    script("tests/readback.py", runs);
+    run_script("tests/readback.py", runs);
 }

@@ -1,4 +1,4 @@
-//! What several modules of tests share: runs without files, sums over fields, orders of convergence.
+//! Helpers shared by several test modules: runs without files, sums over fields, orders of convergence.
 
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -17,26 +17,26 @@ use kolmo::time::Simulation;
 use num_complex::Complex;
 use tempfile::TempDir;
 
-/// The program under test: the one that was built with the tests, or `KOLMO_PROGRAM` on a machine that they were carried to.
+/// The program under test: the one built with the tests, or `KOLMO_PROGRAM` on a machine to which the tests were copied.
 pub(crate) fn program() -> &'static str {
     static PROGRAM: LazyLock<String> =
-        LazyLock::new(|| elsewhere("KOLMO_PROGRAM", env!("CARGO_BIN_EXE_kolmo")));
+        LazyLock::new(|| variable_or("KOLMO_PROGRAM", env!("CARGO_BIN_EXE_kolmo")));
     &PROGRAM
 }
 
-/// The root of the project: where the tests were built, or `KOLMO_ROOT`.
+/// The root folder of the project: where the tests were built, or `KOLMO_ROOT`.
 pub(crate) fn root() -> &'static Path {
     static ROOT: LazyLock<String> =
-        LazyLock::new(|| elsewhere("KOLMO_ROOT", env!("CARGO_MANIFEST_DIR")));
+        LazyLock::new(|| variable_or("KOLMO_ROOT", env!("CARGO_MANIFEST_DIR")));
     Path::new(&*ROOT)
 }
 
-fn elsewhere(variable: &str, built: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| built.into())
+fn variable_or(variable: &str, default: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| default.into())
 }
 
-/// A library made of `tests/data/NAME.c`, which stays. What it lacks may be in another one that is loaded later.
-pub(crate) fn compiled(name: &str) -> PathBuf {
+/// A shared library compiled from `tests/data/NAME.c`. It is not deleted. A library loaded later may define its missing symbols.
+pub(crate) fn compile_c_library(name: &str) -> PathBuf {
     let library = tempfile::tempdir().unwrap().keep().join(format!("{name}.so"));
     let source = root().join(format!("tests/data/{name}.c"));
     let mut cc = Command::new("cc");
@@ -45,7 +45,7 @@ pub(crate) fn compiled(name: &str) -> PathBuf {
     library
 }
 
-/// The four forms of convection, as users type them.
+/// The four forms of convection, as in the input.
 pub(crate) const CONVECTION: [&str; 4] =
     ["divergence", "feiereisen", "kennedy-gruber", "staggered"];
 /// The three forms of the energy equation.
@@ -55,7 +55,7 @@ pub(crate) const VISCOUS: [&str; 3] = ["laplacian", "midpoint", "conservative"];
 /// The three viscosity laws.
 pub(crate) const LAWS: [&str; 3] = ["constant", "power", "sutherland"];
 
-/// Families whose order in space is tested, with that order.
+/// Scheme families whose order of accuracy in space is tested, with that order.
 pub(crate) const FAMILIES: [(&str, i32); 6] = [
     ("explicit4", 4),
     ("compact4", 4),
@@ -65,33 +65,33 @@ pub(crate) const FAMILIES: [(&str, i32); 6] = [
     ("compact10-penta", 10),
 ];
 
-/// The formulas that a user calls `name`.
-pub(crate) fn formula_of(name: &str) -> &'static SchemeFamily {
+/// The scheme family with this name.
+pub(crate) fn scheme_family(name: &str) -> &'static SchemeFamily {
     family(name).unwrap_or_else(|| panic!("no family {name}"))
 }
 
-/// Every formula of that kind, once.
-pub(crate) fn formulas(kind: Kind) -> Vec<&'static Scheme> {
-    let mut found: Vec<&Scheme> = Vec::new();
+/// All schemes of this kind, each once.
+pub(crate) fn schemes_of_kind(kind: Kind) -> Vec<&'static Scheme> {
+    let mut unique: Vec<&Scheme> = Vec::new();
     let formulas = families().iter().flat_map(|family| {
         [&family.first, &family.second, &family.midpoint_derivative, &family.midpoint_interpolation]
     });
     for scheme in formulas.chain([&COMPACT6_PENTA]).filter(|scheme| scheme.kind == kind) {
-        if found.iter().all(|known| known.name != scheme.name) {
-            found.push(scheme);
+        if unique.iter().all(|known| known.name != scheme.name) {
+            unique.push(scheme);
         }
     }
-    found
+    unique
 }
 
-/// Every formula that is not a filter, once.
-pub(crate) fn all_formulas() -> impl Iterator<Item = &'static Scheme> {
+/// All schemes except filters, each once.
+pub(crate) fn all_schemes() -> impl Iterator<Item = &'static Scheme> {
     let kinds = [Kind::FirstDerivative, Kind::SecondDerivative];
     let staggered = [Kind::MidpointDerivative, Kind::MidpointInterpolation];
-    kinds.into_iter().chain(staggered).flat_map(formulas)
+    kinds.into_iter().chain(staggered).flat_map(schemes_of_kind)
 }
 
-/// The configuration of `case` on `points` points, one thread, with keys set as by `--set`.
+/// The configuration of `case` on `points` points, with one thread and with keys set as by `--set`.
 pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
     let text = format!(
         "[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n[compute]\nthreads = 1\n"
@@ -100,29 +100,29 @@ pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
     parse(&text, case, &set).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The host, with the precision and the threads that are asked for.
+/// The host backend with the requested precision and number of threads.
 pub(crate) fn host(compute: &ComputeConfig) -> Arc<dyn Backend> {
     backend::on_host(compute, None).unwrap().into()
 }
 
-/// The host with so many threads.
-pub(crate) fn cores(precision: Precision, threads: usize) -> Box<dyn Blocks> {
+/// The host backend with this number of threads.
+pub(crate) fn host_with_threads(precision: Precision, threads: usize) -> Box<dyn Blocks> {
     let threads = Some(threads);
     let compute = ComputeConfig { precision, threads, ..ComputeConfig::default() };
     backend::on_host(&compute, None).unwrap()
 }
 
-/// A run on the host, at its start, whatever backend it asks for.
+/// A run on the host in its initial state. The backend of the configuration is ignored.
 pub(crate) fn on_host(config: &Config) -> Simulation {
     Simulation::on(host(&config.compute), config).unwrap()
 }
 
-/// The run that [`config`] describes, at its start.
+/// The run of [`config`] on the host in its initial state.
 pub(crate) fn simulation(case: &str, points: [usize; 3], set: &[&str]) -> Simulation {
     on_host(&config(case, points, set))
 }
 
-/// The run of `case` with (derivative, convection, energy, viscous) and what else is `set`.
+/// The run of `case` with these (derivative, convection, energy, viscous) and further keys `set`.
 pub(crate) fn run_with(
     case: &str,
     points: [usize; 3],
@@ -135,14 +135,14 @@ pub(crate) fn run_with(
     simulation(case, points, &set.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Step until `end`, which the last step lands on.
+/// Steps until `end`. The last step is shortened to reach it exactly.
 pub(crate) fn advance(simulation: &mut Simulation, end: f64) {
     while simulation.time() < end {
         simulation.step(Some(end)).unwrap();
     }
 }
 
-/// Take `steps` steps.
+/// Takes `steps` steps.
 pub(crate) fn steps(simulation: &mut Simulation, steps: usize) {
     for _ in 0..steps {
         simulation.step(None).unwrap();
@@ -159,29 +159,29 @@ pub(crate) fn state(simulation: &Simulation) -> Vec<Vec<f64>> {
     values(simulation.backend(), simulation.state())
 }
 
-/// As many fields as U has, of NaN: what dU/dt is written to.
-fn not_numbers(backend: &dyn Backend, state: &[Field]) -> Vec<Field> {
+/// Storage for dU/dt: as many fields as U has, filled with NaN.
+fn nan_fields(backend: &dyn Backend, state: &[Field]) -> Vec<Field> {
     let nan = vec![f64::NAN; backend.values(&state[0]).unwrap().len()].into();
     state.iter().map(|_| backend.field(&nan).unwrap()).collect()
 }
 
-/// dU/dt of U as it is now.
+/// dU/dt of the present U.
 pub(crate) fn rate(simulation: &mut Simulation) -> Vec<Vec<f64>> {
-    let mut rate = not_numbers(simulation.backend(), simulation.state());
+    let mut rate = nan_fields(simulation.backend(), simulation.state());
     simulation.rhs(&mut rate);
     values(simulation.backend(), &rate)
 }
 
-/// The part of dU/dt that is of some terms, on the host.
+/// The contribution of one group of terms to dU/dt, on the host.
 pub(crate) fn terms(part: TermGroup, config: &Config, state: &[Field]) -> Vec<Vec<f64>> {
     let host = host(&config.compute);
-    let mut rate = not_numbers(&*host, state);
+    let mut rate = nan_fields(&*host, state);
     let mut equations = NavierStokes::new(&config.problem(), host.clone()).unwrap();
     equations.rhs_group(part, state, &mut rate);
     values(&*host, &rate)
 }
 
-/// Set U from (ρ, u, v, w, p) at every point.
+/// Sets U from (ρ, u, v, w, p) at every point.
 pub(crate) fn set_flow(
     simulation: &mut Simulation,
     gamma: f64,
@@ -218,7 +218,7 @@ pub(crate) fn projection(points: [usize; 3], periods: [i32; 3], field: &[f64]) -
     2.0 * sum / float(nx * ny * nz)
 }
 
-/// A count as a number.
+/// A count as a floating-point number.
 pub(crate) fn float(count: usize) -> f64 {
     count as f64
 }
@@ -228,8 +228,8 @@ pub(crate) fn max_difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// Panics unless the order of convergence between neighbouring (size, error) lies in `range`; a size is a spacing or a
-/// step.
+/// Panics unless the order of convergence between each two successive (size, error) pairs is in `range`. A size is a grid
+/// spacing or a time step.
 pub(crate) fn assert_orders(errors: &[(f64, f64)], range: Range<f64>, what: &str) {
     for pair in errors.windows(2) {
         let order = (pair[0].1 / pair[1].1).ln() / (pair[0].0 / pair[1].0).ln();
@@ -237,13 +237,13 @@ pub(crate) fn assert_orders(errors: &[(f64, f64)], range: Range<f64>, what: &str
     }
 }
 
-/// Panics unless |found / expected − 1| ≤ `relative`.
-pub(crate) fn assert_close(found: f64, expected: f64, relative: f64, what: &str) {
-    let off = (found / expected - 1.0).abs();
-    assert!(off <= relative, "{what}: {found:e}, expected {expected:e}: off by {off:.2e}");
+/// Panics unless |actual / expected − 1| ≤ `relative`.
+pub(crate) fn assert_close(actual: f64, expected: f64, relative: f64, what: &str) {
+    let error = (actual / expected - 1.0).abs();
+    assert!(error <= relative, "{what}: {actual:e}, expected {expected:e}: off by {error:.2e}");
 }
 
-/// Numbers in (−1, 1) that look random and are the same on every machine (`splitmix64`, Steele et al. 2014).
+/// Pseudo-random numbers in (−1, 1), identical on every machine (`splitmix64`, Steele et al. 2014).
 pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -258,11 +258,11 @@ pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Have SIGHUP mean to `command` what it does where nobody says otherwise, also where these tests were started by `nohup`.
+/// Gives `command` the default action of SIGHUP, even if `nohup` started these tests.
 #[cfg(unix)]
-pub(crate) fn heeding_hang_ups(command: &mut Command) -> &mut Command {
+pub(crate) fn with_default_sighup(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
-    // SAFETY: between fork and exec one system call is made.
+    // SAFETY: only one system call is made between fork and exec.
     unsafe {
         command.pre_exec(|| {
             libc::signal(libc::SIGHUP, libc::SIG_DFL);
@@ -271,23 +271,23 @@ pub(crate) fn heeding_hang_ups(command: &mut Command) -> &mut Command {
     }
 }
 
-/// A run of seven steps repeats itself to the bit, also from a checkpoint after four and whatever is looked at; that checkpoint,
-/// with the directory that it is in.
-pub(crate) fn assert_repeats(config: &Config, what: &str) -> (TempDir, Checkpoint) {
-    let mut one = on_host(config);
-    steps(&mut one, 7);
-    let mut two = on_host(config);
-    steps(&mut two, 4);
-    two.row().unwrap();
+/// Asserts that a run of seven steps is bitwise reproducible, both after a row of the time series is computed at step 4 and
+/// when the run resumes from a checkpoint of step 4. Returns this checkpoint and its directory.
+pub(crate) fn assert_reproducible(config: &Config, what: &str) -> (TempDir, Checkpoint) {
+    let mut reference = on_host(config);
+    steps(&mut reference, 7);
+    let mut repeated = on_host(config);
+    steps(&mut repeated, 4);
+    repeated.row().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("step_00000004.zarr");
-    two.save(&path).unwrap();
+    repeated.save(&path).unwrap();
     let saved = Checkpoint::open(&Solo, &path).unwrap();
-    let mut three = Simulation::resume(host(&config.compute), config, &saved).unwrap();
-    for goes_on in [&mut two, &mut three] {
-        steps(goes_on, 3);
-        assert_eq!(state(goes_on), state(&one), "{what}");
-        assert_eq!(goes_on.row().unwrap(), one.row().unwrap(), "{what}");
+    let mut resumed = Simulation::resume(host(&config.compute), config, &saved).unwrap();
+    for run in [&mut repeated, &mut resumed] {
+        steps(run, 3);
+        assert_eq!(state(run), state(&reference), "{what}");
+        assert_eq!(run.row().unwrap(), reference.row().unwrap(), "{what}");
     }
     (directory, saved)
 }

@@ -1,4 +1,4 @@
-//! Inputs are resolved with their defaults, and what is resolved reads back as the same. No input makes the reader panic.
+//! Inputs are resolved with their defaults, and resolved inputs read back unchanged. No input makes the reader panic.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ fn read(text: &str, overrides: &[&str]) -> Config {
 }
 
 #[test]
-fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
+fn three_keys_suffice_and_the_others_have_the_documented_defaults() {
     let config = read(LEAST, &[]);
     assert_eq!(config.case, Case::TaylorGreen(TaylorGreen::default()));
     assert_eq!((config.gas.mach, config.gas.reynolds), (0.1, 1600.0));
@@ -47,7 +47,7 @@ fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
 }
 
 #[test]
-fn every_line_solver_can_be_asked_of_a_device_and_of_the_cpu_those_that_need_none() {
+fn devices_accept_every_line_solver_and_the_cpu_all_but_three() {
     for solver in LineSolver::ALL {
         let name = solver.name();
         let set = format!("compute.line_solver={name}");
@@ -56,17 +56,17 @@ fn every_line_solver_can_be_asked_of_a_device_and_of_the_cpu_those_that_need_non
             assert_eq!(config.compute.line_solver, Some(solver));
         }
         let on_cpu = parse(LEAST, "in.toml", &[set, "compute.backend=cpu".into()]);
-        let of_devices = ["neato-global", "chunked", "cusparse"].contains(&name);
-        assert_eq!(on_cpu.is_ok(), !of_devices, "{name}");
+        let needs_device = ["neato-global", "chunked", "cusparse"].contains(&name);
+        assert_eq!(on_cpu.is_ok(), !needs_device, "{name}");
     }
 }
 
 #[test]
-fn the_viscous_form_follows_the_viscosity_unless_it_is_named() {
+fn default_viscous_form_depends_on_the_viscosity_law() {
     assert_eq!(read(LEAST, &["gas.viscosity=power"]).scheme.viscous, ViscousForm::Midpoint);
     let named = read(LEAST, &["gas.viscosity=sutherland", "scheme.viscous=conservative"]);
     assert_eq!(named.scheme.viscous, ViscousForm::Conservative);
-    // Where ends of an axis of one point are none.
+    // The ends of an axis with one point do not count as boundaries.
     let flat =
         ["grid.points=[16, 16, 1]", "boundary.z={ low = \"symmetry\", high = \"symmetry\" }"];
     let plane = read(LEAST, &[&flat[..], &["gas.viscosity=power"]].concat());
@@ -75,7 +75,7 @@ fn the_viscous_form_follows_the_viscosity_unless_it_is_named() {
 }
 
 #[test]
-fn every_energy_form_goes_with_every_convective_form() {
+fn every_energy_form_combines_with_every_convective_form() {
     for convection in ["divergence", "feiereisen", "kennedy-gruber", "staggered"] {
         for energy in ["divergence", "split-enthalpy", "split-pressure"] {
             let sets =
@@ -86,7 +86,7 @@ fn every_energy_form_goes_with_every_convective_form() {
 }
 
 #[test]
-fn a_resolved_configuration_reads_back_as_the_same() {
+fn resolved_configurations_read_back_unchanged() {
     let sets: [&[&str]; 16] = [
         &[],
         &[
@@ -126,12 +126,12 @@ fn a_resolved_configuration_reads_back_as_the_same() {
 }
 
 #[test]
-fn the_input_of_every_case_is_good_and_reads_back_as_the_same() {
+fn inputs_of_all_cases_are_valid_and_read_back_unchanged() {
     for name in NAMES {
         let config = read(input(name).unwrap(), &[]);
         assert_eq!(config.case.name(), name);
         assert_eq!(read(&config.to_toml(), &[]), config, "{name}");
-        // A grid about an aerofoil folds with fewer points.
+        // With fewer points, the grid around an aerofoil folds.
         let n = if name == "aerofoil" { 48 } else { 18 };
         let least =
             format!("case.name = {name:?}\ngrid.points = [{n}, {n}, 18]\ntime.max_steps = 3");
@@ -140,7 +140,7 @@ fn the_input_of_every_case_is_good_and_reads_back_as_the_same() {
 }
 
 #[test]
-fn a_resolved_configuration_keeps_the_order_of_the_sections() {
+fn resolved_configurations_keep_the_order_of_the_sections() {
     let text = read(LEAST, &["output.fields.every_steps=5"]).to_toml();
     let sections: Vec<&str> = text.lines().filter(|line| line.starts_with('[')).collect();
     assert_eq!(
@@ -151,7 +151,7 @@ fn a_resolved_configuration_keeps_the_order_of_the_sections() {
 }
 
 #[test]
-fn overrides_take_toml_values_and_bare_words_and_the_last_one_counts() {
+fn overrides_accept_toml_values_and_bare_words_and_the_last_one_wins() {
     let config = read(
         LEAST,
         &[
@@ -185,7 +185,7 @@ fn overrides_take_toml_values_and_bare_words_and_the_last_one_counts() {
 }
 
 #[test]
-fn all_stands_for_every_field_of_the_case() {
+fn variables_all_selects_every_field_of_the_case() {
     let flow = "[case]\nname = 'taylor-green'\n[grid]\npoints = [16, 16, 16]\n[time]\nend = 1.0\n";
     let scalar = flow.replace("taylor-green", "scalar-advection");
     for all in ["all", "[\"all\"]"] {
@@ -205,14 +205,14 @@ fn all_stands_for_every_field_of_the_case() {
             assert_eq!(config.output.planes.clone().unwrap().variables.len(), count);
             let fields = config.output.fields.clone().unwrap().variables;
             assert_eq!(fields.len(), count);
-            // Resolved, they have their names.
+            // The resolved input names every field.
             assert_eq!(read(&config.to_toml(), &[]), config);
         }
     }
 }
 
 #[test]
-fn an_override_of_the_step_takes_the_place_of_the_one_in_the_input() {
+fn overriding_dt_replaces_cfl_and_vice_versa() {
     let with_cfl = format!("{LEAST}time.cfl = 0.5\n");
     assert_eq!(read(&with_cfl, &["time.dt=0.01"]).time.step, StepSize::Fixed(0.01));
     let with_dt = format!("{LEAST}time.dt = 0.01\n");
@@ -222,7 +222,7 @@ fn an_override_of_the_step_takes_the_place_of_the_one_in_the_input() {
 }
 
 #[test]
-fn an_override_of_a_resolved_word_by_a_table_is_taken() {
+fn table_overrides_replace_words_of_resolved_inputs() {
     let resolved = read(LEAST, &[]).to_toml();
     let config = read(&resolved, &["scheme.filter.order=4", "gas.viscosity.law=power"]);
     assert_eq!(config.scheme.filter.map(|filter| filter.order), Some(4));
@@ -230,7 +230,7 @@ fn an_override_of_a_resolved_word_by_a_table_is_taken() {
 }
 
 #[test]
-fn the_box_follows_the_case_until_the_user_gives_a_length() {
+fn domain_depends_on_the_case_unless_a_length_is_given() {
     let vortex = "case.name = \"isentropic-vortex\"\ngrid.points = [32, 32, 1]\ntime.end = 1\n";
     let cube = |half: f64| Domain { origin: [-half; 3], length: [2.0 * half; 3] };
     assert_eq!(read(vortex, &["case.half_width=8"]).grid.domain, cube(8.0));
@@ -241,12 +241,12 @@ fn the_box_follows_the_case_until_the_user_gives_a_length() {
 }
 
 #[test]
-fn plane_and_line_grids_are_grids_with_one_point() {
+fn grids_with_one_point_along_an_axis_are_accepted_if_the_case_allows() {
     let points = |name: &str, points: [usize; 3]| {
         let text = format!("case.name = {name:?}\ngrid.points = {points:?}\ntime.end = 1\n");
         parse(&text, "in.toml", &[]).map(|config| config.grid.points)
     };
-    for (name, good) in [
+    for (name, valid) in [
         ("taylor-green", [16, 16, 1]),
         ("kida-vortex", [16, 15, 17]),
         ("abc-flow", [1, 16, 1]),
@@ -267,14 +267,14 @@ fn plane_and_line_grids_are_grids_with_one_point() {
         ("aerofoil", [128, 33, 1]),
         ("scalar-advection", [1, 16, 1]),
     ] {
-        assert_eq!(points(name, good).unwrap(), good, "{name}");
+        assert_eq!(points(name, valid).unwrap(), valid, "{name}");
     }
     assert!(points("taylor-green", [16, 1, 16]).is_err());
     assert!(points("shear-wave", [1, 16, 16]).is_err());
 }
 
 #[test]
-fn inputs_with_a_byte_order_mark_and_windows_line_ends_are_read() {
+fn inputs_with_a_byte_order_mark_and_crlf_line_ends_are_read() {
     let text = format!("\u{feff}{}", LEAST.replace('\n', "\r\n"));
     assert_eq!(read(&text, &[]), read(LEAST, &[]));
     let bad = text.replace("time.end = 1", "time.end = 0");
@@ -283,9 +283,9 @@ fn inputs_with_a_byte_order_mark_and_windows_line_ends_are_read() {
 }
 
 /// xorshift64* (Vigna 2016).
-struct Random(u64);
+struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -293,9 +293,9 @@ impl Random {
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
     }
 
-    /// `text` with one piece deleted, doubled, moved, replaced by something nasty, or with a number changed.
-    fn mangle(&mut self, text: &[u8]) -> Vec<u8> {
-        const NASTY: [&str; 24] = [
+    /// `text` with one piece deleted, doubled or moved, or with a special token in place of a piece or a digit.
+    fn corrupt(&mut self, text: &[u8]) -> Vec<u8> {
+        const TOKENS: [&str; 24] = [
             "\"",
             "'",
             "[",
@@ -324,36 +324,36 @@ impl Random {
         let (i, j) = (self.below(text.len() + 1), self.below(12));
         let end = (i + j).min(text.len());
         let (head, piece, tail) = (&text[..i], &text[i..end], &text[end..]);
-        let nasty = NASTY[self.below(NASTY.len())].as_bytes();
+        let token = TOKENS[self.below(TOKENS.len())].as_bytes();
         match self.below(5) {
             0 => [head, tail].concat(),
             1 => [head, piece, piece, tail].concat(),
             2 => [tail, piece, head].concat(),
-            3 => [head, nasty, tail].concat(),
+            3 => [head, token, tail].concat(),
             _ => {
                 let is_digit = |&at: &usize| text[at].is_ascii_digit();
                 let digits: Vec<usize> = (0..text.len()).filter(is_digit).collect();
                 let Some(&at) = digits.get(self.below(digits.len().max(1))) else {
                     return text.to_vec();
                 };
-                [&text[..at], nasty, &text[at + 1..]].concat()
+                [&text[..at], token, &text[at + 1..]].concat()
             }
         }
     }
 }
 
 #[test]
-fn no_mangled_input_makes_the_reader_panic() {
-    let good: Vec<&str> = NAMES.iter().filter_map(|name| input(name)).collect();
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let (mut accepted, mut refused) = (0, 0);
+fn randomly_corrupted_inputs_cause_no_panic() {
+    let valid: Vec<&str> = NAMES.iter().filter_map(|name| input(name)).collect();
+    let mut random = Xorshift(0x9E37_79B9_7F4A_7C15);
+    let (mut accepted, mut rejected) = (0, 0);
     for round in 0..6000 {
-        let mut bytes = good[round % good.len()].as_bytes().to_vec();
+        let mut bytes = valid[round % valid.len()].as_bytes().to_vec();
         for _ in 0..=random.below(3) {
-            bytes = random.mangle(&bytes);
+            bytes = random.corrupt(&bytes);
         }
         let text = String::from_utf8_lossy(&bytes);
-        let set = random.mangle(b"time.cfl=0.5");
+        let set = random.corrupt(b"time.cfl=0.5");
         let overrides: &[String] = match round % 3 {
             0 => &[String::from_utf8_lossy(&set).into_owned()],
             _ => &[],
@@ -366,7 +366,7 @@ fn no_mangled_input_makes_the_reader_panic() {
                 assert_eq!(again.unwrap(), config, "from\n{text}");
             }
             Err(Error::Config(lines)) => {
-                refused += 1;
+                rejected += 1;
                 let (count, problems) = lines.split_last().unwrap();
                 assert!(count.ends_with("; nothing was run") && !problems.is_empty(), "{lines:?}");
                 assert!(problems.iter().all(|text| text.starts_with("error: ")), "{lines:?}");
@@ -374,12 +374,12 @@ fn no_mangled_input_makes_the_reader_panic() {
             Err(other) => panic!("{other:?} from\n{text}"),
         }
     }
-    assert!(accepted > 600 && refused > 600, "{accepted} accepted, {refused} refused");
+    assert!(accepted > 600 && rejected > 600, "{accepted} accepted, {rejected} rejected");
 }
 
-/// Ends, a force and a sponge that stand in no input, because the case brings them, are held against the rest all the same.
+/// Boundary conditions, a force and a sponge that the case sets without a key in the input are checked against the other keys.
 #[test]
-fn what_a_case_brings_is_refused_as_if_it_were_written() {
+fn implicit_settings_of_a_case_are_checked_like_explicit_keys() {
     let wavy = "grid.mapping={ kind = 'wavy', amplitude = 0.02 }";
     let ring = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 2.0 }";
     let symmetry = "boundary.x={ low = 'symmetry', high = 'symmetry' }";
@@ -426,14 +426,14 @@ fn what_a_case_brings_is_refused_as_if_it_were_written() {
         read(&text, if case == "taylor-green" { &["case.octant=true"] } else { &[] });
         let set: Vec<String> = set.iter().map(ToString::to_string).collect();
         let Err(error) = parse(&text, "in.toml", &set) else { panic!("{case}: {set:?}") };
-        let told = error.to_string();
-        assert_eq!(told.matches(expected).count(), 1, "{case}: {told}");
+        let message = error.to_string();
+        assert_eq!(message.matches(expected).count(), 1, "{case}: {message}");
     }
 }
 
-/// What is left out is what the default says, wherever nothing else may stand.
+/// A key that must keep its default may be written with the default, with the same result as without the key.
 #[test]
-fn defaults_may_be_written_where_nothing_else_may() {
+fn explicit_defaults_are_accepted_where_no_other_value_is() {
     let stretched = "case={ name = 'custom', mach = 0.1, reynolds = 50, u = 'sin(x)' }\n\
         grid={ points = [24, 16, 1], stretching = { x = 's + 0.1*sin(2*pi*s)' } }\ntime.end = 1\n";
     let curved = "case.name = 'cylinder'\ngrid.points = [48, 33, 1]\ntime.end = 1\n";

@@ -1,4 +1,4 @@
-//! What the discrete equations keep: mass, momentum, total energy, and kinetic energy under convection.
+//! Conservation by the discrete equations: mass, momentum, total energy, and kinetic energy under convection.
 
 use kolmo::backend::{Field, cpu};
 use kolmo::config::Config;
@@ -10,7 +10,7 @@ use crate::common::{
     simulation, state, steps, terms,
 };
 
-/// Largest drift over 1000 steps of a Taylor-Green vortex at Ma = 0.1: of mass and energy relative, of momentum absolute.
+/// Largest drift over 1000 steps of a Taylor-Green vortex at Ma = 0.1: relative for mass and energy, absolute for momentum.
 fn drift(forms: [&str; 3], law: &str, reynolds: f64, set: &[&str]) -> f64 {
     let [convection, energy, viscous] = forms;
     let own = [
@@ -25,8 +25,8 @@ fn drift(forms: [&str; 3], law: &str, reynolds: f64, set: &[&str]) -> f64 {
     let before = totals(&state(&run));
     steps(&mut run, 1000);
     let after = totals(&state(&run));
-    let moved: [f64; 5] = std::array::from_fn(|v| (after[v] - before[v]).abs());
-    let relative = [moved[0] / before[0], moved[1], moved[2], moved[3], moved[4] / before[4]];
+    let change: [f64; 5] = std::array::from_fn(|v| (after[v] - before[v]).abs());
+    let relative = [change[0] / before[0], change[1], change[2], change[3], change[4] / before[4]];
     relative.into_iter().fold(0.0, f64::max)
 }
 
@@ -66,8 +66,8 @@ fn the_laplacian_viscous_form_conserves_for_constant_viscosity_only() {
     }
 }
 
-/// Kinetic energy that convection makes, as a fraction of all terms.
-fn made(config: &Config, state: &[Field]) -> f64 {
+/// Kinetic energy produced by convection, as a fraction of all terms.
+fn relative_production(config: &Config, state: &[Field]) -> f64 {
     let rate = terms(TermGroup::Convection, config, state);
     let state: Vec<&[f64]> =
         state.iter().map(|field| &field.get::<cpu::Field<f64>>()[..]).collect();
@@ -91,7 +91,7 @@ fn white_noise(config: &Config) -> Vec<Field> {
 }
 
 #[test]
-fn convection_neither_makes_nor_destroys_kinetic_energy_in_the_preserving_forms() {
+fn convection_conserves_kinetic_energy_in_the_preserving_forms_only() {
     let points = [15, 16, 18];
     let gas = ["case.mach=0.5", "case.reynolds=400.0", "gas.viscosity=sutherland"];
     let mut evolved = simulation("taylor-green", points, &gas);
@@ -102,13 +102,13 @@ fn convection_neither_makes_nor_destroys_kinetic_energy_in_the_preserving_forms(
             let set = [("convection", convection), ("derivative", derivative)]
                 .map(|(key, value)| format!("scheme.{key}={value}"));
             let config = config("taylor-green", points, &set.each_ref().map(String::as_str));
-            for (what, state) in [("random", &random[..]), ("evolved", evolved.state())] {
-                let made = made(&config, state);
-                let what = format!("{derivative} {convection} {what}: {made:.1e}");
-                assert_eq!(made < 1e-15, preserves, "{what}");
-                // The others make about 1e-3 where the fields are not resolved; the finer the scheme, the less.
+            for (label, state) in [("random", &random[..]), ("evolved", evolved.state())] {
+                let produced = relative_production(&config, state);
+                let label = format!("{derivative} {convection} {label}: {produced:.1e}");
+                assert_eq!(produced < 1e-15, preserves, "{label}");
+                // The others produce about 1e-3 where the fields are not resolved; more accurate schemes produce less.
                 let floor = if derivative == "compact10-penta" { 5e-5 } else { 5e-4 };
-                assert!(preserves || made > floor, "{what}");
+                assert!(preserves || produced > floor, "{label}");
             }
         }
     }
@@ -146,18 +146,18 @@ fn the_kinetic_energy_budget_closes_to_round_off() {
                 let parts = [convective, pressure, viscous_rate, filter];
                 let largest = parts.iter().fold(0.0_f64, |max, part| max.max(part.abs()));
                 let gap = (rate - parts.iter().sum::<f64>()).abs() / largest;
-                let what = format!("{convection} {energy} {viscous}: {parts:?}");
-                assert!(gap < 1e-14, "{what}: gap {gap:.1e}");
+                let label = format!("{convection} {energy} {viscous}: {parts:?}");
+                assert!(gap < 1e-14, "{label}: gap {gap:.1e}");
                 let preserves = matches!(convection, "feiereisen" | "kennedy-gruber");
-                assert_eq!(convective.abs() / largest < 1e-14, preserves, "{what}");
-                assert!(pressure > 2e-4 && viscous_rate < -1e-2 && filter < -1e-4, "{what}");
+                assert_eq!(convective.abs() / largest < 1e-14, preserves, "{label}");
+                assert!(pressure > 2e-4 && viscous_rate < -1e-2 && filter < -1e-4, "{label}");
             }
         }
     }
 }
 
 #[test]
-fn the_kinetic_energy_changes_as_its_rate_says() {
+fn kinetic_energy_rate_matches_the_change_in_time() {
     let run_to = |end: f64| {
         let mut run = simulation(
             "taylor-green",
@@ -173,6 +173,6 @@ fn the_kinetic_energy_changes_as_its_rate_says() {
         [0.5 - 2.0 * h, 0.5 + 2.0 * h].map(|t| run_to(t).quantity("kinetic_energy").unwrap());
     let slope = (8.0 * (after - before) - (after2 - before2)) / (12.0 * h);
     let rate = run_to(0.5).quantity("ke_rate").unwrap();
-    // The slope is known to h⁴/30 of the fifth derivative, of sound that goes once through the box in 2.5.
+    // The error of the slope is h⁴/30 times the fifth derivative, for sound that crosses the box in 2.5.
     assert_close(rate, slope, 2e-6, "d(kinetic energy)/dt");
 }

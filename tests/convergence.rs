@@ -1,5 +1,5 @@
-//! The isentropic vortex, a nonlinear exact solution, at the order of the scheme; a plane Taylor-Green vortex at the order of
-//! the integrator.
+//! Convergence of the isentropic vortex, a nonlinear exact solution, at the order of the scheme, and of a plane Taylor-Green
+//! vortex at the order of the integrator.
 
 use kolmo::scheme::TABLEAUX;
 
@@ -18,11 +18,11 @@ fn vortex(points: usize, derivative: &str, convection: &str, energy: &str) -> (f
 }
 
 #[test]
-fn the_isentropic_vortex_converges_at_the_order_of_the_scheme() {
+fn isentropic_vortex_converges_at_the_order_of_the_scheme() {
     let finest = [1.34e-5, 2.50e-6, 1.32e-7, 1.68e-8, 8.07e-9, 1.26e-9];
     for ((derivative, order), expected) in FAMILIES.into_iter().zip(finest) {
         let found = [48, 64, 96].map(|n| vortex(n, derivative, "kennedy-gruber", "split-pressure"));
-        // The coarsest grid has 2.7 points a radius: the order is met from above.
+        // The coarsest grid has 2.7 points per radius: the measured order approaches the nominal one from above.
         let order = f64::from(order);
         assert_orders(&found, order - 0.3..order + 1.9, derivative);
         assert_close(found[2].1, expected, 0.05, derivative);
@@ -30,17 +30,17 @@ fn the_isentropic_vortex_converges_at_the_order_of_the_scheme() {
 }
 
 #[test]
-fn the_isentropic_vortex_converges_at_sixth_order_in_every_form() {
+fn isentropic_vortex_converges_at_sixth_order_in_every_form() {
     for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (*c, e))) {
-        let what = format!("{convection} {energy}");
+        let label = format!("{convection} {energy}");
         let found = [48, 64, 96].map(|n| vortex(n, "compact6", convection, energy));
-        assert_orders(&found, 5.7..7.1, &what);
-        assert_close(found[2].1, 1.65e-7, 0.25, &what);
+        assert_orders(&found, 5.7..7.1, &label);
+        assert_close(found[2].1, 1.65e-7, 0.25, &label);
     }
 }
 
 #[test]
-fn the_isentropic_vortex_comes_back_after_a_period() {
+fn isentropic_vortex_returns_after_a_period() {
     let forms = ["compact10-penta", "kennedy-gruber", "split-pressure", "auto"];
     let set = ["case.half_width=9.0".to_string()];
     let mut run = run_with("isentropic-vortex", [64, 64, 1], forms, &set);
@@ -65,8 +65,8 @@ fn plane_vortex(integrator: &str, n: u32) -> Vec<f64> {
 
 #[test]
 fn every_integrator_converges_at_its_order_in_time() {
-    // The error at dt = 0.01, the largest in U. kcl43-2r is of fourth order but for nonlinear terms, which are small here.
-    let known = [
+    // The largest error in U at dt = 0.01. kcl43-2r is of fourth order except for nonlinear terms, which are small here.
+    let rows = [
         ("rk4", 4, 1.24e-7),
         ("ssprk3", 3, 7.50e-6),
         ("ssprk43", 3, 3.79e-6),
@@ -81,9 +81,9 @@ fn every_integrator_converges_at_its_order_in_time() {
         ("hale64", 4, 4.12e-8),
         ("bogey-bailly62", 2, 1.70e-6),
     ];
-    assert_eq!(known.map(|(name, ..)| name), TABLEAUX.map(|tableau| tableau.name));
+    assert_eq!(rows.map(|(name, ..)| name), TABLEAUX.map(|tableau| tableau.name));
     let fine = plane_vortex("rk4", 1024);
-    for (name, order, size) in known {
+    for (name, order, size) in rows {
         let found = [16, 32, 64]
             .map(|n| (0.64 / f64::from(n), max_difference(&plane_vortex(name, n), &fine)));
         assert_orders(&found, f64::from(order) - 0.2..f64::from(order) + 0.1, name);

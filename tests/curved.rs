@@ -12,7 +12,7 @@ use kolmo::io::{FieldData, FieldWriter};
 use kolmo::time::Simulation;
 
 use crate::common::{
-    assert_repeats, config, max_difference, on_host, rate, set_flow, state, steps,
+    assert_reproducible, config, max_difference, on_host, rate, set_flow, state, steps,
 };
 use crate::device::gpu;
 use crate::io::python;
@@ -23,7 +23,7 @@ use crate::verify::assert_verified;
 const WAVY: &str = "grid.mapping={ kind = 'wavy', amplitude = 0.05 }";
 
 /// A viscous flow around a cylinder, which uses all metrics and both ends.
-fn round_a_cylinder(points: [usize; 3], more: &[&str]) -> Config {
+fn flow_around_a_cylinder(points: [usize; 3], more: &[&str]) -> Config {
     let set = [
         "grid.mapping={ kind = 'ring', inner = 0.5, outer = 6.0 }",
         "boundary.y={ low = 'wall', high = { kind = 'far-field', velocity = [1.0, 0.0, 0.0], temperature = 1.0, sponge = { width = 2.0, strength = 0.2 } } }",
@@ -36,7 +36,7 @@ fn round_a_cylinder(points: [usize; 3], more: &[&str]) -> Config {
     config("cylinder", points, &[&set, more].concat())
 }
 
-/// One value of a row of the series.
+/// The value of the column `name` in the current row of the time series.
 fn column(flow: &mut Simulation, config: &Config, name: &str) -> f64 {
     let names = kolmo::physics::columns(&config.problem());
     flow.row().unwrap()[names.iter().position(|other| other == name).unwrap()]
@@ -44,26 +44,26 @@ fn column(flow: &mut Simulation, config: &Config, name: &str) -> f64 {
 
 /// Catches drag and lift columns for a wall that is not surrounded by grid lines.
 #[test]
-fn a_body_is_what_lines_go_round() {
+fn force_columns_exist_only_if_grid_lines_surround_a_wall() {
     let wall = "{ kind = 'wall', temperature = 1.0 }";
     let walls = format!("boundary.y={{ low = {wall}, high = {wall} }}");
     let between = "grid.mapping={ kind = 'expressions', x = '2*s + 0.1*sin(pi*t)*sin(2*pi*s)', y = 't + 0.1*sin(2*pi*s)*sin(pi*t)' }";
-    let round = "grid.mapping={ kind = 'expressions', x = '(1 + t)*cos(2*pi*s)', y = '-(1 + t)*sin(2*pi*s)' }";
-    for (map, is_body) in [(between, false), (round, true)] {
+    let around = "grid.mapping={ kind = 'expressions', x = '(1 + t)*cos(2*pi*s)', y = '-(1 + t)*sin(2*pi*s)' }";
+    for (map, is_body) in [(between, false), (around, true)] {
         let flow = on_host(&config("custom", [24, 17, 1], &["case.u='0'", map, &walls]));
         assert_eq!(flow.columns().iter().any(|name| name == "drag"), is_body, "{map}");
     }
 }
 
 #[test]
-fn curved_lines_keep_what_they_should() {
+fn every_check_of_curvilinear_grids_passes() {
     assert_verified(&["curved"]);
 }
 
-/// Catches metrics of a wrong block, temperature gradients that are not exchanged, and face averages over the wrong rank.
+/// Catches metrics of the wrong block, temperature gradients without halo exchange, and face averages over the wrong rank.
 #[test]
-fn ranks_and_a_device_agree_with_one_host() {
-    let config = round_a_cylinder([20, 36, 8], &[]);
+fn ranks_and_device_agree_with_one_host() {
+    let config = flow_around_a_cylinder([20, 36, 8], &[]);
     let cuts = [
         ([2, 1, 1], Some(Method::Transpose)),
         ([3, 1, 1], Some(Method::Pcr)),
@@ -77,73 +77,74 @@ fn ranks_and_a_device_agree_with_one_host() {
     let mut host = on_host(&config);
     steps(&mut host, 6);
     for (a, b) in state(&host).iter().zip(&state(&device)) {
-        let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-        assert!(off <= 1e-12, "device: {off:e}");
+        let difference = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+        assert!(difference <= 1e-12, "device: {difference:e}");
     }
 }
 
-/// Catches metrics differenced in f32, and curved terms without the base state: fields hold deviations from it.
+/// Catches metrics differenced in f32, and curvilinear terms without the base state: fields contain deviations from it.
 #[test]
-fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
+fn single_precision_flow_matches_double_to_round_off() {
     let run = |precision: &str| {
-        let mut flow = on_host(&round_a_cylinder([20, 22, 7], &[precision]));
+        let mut flow = on_host(&flow_around_a_cylinder([20, 22, 7], &[precision]));
         steps(&mut flow, 20);
         let base = flow.system_and_state().0.base_state();
-        let whole = |(field, base): (Vec<f64>, f64)| field.into_iter().map(|x| x + base).collect();
-        state(&flow).into_iter().zip(base).map(whole).collect::<Vec<Vec<f64>>>()
+        let with_base =
+            |(field, base): (Vec<f64>, f64)| field.into_iter().map(|x| x + base).collect();
+        state(&flow).into_iter().zip(base).map(with_base).collect::<Vec<Vec<f64>>>()
     };
     let (double, single) = (run("compute.precision=f64"), run("compute.precision=f32"));
     for (k, (a, b)) in double.iter().zip(&single).enumerate() {
-        // 120 stages, each with rounding errors of 6e-8 that add as a random walk, in units of sound of Ma 0.2: ρ₀, ρ₀c and ρE.
-        let scale = [1.0, 5.0, 5.0, 5.0, a.iter().fold(0.0, |most: f64, x| most.max(*x))][k];
-        let off = max_difference(a, b) / scale;
-        assert!(off < 1e-6, "variable {k}: {off:e}");
+        // 120 stages, each with rounding errors of 6e-8 that add up as a random walk. Scales: ρ₀, ρ₀c at Ma = 0.2, and ρE.
+        let scale = [1.0, 5.0, 5.0, 5.0, a.iter().fold(0.0, |max: f64, x| max.max(*x))][k];
+        let difference = max_difference(a, b) / scale;
+        assert!(difference < 1e-6, "variable {k}: {difference:e}");
     }
 }
 
 #[test]
-fn a_run_repeats_itself_from_a_checkpoint() {
+fn runs_and_restarts_are_bitwise_identical() {
     for more in [&[][..], &["compute.precision=f32"]] {
-        assert_repeats(&round_a_cylinder([18, 19, 1], more), &format!("{more:?}"));
+        assert_reproducible(&flow_around_a_cylinder([18, 19, 1], more), &format!("{more:?}"));
     }
 }
 
 /// A box rotated by a map has the flow of the straight box. Catches a chain rule with a wrong sign, which a uniform stream does not
 /// reveal.
 #[test]
-fn a_turned_box_has_the_rates_of_the_straight_one() {
+fn rotated_box_has_the_rates_of_the_straight_box() {
     let points = [16, 18, 10];
-    let turned = "grid.mapping={ kind = 'expressions', x = '2*pi*(0.6*s - 0.8*t)', y = '2*pi*(0.8*s + 0.6*t)' }";
+    let rotated = "grid.mapping={ kind = 'expressions', x = '2*pi*(0.6*s - 0.8*t)', y = '2*pi*(0.8*s + 0.6*t)' }";
     let forms = ["scheme.viscous=conservative", "case.reynolds=10", "gas.viscosity=sutherland"];
-    let rates = |more: &[&str], turn: [f64; 2]| {
+    let rates = |more: &[&str], rotation: [f64; 2]| {
         let mut flow = on_host(&config("taylor-green", points, &[&forms[..], more].concat()));
         set_flow(&mut flow, 1.4, |[i, j, k], _| {
             let [x, y, z] = [i, j, k].map(|i| i as f64);
             let [x, y, z] = [TAU * x / 16.0, TAU * y / 18.0, TAU * z / 10.0];
             let (u, v) = (0.3 + (x + y).sin(), x.cos() * z.sin());
-            let [c, s] = turn;
+            let [c, s] = rotation;
             let rho = 1.0 + 0.1 * (x - y).cos();
             [rho, c * u - s * v, s * u + c * v, 0.4 * y.sin(), 71.0 + z.cos() + x.sin()]
         });
         let mut rate = rate(&mut flow);
         let [_, m, n, ..] = &mut rate[..] else { unreachable!() };
         for (m, n) in m.iter_mut().zip(n) {
-            (*m, *n) = (turn[0] * *m + turn[1] * *n, turn[0] * *n - turn[1] * *m);
+            (*m, *n) = (rotation[0] * *m + rotation[1] * *n, rotation[0] * *n - rotation[1] * *m);
         }
         rate
     };
-    let (straight, turned) = (rates(&[], [1.0, 0.0]), rates(&[turned], [0.6, 0.8]));
-    for (k, (a, b)) in straight.iter().zip(&turned).enumerate() {
+    let (straight, rotated) = (rates(&[], [1.0, 0.0]), rates(&[rotated], [0.6, 0.8]));
+    for (k, (a, b)) in straight.iter().zip(&rotated).enumerate() {
         let size = a.iter().fold(1.0, |size: f64, x| size.max(x.abs()));
-        let off = max_difference(a, b) / size;
-        assert!(off < 1e-12, "variable {k}: {off:e}");
+        let difference = max_difference(a, b) / size;
+        assert!(difference < 1e-12, "variable {k}: {difference:e}");
     }
 }
 
 /// The pressure p = x exerts a force of minus the volume on a body; gas at rest exerts no shear.
 #[test]
-fn drag_is_the_pressure_round_the_body() {
-    let config = round_a_cylinder([64, 33, 1], &["gas.viscosity=constant"]);
+fn drag_and_lift_are_the_pressure_force_on_the_body() {
+    let config = flow_around_a_cylinder([64, 33, 1], &["gas.viscosity=constant"]);
     let mut flow = on_host(&config);
     let p = config.gas.reference_pressure();
     set_flow(&mut flow, 1.4, |_, [x, y, _]| [1.0, 0.0, 0.0, 0.0, p + 0.1 * x + 0.2 * y]);
@@ -164,7 +165,7 @@ fn drag_is_the_pressure_round_the_body() {
 
 /// Catches a mean over the span with equal weights for its end planes: with walls across z, 1/n of the drag would be missing.
 #[test]
-fn drag_is_for_each_unit_of_span() {
+fn drag_is_per_unit_span() {
     let drag = |points: [usize; 3], z: &str, u: &str| {
         let ring = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 3.0 }";
         let far =
@@ -182,20 +183,20 @@ fn drag_is_for_each_unit_of_span() {
 
 /// Catches flow through curved walls at their edges with a moving wall across z: a box and the rotated box must have the same flow.
 #[test]
-fn a_lid_across_z_moves_nothing_through_curved_walls() {
+fn moving_lid_across_z_drives_no_flow_through_curved_walls() {
     let energy = |turn: f64| {
         let (c, s) = (turn.cos(), turn.sin());
         let map = format!(
             "grid.mapping={{ kind = 'expressions', x = '{c}*s - ({s})*t', y = '{s}*s + {c}*t' }}"
         );
         let wall = "{ kind = 'wall', temperature = 1 }";
-        let moves = |u: f64, v: f64| {
+        let moving_wall = |u: f64, v: f64| {
             let [u, v] = [c * u - s * v, s * u + c * v];
             format!("{{ kind = 'wall', temperature = 1, velocity = [{u}, {v}, 0] }}")
         };
         let x = format!("boundary.x={{ low = {wall}, high = {wall} }}");
         let y = format!("boundary.y={{ low = {wall}, high = {wall} }}");
-        let z = format!("boundary.z={{ low = {wall}, high = {} }}", moves(0.5, 0.2));
+        let z = format!("boundary.z={{ low = {wall}, high = {} }}", moving_wall(0.5, 0.2));
         let set = [
             "case={ name = 'custom', mach = 0.3, reynolds = 50, u = '0' }",
             "grid.length=[1, 1, 1]",
@@ -207,13 +208,13 @@ fn a_lid_across_z_moves_nothing_through_curved_walls() {
         steps(&mut flow, 20);
         column(&mut flow, &config, "kinetic_energy")
     };
-    let (straight, turned) = (energy(0.0), energy(0.6));
-    assert!((straight - turned).abs() < 1e-12 * straight, "{straight} {turned}");
+    let (straight, rotated) = (energy(0.0), energy(0.6));
+    assert!((straight - rotated).abs() < 1e-12 * straight, "{straight} {rotated}");
 }
 
 /// Force coefficients refer to the far-field flow, also if it is the initial flow.
 #[test]
-fn a_far_field_with_the_flow_of_the_start_gives_the_coefficients_of_the_same_stream() {
+fn initial_and_prescribed_far_fields_give_equal_force_coefficients() {
     let far = |state: &str| {
         format!("boundary.y={{ low = 'wall', high = {{ kind = 'far-field', {state} }} }}")
     };
@@ -226,7 +227,7 @@ fn a_far_field_with_the_flow_of_the_start_gives_the_coefficients_of_the_same_str
     for (given, start) in given.iter().zip(start) {
         assert!((given - start).abs() < 1e-12 * given.abs().max(1e-3), "{given} {start}");
     }
-    // Gas at rest with another pressure than that of the scaling, p₀ = 1/(γ Ma²) = 17.9.
+    // Gas at rest at a pressure other than the reference pressure p₀ = 1/(γ Ma²) = 17.9.
     let at_rest = "case={ name = 'custom', mach = 0.2, reynolds = 40, u = '0', p = '20' }";
     let ring = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 5.0 }";
     for state in ["velocity = [0.0, 0.0, 0.0], pressure = 20.0", "state = 'initial'"] {
@@ -239,8 +240,8 @@ fn a_far_field_with_the_flow_of_the_start_gives_the_coefficients_of_the_same_str
 
 /// Averages are weighted by the area of the cells in the plane.
 #[test]
-fn averages_are_over_the_area() {
-    let ring = round_a_cylinder([64, 65, 1], &[]).grid();
+fn averages_are_weighted_by_cell_area() {
+    let ring = flow_around_a_cylinder([64, 65, 1], &[]).grid();
     let sum: f64 = (0..ring.len()).map(|at| ring.weight(ring.index(at))).sum();
     let area = sum * ring.spacing[0] * ring.spacing[1];
     // Error of the trapezoidal rule at the open face, for r dr/dt with r = exp(β t)/2: h² f'/12 at r = 6, β = ln 12. The rule at the wall
@@ -256,33 +257,32 @@ fn averages_are_over_the_area() {
 }
 
 /// The error message for an invalid input.
-fn refused(case: &str, points: [usize; 3], set: &[&str]) -> String {
+fn error_message(case: &str, points: [usize; 3], set: &[&str]) -> String {
     let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1\n");
     let set: Vec<String> = set.iter().map(ToString::to_string).collect();
     match parse(&text, "in.toml", &set) {
         Err(error) => error.to_string(),
-        Ok(_) => panic!("{set:?} is no mistake"),
+        Ok(_) => panic!("{set:?} is accepted"),
     }
 }
 
 #[test]
-fn what_no_curved_grid_can_be_is_a_sentence() {
+fn invalid_curvilinear_grids_are_rejected_with_the_reason() {
     let ring = "grid.mapping={ kind = 'ring', inner = 1.0, outer = 4.0 }";
     let walls = "boundary.y={ low = 'wall', high = 'wall' }";
     let map =
         |x: &str, y: &str| format!("grid.mapping={{ kind = 'expressions', x = '{x}', y = '{y}' }}");
     let (folds, turned) = (map("s + sin(2*pi*s)", "t"), map("t", "s"));
     let (skewed, unknown) = (map("s + t", "t"), map("s", "tt"));
-    let (open, leans) = (map("6*(s + 0.1*s^2)", "6*t"), map("6*s", "6*t*(1 + 0.1*s)"));
+    let (open, sheared) = (map("6*(s + 0.1*s^2)", "6*t"), map("6*s", "6*t*(1 + 0.1*s)"));
     // The outer line begins at the origin, where a tolerance relative to the coordinates would be zero.
-    let round =
-        |by: &str| map(&format!("-2 + (1 + t)*cos({by}*s)"), &format!("(1 + t)*sin({by}*s)"));
-    let (half, twice) = (round("-pi"), round("-4*pi"));
-    let own = [16, 18, 1];
+    let arc = |by: &str| map(&format!("-2 + (1 + t)*cos({by}*s)"), &format!("(1 + t)*sin({by}*s)"));
+    let (half, twice) = (arc("-pi"), arc("-4*pi"));
+    let points = [16, 18, 1];
     for (set, expected) in [
         (&[&*folds][..], "the grid folds: its Jacobian"),
         (&[&open], "continues periodically beyond its ends: where t = 0.0000, from s = -0.5000"),
-        (&[&leans], "continues periodically beyond its ends: where t = 0.0156, from s = -0.5000"),
+        (&[&sheared], "continues periodically beyond its ends: where t = 0.0156, from s = -0.5000"),
         (&[&half, walls], "a periodic axis needs a map that continues periodically"),
         (&[&twice, walls], "lines along x cross themselves: they wind around 2 times"),
         (&[&turned], "the grid is left-handed"),
@@ -339,18 +339,18 @@ fn what_no_curved_grid_can_be_is_a_sentence() {
             "right_hand_side = \"composed\": is not available on curvilinear grids",
         ),
     ] {
-        let told = refused("taylor-green", own, set);
-        assert!(told.contains(expected), "{set:?}: {told}");
+        let message = error_message("taylor-green", points, set);
+        assert!(message.contains(expected), "{set:?}: {message}");
     }
-    let told = refused("taylor-green", [16, 1, 16], &[WAVY]);
-    assert!(told.contains("y has one point"), "{told}");
-    let told = refused("scalar-advection", own, &[WAVY]);
-    assert!(told.contains("has no meaning for scalar-advection"), "{told}");
+    let message = error_message("taylor-green", [16, 1, 16], &[WAVY]);
+    assert!(message.contains("y has one point"), "{message}");
+    let message = error_message("scalar-advection", points, &[WAVY]);
+    assert!(message.contains("has no meaning for scalar-advection"), "{message}");
 }
 
 /// Files contain the points in VTK order, including those that close the period.
 #[test]
-fn files_have_the_points_of_the_grid() {
+fn files_contain_the_grid_points_in_vtk_order() {
     let grid = config("taylor-green", [12, 14, 5], &[WAVY]).grid();
     let selection = Selection::all(&grid);
     let image = selection.image(&grid);
@@ -386,16 +386,16 @@ fn files_have_the_points_of_the_grid() {
              off = numpy.abs(m['f'] - (numpy.sin(x) + 10*numpy.cos(y) + numpy.cos(z))).max()\n\
              print(type(m).__name__, *m.dimensions, off < 1e-12)\n";
         let path = directory.path().join(name);
-        let found = Command::new(python()).args(["-c", script]).arg(&path).output().unwrap();
-        let text = String::from_utf8_lossy(&found.stdout).into_owned();
-        let told = String::from_utf8_lossy(&found.stderr).into_owned();
-        assert_eq!(text, "StructuredGrid 13 15 6 True\n", "{told}");
+        let output = Command::new(python()).args(["-c", script]).arg(&path).output().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(stdout, "StructuredGrid 13 15 6 True\n", "{stderr}");
     }
 }
 
 /// Catches too few points for the trailing edge, and a grid with the wrong orientation.
 #[test]
-fn grids_about_aerofoils_do_not_fold() {
+fn grids_around_aerofoils_do_not_fold() {
     for digits in ["0012", "2412", "4415", "0006"] {
         let map = format!(
             "grid.mapping={{ kind = 'naca', digits = '{digits}', radius = 0.003, outer = 30.0, first = 0.002 }}"
@@ -404,20 +404,20 @@ fn grids_about_aerofoils_do_not_fold() {
             let grid = config("aerofoil", points, &[&map]).grid();
             let plane = grid.plane.unwrap();
             let [nx, ny, _] = points;
-            let least = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
-            assert!(least > 0.0, "{digits}, {points:?}: {least}");
+            let min = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(min > 0.0, "{digits}, {points:?}: {min}");
             let z = |i: usize, j: usize| {
                 let at = i % nx + nx * j;
                 [plane.coordinates[0][at], plane.coordinates[1][at]]
             };
             let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
             let spacings: Vec<f64> = (0..nx).map(|i| distance(z(i + 1, 0), z(i, 0))).collect();
-            let [least, most] =
+            let [min, max] =
                 [f64::min, f64::max].map(|of| spacings.iter().copied().reduce(of).unwrap());
-            assert!(most < 15.0 * least, "{digits}: {}", most / least);
+            assert!(max < 15.0 * min, "{digits}: {}", max / min);
             let first = (0..nx).map(|i| distance(z(i, 1), z(i, 0))).fold(0.0, f64::max);
             assert!((first / 0.002 - 1.0).abs() < 0.02, "{digits}: {first}");
-            // The centre of the image of a circle lies near mid-chord.
+            // The centre of the image of a circle is near mid-chord.
             let far = (0..nx).map(|i| distance(z(i, ny - 1), [0.5, 0.0]));
             assert!(far.map(|r| (r / 30.0 - 1.0).abs()).fold(0.0, f64::max) < 0.02);
         }

@@ -16,7 +16,7 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::common::{config, float, max_difference, on_host, state};
 
 const POINTS: [usize; 3] = [12, 10, 9];
-/// The Taylor-Green vortex as the README of the case has it.
+/// The Taylor-Green vortex as in the README of the case.
 const VORTEX: [&str; 3] = [
     "case.u='sin(x)*cos(y)*cos(z)'",
     "case.v='-cos(x)*sin(y)*cos(z)'",
@@ -39,7 +39,7 @@ pub(crate) fn sampled(points: [usize; 3], f: impl Fn([f64; 3]) -> f64) -> Vec<f6
     (0..grid.len()).map(|at| f(grid.coordinates(grid.index(at)))).collect()
 }
 
-/// A `.npy` file of (nz, ny, nx) doubles.
+/// A `.npy` file with (nz, ny, nx) doubles.
 pub(crate) fn doubles([nx, ny, nz]: [usize; 3], values: &[f64]) -> Vec<u8> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     npy("<f8", false, &format!("({nz}, {ny}, {nx})"), &bytes)
@@ -68,10 +68,11 @@ pub(crate) fn with_file(points: [usize; 3], path: &Path, set: &[&str]) -> Config
     config("custom", points, &[&[file.as_str()], set].concat())
 }
 
-/// What is said of a start that is refused.
-fn refused(config: &Config) -> String {
+/// The error report for an initial state that is rejected.
+fn rejection(config: &Config) -> String {
     let backend = backend::on_host(&config.compute, None).unwrap();
-    let error = Simulation::on(backend.into(), config).err().expect("a start that is none");
+    let error =
+        Simulation::on(backend.into(), config).err().expect("the initial state must be rejected");
     assert_eq!(error.exit_code(), 2, "{error}");
     error.report()
 }
@@ -85,24 +86,24 @@ fn vortex(points: [usize; 3]) -> [Vec<f64>; 5] {
     [sampled(points, density), velocity(0), velocity(1), velocity(2), sampled(points, pressure)]
 }
 
-/// The expressions of the README are the vortex, and nothing is lost in a resolved input. Catches a name, a sign or a default
-/// that is not what is documented.
+/// The expressions of the README give the vortex, and the resolved input preserves them. Catches a name, a sign or a default that differs
+/// from the documentation.
 #[test]
-fn expressions_make_the_taylor_green_vortex_to_round_off() {
+fn expressions_reproduce_the_taylor_green_vortex_to_round_off() {
     let built_in = state(&on_host(&config("taylor-green", POINTS, &[])));
     let typed = config("custom", POINTS, &VORTEX);
     for config in [parse(&typed.to_toml(), "resolved", &[]).unwrap(), typed] {
         for (found, expected) in state(&on_host(&config)).iter().zip(&built_in) {
-            let whole = 1.0 / (1.4 * 0.01) / 0.4;
-            assert!(max_difference(found, expected) <= 1e-15 * whole);
+            let energy = 1.0 / (1.4 * 0.01) / 0.4;
+            assert!(max_difference(found, expected) <= 1e-15 * energy);
         }
     }
 }
 
-/// Stored, compressed, a folder; Fortran's order and the other end first. Catches an axis, an offset or a conversion that moves
-/// a single bit.
+/// Stored and compressed archives, a folder, and arrays in Fortran order with big-endian bytes. Catches an axis, an offset or a conversion
+/// that changes a single bit.
 #[test]
-fn arrays_of_the_taylor_green_vortex_are_that_to_the_bit() {
+fn arrays_reproduce_the_taylor_green_vortex_bit_for_bit() {
     let dir = tempfile::tempdir().unwrap();
     let built_in = state(&on_host(&config("taylor-green", POINTS, &[])));
     let fields = vortex(POINTS);
@@ -135,10 +136,10 @@ fn python(directory: &Path, script: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What one line of Python writes. Catches a version of NumPy's format that the other tests, which write it themselves, do not
-/// know.
+/// A file written by one line of Python. Catches a version of NumPy's format that the other tests, which write the format themselves, do
+/// not cover.
 #[test]
-fn a_line_of_python_writes_the_vortex_to_the_bit() {
+fn npz_files_of_numpy_reproduce_the_vortex_bit_for_bit() {
     let dir = tempfile::tempdir().unwrap();
     let fields = vortex(POINTS);
     for (name, values) in ["rho", "u", "v", "w", "p"].iter().zip(&fields) {
@@ -152,10 +153,10 @@ fn a_line_of_python_writes_the_vortex_to_the_bit() {
     assert_eq!(found, state(&on_host(&config("taylor-green", POINTS, &[]))));
 }
 
-/// What Zarr's own library and xarray write, of both versions, in chunks that do not divide the grid. Catches an axis, a codec or a
-/// chunk's place that is not that of the specification.
+/// Groups of both Zarr versions, written by Zarr's own library and by xarray, in chunks that do not divide the grid. Catches an axis, a
+/// codec or a position of a chunk that violates the specification.
 #[test]
-fn groups_of_zarr_are_the_vortex_to_the_bit() {
+fn zarr_groups_reproduce_the_vortex_bit_for_bit() {
     let dir = tempfile::tempdir().unwrap();
     let fields = vortex(POINTS);
     for (name, values) in ["rho", "u", "v", "w", "p"].iter().zip(&fields) {
@@ -179,12 +180,12 @@ fn groups_of_zarr_are_the_vortex_to_the_bit() {
         ("other", "unknown array `q`\n       allowed: rho, u, v, w, p, T"),
         ("bits", "array `u`: damaged"),
     ] {
-        let text = refused(&with_file(POINTS, &dir.path().join(format!("{kind}.zarr")), &[]));
+        let text = rejection(&with_file(POINTS, &dir.path().join(format!("{kind}.zarr")), &[]));
         assert!(text.contains(expected), "{kind}: {text}");
     }
 }
 
-/// Writes the fields of the vortex as groups of Zarr, and some that cannot be used.
+/// Writes the fields of the vortex as Zarr groups, and some groups that are invalid.
 const WRITE_ZARR: &str = r#"
 import json, pathlib, numpy as np, xarray, zarr
 from numcodecs import Blosc, GZip, LZ4, Zlib, Zstd
@@ -216,10 +217,10 @@ group("bits", 3, fields={"u": np.zeros(shape)})
 pathlib.Path("bits.zarr/u/zarr.json").write_text("{")
 "#;
 
-/// A wave that both grids hold, finer and coarser, and one point along an axis. Catches interpolation of another kind, and a
-/// grid taken for that of the file.
+/// A wave that both grids resolve, on finer and coarser grids, and a file with one point along two axes. Catches interpolation of
+/// another kind, and the grid of the run used as that of the file.
 #[test]
-fn arrays_of_another_grid_are_interpolated_exactly_where_both_resolve_them() {
+fn arrays_are_interpolated_exactly_if_both_grids_resolve_them() {
     let dir = tempfile::tempdir().unwrap();
     let wave = |[x, y, z]: [f64; 3]| (2.0 * x).sin() * (3.0 * y + 0.3).cos() + (z - 0.7).sin();
     let path = dir.path().join("state.npz");
@@ -227,8 +228,8 @@ fn arrays_of_another_grid_are_interpolated_exactly_where_both_resolve_them() {
     archive(&path, CompressionMethod::Stored, &[("u", doubles(from, &sampled(from, wave)))]);
     for to in [[16, 20, 15], [8, 9, 7], [11, 8, 12]] {
         let found = state(&on_host(&with_file(to, &path, &[])));
-        let off = max_difference(&found[1], &sampled(to, wave));
-        assert!(off < 1e-14, "{to:?}: {off:e}");
+        let deviation = max_difference(&found[1], &sampled(to, wave));
+        assert!(deviation < 1e-14, "{to:?}: {deviation:e}");
     }
     let flat = |x: [f64; 3]| x[0].cos();
     let line = dir.path().join("line.npz");
@@ -241,9 +242,9 @@ fn arrays_of_another_grid_are_interpolated_exactly_where_both_resolve_them() {
     assert!(max_difference(&found[2], &sampled(POINTS, flat)) < 1e-14);
 }
 
-/// ρ, p and T in every combination. Catches a wrong default or a gas law solved for the wrong one.
+/// ρ, p and T in every combination of up to two. Catches a wrong default or a gas law solved for the wrong variable.
 #[test]
-fn of_density_pressure_and_temperature_two_are_enough() {
+fn up_to_two_of_density_pressure_and_temperature_define_the_state() {
     // (ρ, p) of Ma = 0.5, γ = 1.4: p₀ = 1/(1.4 · 0.25).
     let p0 = 1.0 / 0.35;
     let known: [(&[&str], f64, f64); 7] = [
@@ -263,47 +264,47 @@ fn of_density_pressure_and_temperature_two_are_enough() {
         let set = [set, &["case.mach=0.5"]].concat();
         let mut run = on_host(&config("custom", [8, 8, 1], &set));
         for (name, expected) in [("density", rho), ("pressure", p)] {
-            let off = run
+            let deviation = run
                 .field(name)
                 .unwrap()
                 .iter()
                 .map(|x| (x / expected - 1.0).abs())
                 .fold(0.0, f64::max);
-            assert!(off < 1e-15 * 8.0, "{set:?}: {name} off by {off:e}");
+            assert!(deviation < 1e-15 * 8.0, "{set:?}: {name} off by {deviation:e}");
         }
     }
 }
 
-/// Noise lies within its amplitude, which may vary, is on what it is asked for, and follows its seed. Catches an amplitude that
-/// is taken once, and a seed that nobody reads.
+/// Noise stays within its amplitude, which may vary in space, applies to the requested variables, and depends on its seed. Catches an
+/// amplitude that is evaluated only once, and a seed that is ignored.
 #[test]
 fn noise_follows_amplitude_variables_and_seed() {
     let run = |noise: &str| state(&on_host(&config("custom", POINTS, &["case.u=1", noise])));
-    let usual = run("case.noise={ amplitude = 'x/100', seed = 7 }");
-    for (at, (u, v)) in usual[1].iter().zip(&usual[2]).enumerate() {
-        let most = TAU / 12.0 * float(at % 12) / 100.0;
-        assert!((u - 1.0).abs() <= most + 1e-15 && v.abs() <= most, "{at}: {u} {v}");
+    let reference = run("case.noise={ amplitude = 'x/100', seed = 7 }");
+    for (at, (u, v)) in reference[1].iter().zip(&reference[2]).enumerate() {
+        let limit = TAU / 12.0 * float(at % 12) / 100.0;
+        assert!((u - 1.0).abs() <= limit + 1e-15 && v.abs() <= limit, "{at}: {u} {v}");
         assert!(at % 12 == 0 || *v != 0.0);
     }
-    assert_ne!(usual[1], run("case.noise={ amplitude = 'x/100', seed = 8 }")[1]);
+    assert_ne!(reference[1], run("case.noise={ amplitude = 'x/100', seed = 8 }")[1]);
     let of_density = run("case.noise={ amplitude = 0.1, variables = ['rho'] }");
     assert!(of_density[0].iter().any(|rho| rho.abs() > 0.01) && of_density[3] == vec![0.0; 1080]);
-    // A single precision run rounds the same numbers.
+    // A single-precision run rounds the same numbers.
     let single = config(
         "custom",
         POINTS,
         &["case.u=1", "case.noise={ amplitude = 'x/100', seed = 7 }", "compute.precision=f32"],
     );
-    assert!(max_difference(&state(&on_host(&single))[2], &usual[2]) < 1e-8);
+    assert!(max_difference(&state(&on_host(&single))[2], &reference[2]) < 1e-8);
 }
 
 const LEAST: &str =
     "[case]\nname = 'custom'\nKEYS\n[grid]\npoints = [8, 8, 8]\n[time]\nend = 1.0\n";
 
-/// Every bad input has its message: line, key, expression, column, what was found. Catches a mistake that is told later, without
-/// its place, or not at all.
+/// Every invalid input has its error message with line, key, expression, column and the invalid part. Catches an error that is reported
+/// later, without its location, or not at all.
 #[test]
-fn a_mistake_in_the_input_is_told_with_its_line_key_and_column() {
+fn input_errors_are_reported_with_line_key_and_column() {
     #[rustfmt::skip]
     let rows = [
         ("u = 'sin(x*'", r#"u = "sin(x*": column 7: found the end, where a value is missing"#),
@@ -335,9 +336,9 @@ fn a_mistake_in_the_input_is_told_with_its_line_key_and_column() {
     }
 }
 
-/// The first point with no flow is named, with its value and what gave it. Catches a start that runs with such a value.
+/// The error message names the first point with an unphysical value, the value and its source. Catches a run that starts from such a value.
 #[test]
-fn a_value_that_no_flow_has_is_refused_with_its_point() {
+fn unphysical_initial_values_are_rejected_with_their_point() {
     #[rustfmt::skip]
     let rows: [(&[&str], &str); 6] = [
         (&["case.u='1/(x - 2*pi/12)'"], "u = inf at point (1, 0, 0)"),
@@ -348,18 +349,18 @@ fn a_value_that_no_flow_has_is_refused_with_its_point() {
         (&["case.rho=1e-300", "case.p=1e300"], "T = inf"),
     ];
     for (set, expected) in rows {
-        let text = refused(&config("custom", [12, 8, 8], set));
+        let text = rejection(&config("custom", [12, 8, 8], set));
         assert!(text.starts_with(&format!("error: the initial state has {expected}")), "{text}");
         assert!(text.contains("\n       allowed: "), "{text}");
     }
-    let text = refused(&config("custom", [12, 8, 8], &["case.rho='1 - z'"]));
+    let text = rejection(&config("custom", [12, 8, 8], &["case.rho='1 - z'"]));
     assert!(text.contains(r#"at point (0, 0, 2), x = 0, y = 0, z = 1.57"#), "{text}");
     assert!(text.contains(r#": case.rho = "1 - z""#), "{text}");
 }
 
-/// Every bad file has its message. Catches an array that is read as what it is not.
+/// Every invalid file has its error message. Catches an array that is misinterpreted.
 #[test]
-fn a_file_that_does_not_hold_a_state_is_refused() {
+fn invalid_initial_state_files_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let ones = |points: [usize; 3]| doubles(points, &vec![1.0; points.iter().product()]);
     let good = ones([4, 4, 4]);
@@ -390,7 +391,7 @@ fn a_file_that_does_not_hold_a_state_is_refused() {
         let text = error.err().expect(name).report();
         assert!(text.contains(expected), "{name}: {text}");
     }
-    // One bit of a value: NumPy refuses such an archive by the checksum in it, too.
+    // One flipped bit of a value: NumPy also rejects such an archive, by its checksum.
     for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
         let path = dir.path().join("bit.npz");
         let values: Vec<f64> = (0..64).map(|i| f64::from(i).sin()).collect();
@@ -398,15 +399,15 @@ fn a_file_that_does_not_hold_a_state_is_refused() {
         let mut bytes = fs::read(&path).unwrap();
         bytes[300] ^= 8;
         fs::write(&path, bytes).unwrap();
-        let damaged = refused(&with_file([4, 4, 4], &path, &["scheme.derivative=explicit2"]));
+        let damaged = rejection(&with_file([4, 4, 4], &path, &["scheme.derivative=explicit2"]));
         assert!(
             damaged.contains("array `u`: ") && damaged.contains("write the file again"),
             "{damaged}"
         );
     }
-    let missing = refused(&with_file(POINTS, &dir.path().join("missing.npz"), &[]));
+    let missing = rejection(&with_file(POINTS, &dir.path().join("missing.npz"), &[]));
     assert!(missing.contains("missing.npz") && missing.contains("No such file"), "{missing}");
     fs::write(dir.path().join("text.npz"), "u = 1").unwrap();
-    let text = refused(&with_file(POINTS, &dir.path().join("text.npz"), &[]));
+    let text = rejection(&with_file(POINTS, &dir.path().join("text.npz"), &[]));
     assert!(text.contains("not a NumPy .npz file"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Kernels on a device: PoCL where there is no GPU.
+//! Tests of the device backend. Kernels run on PoCL where there is no GPU.
 
 mod block_sweeps;
 mod blocks;
@@ -24,15 +24,17 @@ use std::sync::{Arc, LazyLock, Mutex};
 use kolmo::backend::device::{Api, Device, Gpu};
 use kolmo::config::{Pencils, Precision};
 
-/// The first OpenCL device, the same for all tests, so that a kernel that several of them need is compiled once. A machine
-/// that builds this program has one, PoCL at least.
+/// The first device of [`api`]. All tests share it, so that a kernel that several of them need is compiled once. A machine that
+/// builds this program has at least PoCL.
 static DEVICE: LazyLock<Arc<Device>> = LazyLock::new(open);
 
-/// OpenCL, or what the variable KOLMO_TEST_DEVICE says: `cuda` on a machine with an NVIDIA GPU.
+/// OpenCL, or the value of the environment variable KOLMO_TEST_DEVICE: `cuda` on a machine with an NVIDIA GPU.
 fn api() -> Api {
     match std::env::var("KOLMO_TEST_DEVICE").as_deref() {
         Ok("cuda") => Api::Cuda,
-        Ok(other) if other != "opencl" => panic!("KOLMO_TEST_DEVICE={other}: cuda or opencl"),
+        Ok(other) if other != "opencl" => {
+            panic!("KOLMO_TEST_DEVICE={other}: must be cuda or opencl")
+        }
         _ => Api::OpenCl,
     }
 }
@@ -45,22 +47,23 @@ fn device() -> Arc<Device> {
     DEVICE.clone()
 }
 
-/// Fields of `len` values on the device that all tests share.
+/// A backend for fields of `len` values on the shared device.
 pub(crate) fn gpu(precision: Precision, len: usize) -> Gpu {
     Gpu::new(device(), precision, len, None, Pencils::Strided).unwrap()
 }
 
-/// Two at a time: what takes long is a compiler or an interpreter, and machines that run these tests have two cores or more.
+/// Runs `task` on each item, two at a time, and returns the results in order. A compiler or an interpreter takes most of the
+/// time, and machines that run these tests have at least two cores.
 fn on_two_threads<A: Send, B: Send>(work: Vec<A>, task: impl Fn(&A) -> B + Sync) -> Vec<B> {
     let queue = Mutex::new(work.into_iter().enumerate().collect::<Vec<_>>().into_iter());
     let next = || queue.lock().unwrap().next();
     let mut results: Vec<(usize, B)> = std::thread::scope(|scope| {
         let thread = || {
-            let mut done = Vec::new();
+            let mut results_of_thread = Vec::new();
             while let Some((at, item)) = next() {
-                done.push((at, task(&item)));
+                results_of_thread.push((at, task(&item)));
             }
-            done
+            results_of_thread
         };
         let threads = [scope.spawn(thread), scope.spawn(thread)];
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()

@@ -1,4 +1,4 @@
-//! Lines cut into blocks: every method against the solve of the whole line, on paper: no messages, no backend.
+//! Lines split into blocks: every method compared with the solve of the full line, simulated without communication and backend.
 
 mod answers;
 mod messages;
@@ -15,7 +15,7 @@ use kolmo::engine::{LineOperator, Shift, closed_min_points};
 use kolmo::lines::solve;
 use kolmo::scheme::*;
 
-/// B f, where f is periodic if the operator reads beyond the ends.
+/// B f, with f periodic if the operator reads beyond the ends.
 fn right_hand_side<T: Real>(operator: &LineOperator, f: &[T]) -> Vec<T> {
     let n = f.len();
     let row = |m: usize| {
@@ -33,16 +33,16 @@ fn result<T: Real>(operator: &LineOperator, f: &[T]) -> Vec<T> {
     x
 }
 
-/// What one rank knows while it carries out its plan.
+/// The state of one rank that executes its plan.
 struct Rank {
     operator: LineOperator,
     plan: Plan,
     next: usize,
-    /// Values of every plane of every slot on one line; not-a-number before they are made.
+    /// Values of every plane of every slot on one line, NaN until they are computed.
     slots: Vec<Vec<f64>>,
 }
 
-/// Planes of the slots with a fixed meaning, from the operand.
+/// Planes of the predefined slots, computed from the operand.
 fn sources<T: Real>(ends: &BlockCoupling, f: &[T]) -> [Vec<f64>; 4] {
     let ends = ends.rounded();
     let dot = |weights: &[T], f: &[T]| weights.iter().zip(f).map(|(w, f)| w.f64() * f.f64()).sum();
@@ -66,7 +66,7 @@ impl Rank {
         Self { operator, plan, next: 0, slots }
     }
 
-    /// A_k⁻¹ B_k f and the corrections.
+    /// A_k⁻¹ B_k f plus the corrections.
     fn result<T: Real>(&self, f: &[T]) -> Vec<T> {
         let mut x = result(&self.operator, f);
         let ends = self.operator.ends().unwrap().rounded::<T>();
@@ -85,8 +85,8 @@ impl Rank {
     }
 }
 
-/// Carry out all plans, and count the messages that every rank sends after its first exchange, that of the halo.
-fn carry_out(ranks: &mut [Rank]) -> Vec<usize> {
+/// Executes all plans. Returns the number of messages that every rank sends after its first exchange, the halo exchange.
+fn execute(ranks: &mut [Rank]) -> Vec<usize> {
     let mut mail: HashMap<(usize, usize), VecDeque<Vec<f64>>> = HashMap::new();
     let mut sent = vec![0; ranks.len()];
     let mut exchanges = vec![0; ranks.len()];
@@ -122,9 +122,9 @@ fn carry_out(ranks: &mut [Rank]) -> Vec<usize> {
                             posted[me] = true;
                             progress = true;
                         }
-                        let there =
+                        let arrived =
                             |peer: usize| mail.get(&(peer, me)).is_some_and(|m| !m.is_empty());
-                        if !receive.iter().all(|message| there(message.peer)) {
+                        if !receive.iter().all(|message| arrived(message.peer)) {
                             break;
                         }
                         for message in receive {
@@ -134,7 +134,10 @@ fn carry_out(ranks: &mut [Rank]) -> Vec<usize> {
                                 let first = planes.len() - rank.plan.widths[slot];
                                 rank.slots[slot] = planes.split_off(first);
                             }
-                            assert!(planes.is_empty(), "more came than there is room for");
+                            assert!(
+                                planes.is_empty(),
+                                "the message has more planes than its slots"
+                            );
                         }
                         posted[me] = false;
                     }
@@ -147,17 +150,17 @@ fn carry_out(ranks: &mut [Rank]) -> Vec<usize> {
             assert!(mail.values().all(VecDeque::is_empty), "a message was not received");
             return sent;
         }
-        assert!(progress, "all ranks wait");
+        assert!(progress, "deadlock: all ranks wait");
     }
 }
 
-/// Random numbers of a line.
+/// Random values on a line.
 fn operand<T: Real>(n: usize) -> Vec<T> {
     let mut noise = crate::common::noise(17);
     (0..n).map(|_| T::of(noise())).collect()
 }
 
-/// The result on a line cut into blocks, and the messages that every rank sent after the first exchange.
+/// The result on a line split into blocks, and the number of messages that every rank sends after its first exchange.
 fn distributed<T: Real>(
     operator: &LineOperator,
     lengths: &[usize],
@@ -175,11 +178,11 @@ fn distributed<T: Real>(
         blocks.push(block);
         at += points;
     }
-    let sent = carry_out(&mut ranks);
+    let sent = execute(&mut ranks);
     Ok((ranks.iter().zip(blocks).flat_map(|(rank, f)| rank.result(f)).collect(), sent))
 }
 
-/// Largest difference from the solve of the whole line in f64, relative to its largest value.
+/// Largest difference from the solve of the full line in f64, relative to its largest value.
 fn error<T: Real>(
     formula: &Formula,
     periodic: bool,
@@ -196,7 +199,7 @@ fn error<T: Real>(
     Ok(differences.fold(0.0, |worst: f64, d| if d.is_nan() { d } else { worst.max(d) }) / largest)
 }
 
-/// A scheme and where its operand and result lie.
+/// A scheme and the positions of its operand and result.
 #[derive(Clone, Copy, Debug)]
 struct Formula {
     scheme: Scheme,
@@ -204,7 +207,7 @@ struct Formula {
 }
 
 impl Formula {
-    /// On a line of n points with a spacing of 0.3.
+    /// The operator on a line of n points with spacing 0.3.
     fn operator<T: Real>(&self, n: usize, periodic: bool) -> LineOperator {
         if periodic {
             let operator = LineOperator::periodic(&self.scheme, self.shift, n, 0.3);
@@ -214,7 +217,7 @@ impl Formula {
         LineOperator::closed(&self.scheme, &closure, n, 0.3).with_precision(T::PRECISION)
     }
 
-    /// Points of the shortest line.
+    /// Minimum number of points of a line.
     fn least(&self, periodic: bool) -> usize {
         if periodic {
             return self.scheme.min_points();
@@ -222,7 +225,7 @@ impl Formula {
         closed_min_points(&self.scheme, &default_closure(&self.scheme).unwrap())
     }
 
-    /// Points of the shortest block, at an end of the line or not.
+    /// Minimum number of points of a block, at an end of the line or inside.
     fn shortest(&self, periodic: bool) -> usize {
         let inner = self.scheme.half_width().max(self.scheme.half_band()).max(1);
         let Some(closure) = default_closure(&self.scheme).filter(|_| !periodic) else {
@@ -242,7 +245,7 @@ impl Formula {
     }
 }
 
-/// Every formula on periodic lines, or every one that has closures.
+/// All schemes on periodic lines, or all schemes with closures.
 fn formulas(periodic: bool) -> Vec<Formula> {
     let mut all = Vec::new();
     for family in families() {

@@ -1,5 +1,5 @@
-//! Knowledge flows one way: the house has floors, which the developer guide lists from the top, and a room imports from floors
-//! below its own alone. Catches an import that makes a circle between folders.
+//! Modules form layers, which the developer guide lists from the top. A module imports only from layers below its own. Detects
+//! an import that makes a cycle between folders.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use crate::common::root;
 
-/// The floors of the developer guide, the lowest first: the first block of text below "The map".
-fn floors() -> Vec<Vec<String>> {
+/// The layers of the developer guide, lowest first: the first block of text below "The map".
+fn layers() -> Vec<Vec<String>> {
     let guide = fs::read_to_string(root().join("docs/developer-guide.md")).unwrap();
     let map = guide.split_once("## The map").unwrap().1;
     let block = map.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
     let words = |line: &str| line.split_whitespace().map(String::from).collect();
-    let mut floors: Vec<Vec<String>> = block.lines().map(words).collect();
-    floors.reverse();
-    floors
+    let mut layers: Vec<Vec<String>> = block.lines().map(words).collect();
+    layers.reverse();
+    layers
 }
 
-/// The room of a file of `src`: its folder there, or its own name.
-fn room(file: &Path) -> String {
+/// The module of a file of `src`: its folder in `src`, or its own name.
+fn module(file: &Path) -> String {
     let within = file.strip_prefix(root().join("src")).unwrap();
     let first = within.components().next().unwrap().as_os_str().to_str().unwrap();
     first.trim_end_matches(".rs").into()
@@ -30,7 +30,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// What follows `crate::` or `kolmo::` in the code of a file, without comments and unit tests.
+/// The names after `crate::` or `kolmo::` in the code of a file, without comments and unit tests.
 fn imports(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let lines = code.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
@@ -65,29 +65,29 @@ fn imports(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_room_stands_on_one_floor_and_imports_from_lower_ones_alone() {
-    let floors = floors();
-    let floor = |room: &str| floors.iter().position(|rooms| rooms.iter().any(|r| r == room));
-    let (mut rooms, mut wrong) = (BTreeSet::new(), Vec::new());
+fn every_module_is_in_one_layer_and_imports_only_from_lower_ones() {
+    let layers = layers();
+    let layer = |name: &str| layers.iter().position(|names| names.iter().any(|n| n == name));
+    let (mut modules, mut wrong) = (BTreeSet::new(), Vec::new());
     for file in
         files(&root().join("src")).iter().filter(|f| f.extension().is_some_and(|e| e == "rs"))
     {
-        let own = room(file);
+        let own = module(file);
         if own == "lib" {
             continue;
         }
-        let Some(at) = floor(&own) else { panic!("`{own}` is missing in docs/developer-guide.md") };
-        rooms.insert(own.clone());
+        let Some(at) = layer(&own) else { panic!("`{own}` is missing in docs/developer-guide.md") };
+        modules.insert(own.clone());
         for other in imports(&fs::read_to_string(file).unwrap()) {
-            if other != own && floor(&other).is_some_and(|other| other >= at) {
+            if other != own && layer(&other).is_some_and(|other| other >= at) {
                 wrong.push(format!("{}: {other}", file.display()));
             }
         }
     }
-    assert!(wrong.is_empty(), "imports from the same floor or a higher one:\n{}", wrong.join("\n"));
-    let listed: Vec<String> = floors.concat();
-    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), rooms, "rooms and floors");
-    assert_eq!(listed.len(), rooms.len(), "a room on two floors");
+    assert!(wrong.is_empty(), "imports from the same layer or a higher one:\n{}", wrong.join("\n"));
+    let listed: Vec<String> = layers.concat();
+    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), modules, "listed modules");
+    assert_eq!(listed.len(), modules.len(), "a module in two layers");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Forced turbulence: what a force does, what it keeps, and that it is the same wherever and however it is computed.
+//! Forced turbulence: the effect of each force, what it conserves, and its independence of ranks, right-hand side and precision.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -8,12 +8,12 @@ use kolmo::physics::FORCING_COLUMNS;
 use kolmo::time::Simulation;
 
 use crate::common::{
-    assert_orders, assert_repeats, config, float, max_difference, on_host, projection, rate,
+    assert_orders, assert_reproducible, config, float, max_difference, on_host, projection, rate,
     set_flow, simulation, state, steps,
 };
 use crate::spread::blocks::assert_cuts_agree;
 
-/// Every kind of force, on a box and in keys that leave nothing out.
+/// Every kind of force, with complete keys.
 pub(crate) const FORCES: [&[&str]; 3] = [
     &["forcing.kind=linear", "forcing.coefficient=0.7"],
     &["forcing.kind=linear", "forcing.energy=constant"],
@@ -25,20 +25,20 @@ pub(crate) const FORCES: [&[&str]; 3] = [
     ],
 ];
 
-/// A viscous vortex in slow gas under a force.
+/// A viscous Taylor-Green vortex at Ma = 0.4 with a force.
 fn forced(points: [usize; 3], force: &[&str], more: &[&str]) -> Config {
     let set = ["case.reynolds=60", "case.mach=0.4", "time.dt=0.02"];
     config("taylor-green", points, &[&set, force, more].concat())
 }
 
-/// The columns `names` of a row now.
+/// The current values of the columns `names`.
 fn columns<const N: usize>(simulation: &mut Simulation, names: [&str; N]) -> [f64; N] {
     names.map(|name| simulation.quantity(name).unwrap())
 }
 
 #[test]
-fn linear_forcing_makes_a_shear_flow_grow_as_exp_at_to_the_order_of_the_integrator() {
-    // u = sin y exp(At) at uniform density solves the Euler equations with F = Aρu: F·u is what the kinetic energy gains.
+fn linear_forcing_gives_exponential_growth_at_the_integrator_order() {
+    // u = sin y exp(At) at uniform density solves the Euler equations with F = Aρu: the kinetic energy gains F·u.
     for set in [&[][..], &["time.integrator=rk4"], &["compute.right_hand_side=composed"]] {
         let small = 0.02;
         let error = |steps_to_1: usize| {
@@ -57,15 +57,15 @@ fn linear_forcing_makes_a_shear_flow_grow_as_exp_at_to_the_order_of_the_integrat
         };
         let errors = [8, 16, 32].map(error);
         assert_orders(&errors, 3.7..4.3, &format!("{set:?}"));
-        // Runge's method leaves e dt⁴/5! at the crest nearest to a point, which is at 80°; the other less.
-        let most = 1.0_f64.exp() / 120.0 / 32.0_f64.powi(4);
-        let least = if set.contains(&"time.integrator=rk4") { 0.9 } else { 0.0 };
-        assert!((least..1.05).contains(&(errors[2].1 / most)), "{set:?}: {errors:?}");
+        // The error of rk4 is e dt⁴/5! at the grid point nearest to the crest, at 80°; that of the other method is smaller.
+        let expected = 1.0_f64.exp() / 120.0 / 32.0_f64.powi(4);
+        let lower = if set.contains(&"time.integrator=rk4") { 0.9 } else { 0.0 };
+        assert!((lower..1.05).contains(&(errors[2].1 / expected)), "{set:?}: {errors:?}");
     }
 }
 
 #[test]
-fn total_momentum_stays_and_with_its_heat_removed_total_energy_too() {
+fn forces_conserve_momentum_and_with_heat_removal_total_energy() {
     for force in FORCES {
         let mut flow = on_host(&forced([12, 13, 10], force, &["time.dt=0.02"]));
         set_flow(&mut flow, 1.4, |_, [x, y, z]| {
@@ -80,16 +80,16 @@ fn total_momentum_stays_and_with_its_heat_removed_total_energy_too() {
             for (found, first) in found.iter().zip(first).take(3) {
                 assert!((found - first).abs() < 30.0 * 6.0 * f64::EPSILON, "{force:?}");
             }
-            // What the power changes by in a step is heat until the next: ½ dt² dP/dt. A random force jumps at its end.
+            // The change of the power in a step remains as heat until the next: ½ dt² dP/dt. A random force jumps at the end of the step.
             let stochastic = force[0].ends_with("stochastic");
             let change = if stochastic { 2.0 * 0.36 * 0.02 } else { (power - before).abs() };
             let bound = 0.6 * 0.02 * change + 1e-13 * first[3];
-            let off = (found[3] - first[3]).abs();
-            assert!(off <= bound, "{force:?}: {off:e} of {bound:e}");
+            let difference = (found[3] - first[3]).abs();
+            assert!(difference <= bound, "{force:?}: {difference:e} of {bound:e}");
             before = power;
         }
     }
-    // Without removal it is the power that heats.
+    // Without heat removal the power heats the gas.
     let force = [FORCES[0], &["forcing.heat_removal=false"]].concat();
     let mut flow = on_host(&forced([12; 3], &force, &["time.dt=0.01"]));
     let [before, first] = columns(&mut flow, ["total_energy", "forcing_power"]);
@@ -100,18 +100,18 @@ fn total_momentum_stays_and_with_its_heat_removed_total_energy_too() {
 }
 
 #[test]
-fn constant_energy_stays_what_it_was_and_a_given_one_is_reached() {
+fn constant_energy_is_maintained_and_a_prescribed_energy_is_reached() {
     for (energy, target) in [("constant", None), ("0.2", Some(0.2))] {
         let force = ["forcing.kind=linear", &format!("forcing.energy={energy}")];
         let mut flow = on_host(&forced([16; 3], &force, &["case.reynolds=20"]));
         let [start] = columns(&mut flow, ["kinetic_energy"]);
         steps(&mut flow, 60);
         let [end, a] = columns(&mut flow, ["kinetic_energy", "forcing_coefficient"]);
-        // K₀ − K = t_r δ, with t_r = 0.19 𝓛 / 67 u' = 0.06 and an error δ of the loss, some 0.06, of no more than 3 %.
+        // K₀ − K = t_r δ, with t_r = 0.19 𝓛 / 67 u' = 0.06 and an error δ of at most 3 % of the loss, which is about 0.06.
         let target = target.unwrap_or(start);
         assert!((end / target - 1.0).abs() < 1e-3 && a > 0.0, "{energy}: {end} of {target}");
     }
-    // Of a flow without fluctuations there is nothing to force.
+    // Without fluctuations there is nothing to force.
     let mut flow = on_host(&forced([8; 3], FORCES[1], &[]));
     set_flow(&mut flow, 1.4, |_, _| [1.0, 0.5, 0.0, 0.0, 1.0 / (1.4 * 0.16)]);
     steps(&mut flow, 3);
@@ -119,7 +119,7 @@ fn constant_energy_stays_what_it_was_and_a_given_one_is_reached() {
     assert!((energy - 0.125).abs() < 1e-14 && a == 0.0, "{energy} {a}");
 }
 
-/// The coefficients of momentum's rate of a gas at rest for the periods up to 3, with the sum of squares of all.
+/// Fourier coefficients of the momentum rate of a gas at rest, for up to 3 periods per axis, with the mean square of the total rate.
 fn force_at_rest(points: [usize; 3], set: &[&str]) -> (Vec<[i32; 3]>, Vec<[f64; 6]>, f64) {
     let mut flow = on_host(&forced(points, FORCES[2], set));
     set_flow(&mut flow, 1.4, |_, _| [1.0, 0.0, 0.0, 0.0, 1.0 / (1.4 * 0.16)]);
@@ -139,7 +139,7 @@ fn force_at_rest(points: [usize; 3], set: &[&str]) -> (Vec<[i32; 3]>, Vec<[f64; 
 }
 
 #[test]
-fn a_random_force_has_neither_divergence_nor_mean_nor_waves_beyond_its_sphere_on_any_grid() {
+fn random_force_is_solenoidal_with_zero_mean_within_its_sphere() {
     for (points, set, length) in [
         ([12, 9, 10], &[][..], [TAU; 3]),
         ([16, 11, 1], &[], [TAU; 3]),
@@ -169,16 +169,16 @@ fn a_random_force_has_neither_divergence_nor_mean_nor_waves_beyond_its_sphere_on
 }
 
 #[test]
-fn a_forced_run_repeats_itself_to_the_bit_also_from_a_checkpoint_and_whatever_is_looked_at() {
+fn forced_runs_and_restarts_are_bitwise_identical() {
     for force in FORCES {
         for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
-            assert_repeats(&forced([9, 8, 7], force, more), &format!("{force:?} {more:?}"));
+            assert_reproducible(&forced([9, 8, 7], force, more), &format!("{force:?} {more:?}"));
         }
     }
 }
 
 #[test]
-fn forced_runs_on_ranks_and_operator_by_operator_agree_with_one_rank_over_20_steps() {
+fn forced_runs_agree_on_ranks_and_with_composed_right_hand_side() {
     for force in FORCES {
         let config = forced([11, 10, 9], force, &["scheme.filter={ order = 8, alpha = 0.49 }"]);
         assert_cuts_agree(
@@ -190,7 +190,7 @@ fn forced_runs_on_ranks_and_operator_by_operator_agree_with_one_rank_over_20_ste
 }
 
 #[test]
-fn single_precision_has_the_same_force() {
+fn single_precision_forcing_matches_double_to_round_off() {
     for force in FORCES {
         let run = |precision: &str| {
             let precision = format!("compute.precision={precision}");
@@ -199,14 +199,14 @@ fn single_precision_has_the_same_force() {
             columns(&mut flow, ["kinetic_energy", "forcing_power", "momentum_x", "heat_removed"])
         };
         let [double, single] = ["f64", "f32"].map(run);
-        // 15 steps of 6 stages round 90 times, in sums of at most a few.
-        let off = max_difference(&double, &single);
-        assert!(off < 90.0 * f64::from(f32::EPSILON), "{force:?}: {double:?} {single:?}");
+        // 15 steps of 6 stages give 90 rounding errors, in sums of size at most a few.
+        let difference = max_difference(&double, &single);
+        assert!(difference < 90.0 * f64::from(f32::EPSILON), "{force:?}: {double:?} {single:?}");
     }
 }
 
 #[test]
-fn only_forced_runs_have_the_columns_of_a_force_and_none_has_an_exact_solution() {
+fn only_forced_runs_have_forcing_columns_and_they_have_no_exact_solution() {
     let names = |case: &str, set: &[&str]| {
         simulation(case, [16, 8, 1], set).columns().iter().map(String::clone).collect::<Vec<_>>()
     };
@@ -219,7 +219,7 @@ fn only_forced_runs_have_the_columns_of_a_force_and_none_has_an_exact_solution()
 }
 
 #[test]
-fn the_resolved_input_repeats_a_force_and_a_start_from_a_checkpoint_takes_it_over_or_ends_it() {
+fn forcing_round_trips_and_checkpoints_pass_it_on_unless_disabled() {
     let more: [&[&str]; 2] = [
         &["forcing.kind=linear", "forcing.energy=1.5", "forcing.heat_removal=false"],
         &["forcing.kind=none"],

@@ -1,5 +1,5 @@
-//! Every form of every term on fields of noise, against its published formula written with dense matrices: on fields that
-//! no scheme resolves the forms differ at leading order, so this tells one from another.
+//! Every form of every term on noise, checked against its published formula evaluated with dense matrices. On fields that no
+//! scheme resolves, the forms differ at leading order, so that the test distinguishes them.
 
 use std::f64::consts::{PI, TAU};
 use std::ops::{Add, Mul, Neg, Sub};
@@ -70,7 +70,7 @@ impl Mul<Values> for f64 {
     }
 }
 
-/// A circulant matrix a axis, from the symbol of a formula.
+/// One circulant matrix per axis, from the symbol of a formula.
 struct Dense {
     points: [usize; 3],
     /// Weight of the value m points ahead.
@@ -78,7 +78,7 @@ struct Dense {
 }
 
 impl Dense {
-    /// `factor` turns the symbol at w > 0 into what multiplies exp(iw).
+    /// `factor` converts the symbol at w > 0 to the multiplier of exp(iw).
     fn new(
         scheme: &Scheme,
         points: [usize; 3],
@@ -91,10 +91,10 @@ impl Dense {
             let weight = |m: usize| {
                 let wave = |k: usize| {
                     let w = TAU * float(k) / float(n);
-                    let turn = Complex::cis(-w * float(m));
+                    let phase = Complex::cis(-w * float(m));
                     let w = if w > PI { w - TAU } else { w };
-                    let half = factor(w.abs()) * scheme.symbol(w.abs());
-                    (if w < 0.0 { half.conj() } else { half } * turn).re
+                    let multiplier = factor(w.abs()) * scheme.symbol(w.abs());
+                    (if w < 0.0 { multiplier.conj() } else { multiplier } * phase).re
                 };
                 (0..n).map(wave).sum::<f64>() / float(n) / spacing[axis].powi(power)
             };
@@ -137,18 +137,18 @@ impl Operators {
         let make = |scheme: &Scheme, power: i32, factor: &dyn Fn(f64) -> Complex<f64>| {
             Dense::new(scheme, points, spacing, power, factor)
         };
-        let between = &family.midpoint_derivative;
+        let staggered = &family.midpoint_derivative;
         Self {
             d1: make(&family.first, 1, &|_| Complex::<f64>::I),
             d2: make(&family.second, 2, &|_| -Complex::<f64>::ONE),
-            to_midpoints: make(between, 1, &|w| Complex::<f64>::I * Complex::cis(0.5 * w)),
-            to_points: make(between, 1, &|w| Complex::<f64>::I * Complex::cis(-0.5 * w)),
+            to_midpoints: make(staggered, 1, &|w| Complex::<f64>::I * Complex::cis(0.5 * w)),
+            to_points: make(staggered, 1, &|w| Complex::<f64>::I * Complex::cis(-0.5 * w)),
             interpolate: make(&family.midpoint_interpolation, 0, &|w| Complex::cis(0.5 * w)),
         }
     }
 }
 
-/// The flow, and what the equations are made of.
+/// The operators, the gas and the flow variables of the equations.
 struct Flow {
     op: Operators,
     gas: Gas,
@@ -169,7 +169,7 @@ impl Flow {
         self.op.to_points.apply(j, f)
     }
 
-    fn between(&self, j: usize, f: &Values) -> Values {
+    fn at_midpoints(&self, j: usize, f: &Values) -> Values {
         self.op.interpolate.apply(j, f)
     }
 
@@ -180,7 +180,7 @@ impl Flow {
             "kennedy-gruber" => {
                 0.5 * (self.d(j, &(rho * u_j)) + u_j * self.d(j, rho) + rho * self.d(j, u_j))
             }
-            "staggered" => self.back(j, &(&self.between(j, rho) * self.between(j, u_j))),
+            "staggered" => self.back(j, &(&self.at_midpoints(j, rho) * self.at_midpoints(j, u_j))),
             _ => self.d(j, &(rho * u_j)),
         }
     }
@@ -205,7 +205,7 @@ impl Flow {
                 0.25 * (self.d(j, &all) + pairs + singles)
             }
             _ => {
-                let [rho, u_i, u_j] = [rho, u_i, u_j].map(|value| self.between(j, value));
+                let [rho, u_i, u_j] = [rho, u_i, u_j].map(|value| self.at_midpoints(j, value));
                 self.back(j, &(&rho * &(&u_j * &u_i)))
             }
         }
@@ -223,8 +223,8 @@ impl Flow {
         let total = internal * p.clone() + rho * &half;
         match (energy, form) {
             ("divergence", "staggered") => {
-                let u = [0, 1, 2].map(|i| self.between(j, &self.u[i]));
-                let (rho, p) = (self.between(j, rho), self.between(j, p));
+                let u = [0, 1, 2].map(|i| self.at_midpoints(j, &self.u[i]));
+                let (rho, p) = (self.at_midpoints(j, rho), self.at_midpoints(j, p));
                 let flux = (internal + 1.0) * p + &rho * Self::half_u_u(&u);
                 self.back(j, &(&u[j] * &flux))
             }
@@ -246,7 +246,7 @@ impl Flow {
 
     fn gradient_p(&self, form: &str, j: usize) -> Values {
         match form {
-            "staggered" => self.back(j, &self.between(j, &self.p)),
+            "staggered" => self.back(j, &self.at_midpoints(j, &self.p)),
             _ => self.d(j, &self.p),
         }
     }
@@ -261,7 +261,7 @@ impl Flow {
         self.d(0, &self.u[0]) + self.d(1, &self.u[1]) + self.d(2, &self.u[2])
     }
 
-    /// What axis j adds to the rate of momentum i by viscosity.
+    /// Viscous contribution of axis j to the rate of momentum i.
     fn force(&self, form: &str, i: usize, j: usize) -> Values {
         let force = match form {
             "laplacian" => {
@@ -275,7 +275,7 @@ impl Flow {
             "conservative" => self.d(j, &(&self.mu * self.strain(i, j))),
             _ => {
                 let slope = self.op.to_midpoints.apply(j, &self.u[i]);
-                let normal = self.back(j, &(&self.between(j, &self.mu) * slope));
+                let normal = self.back(j, &(&self.at_midpoints(j, &self.mu) * slope));
                 let rest = if i == j {
                     -2.0 / 3.0 * (self.divergence() - self.d(j, &self.u[j]))
                 } else {
@@ -288,7 +288,7 @@ impl Flow {
         1.0 / self.gas.reynolds * force
     }
 
-    /// What axis j adds to the rate of energy by viscosity and conduction.
+    /// Contribution of axis j to the rate of energy by viscosity and conduction.
     fn heating(&self, form: &str, j: usize) -> Values {
         let gas = &self.gas;
         let work = [0, 1, 2].map(|i| &self.u[i] * (&self.mu * self.strain(i, j)));
@@ -303,7 +303,7 @@ impl Flow {
             "conservative" => self.d(j, &(&self.mu * d_t)),
             _ => {
                 let slope = self.op.to_midpoints.apply(j, &self.t);
-                self.back(j, &(&self.between(j, &self.mu) * slope))
+                self.back(j, &(&self.at_midpoints(j, &self.mu) * slope))
             }
         };
         let k = 1.0 / ((gas.gamma - 1.0) * gas.mach * gas.mach * gas.prandtl * gas.reynolds);
@@ -333,7 +333,7 @@ impl Flow {
     }
 }
 
-/// Noise in (ρ, u, v, w, p), the same for every form, and the equations for it.
+/// A run with noise in (ρ, u, v, w, p), the same for every form, and the reference equations for this state.
 fn noisy(derivative: &str, forms: [&str; 3], law: &str) -> (Simulation, Flow) {
     let [convection, energy, viscous] = forms;
     let set = [
@@ -380,25 +380,25 @@ fn difference(derivative: &str, forms: [&str; 3], law: &str) -> f64 {
 }
 
 #[test]
-fn every_form_is_its_formula_to_round_off_on_noise() {
+fn every_form_matches_its_formula_to_round_off_on_noise() {
     for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (*c, e))) {
         for (viscous, law) in VISCOUS.iter().flat_map(|v| LAWS.map(|law| (*v, law))) {
             let forms = [convection, energy, viscous];
-            let found = difference("compact6", forms, law);
-            assert!(found < 1e-13, "{forms:?} {law}: {found:.1e}");
+            let error = difference("compact6", forms, law);
+            assert!(error < 1e-13, "{forms:?} {law}: {error:.1e}");
         }
     }
 }
 
 #[test]
-fn every_scheme_serves_the_forms() {
+fn forms_match_their_formulas_with_every_scheme() {
     for derivative in ["explicit4", "compact4", "compact8", "compact8-penta", "compact10-penta"] {
         for forms in [
             ["kennedy-gruber", "split-pressure", "laplacian"],
             ["staggered", "divergence", "midpoint"],
         ] {
-            let found = difference(derivative, forms, "sutherland");
-            assert!(found < 1e-13, "{derivative} {forms:?}: {found:.1e}");
+            let error = difference(derivative, forms, "sutherland");
+            assert!(error < 1e-13, "{derivative} {forms:?}: {error:.1e}");
         }
     }
 }

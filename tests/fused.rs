@@ -1,4 +1,4 @@
-//! The fused right-hand side is the composed one to round-off, and moves as few words as it says.
+//! The fused right-hand side equals the composed one to round-off, and moves the documented number of words.
 
 use std::f64::consts::TAU;
 
@@ -23,19 +23,22 @@ fn after(case: &str, points: [usize; 3], set: &[&str], how: &str) -> Vec<Vec<f64
 
 fn agree(case: &str, points: [usize; 3], set: &[&str], bound: f64) {
     let [fused, composed] = ["fused", "composed"].map(|how| after(case, points, set, how));
-    // What the fields are stored relative to: in f32 they hold what differs from rest.
+    // The base state: in f32 the fields store deviations from the state at rest.
     let at_rest = simulation(case, points, set).system_and_state().0.base_state();
     for (field, (a, b)) in fused.iter().zip(&composed).enumerate() {
         let size = b.iter().map(|b| (b + at_rest[field]).abs()).fold(0.0, f64::max);
-        let off = max_difference(a, b);
-        // Where symmetry keeps a momentum at zero: density and velocity are of size 1.
+        let deviation = max_difference(a, b);
+        // At least 1, the size of density and velocity, because symmetry keeps a momentum at zero.
         let size = size.max(1.0);
-        assert!(off <= bound * size, "{case} {points:?} {set:?}, field {field}: {off:e} of {size}");
+        assert!(
+            deviation <= bound * size,
+            "{case} {points:?} {set:?}, field {field}: {deviation:e} of {size}"
+        );
     }
 }
 
 #[test]
-fn a_stage_moves_as_few_words_as_its_table_says() {
+fn stages_move_the_documented_number_of_words() {
     let words = |case, points, set: &[&str]| {
         StageWork::of(&config(case, points, set).problem()).map_or(0, |work| work.words)
     };
@@ -47,9 +50,9 @@ fn a_stage_moves_as_few_words_as_its_table_says() {
             assert_eq!(words("taylor-green", [16; 3], &set), 74, "{set:?}");
         }
     }
-    // Two axes keep two gradients, one axis none; without viscosity there are none.
+    // Two axes store two gradients, one axis none; without viscosity there are none.
     let work = |set| StageWork::of(&config("taylor-green", [16; 3], set).problem()).unwrap();
-    // The pass along y and the sweeps along x and y take 6 + 23 + 19 words each by itself and 23 together.
+    // The pass along y and the sweeps along x and y take 6 + 23 + 19 words separately and 23 together.
     assert_eq!(work(&[]).words_in_planes, 49);
     assert_eq!(words("taylor-green", [16, 16, 1], &[]), 19 + 24);
     assert_eq!(words("shear-wave", [16, 1, 1], &[]), 20);
@@ -58,15 +61,15 @@ fn a_stage_moves_as_few_words_as_its_table_says() {
 }
 
 #[test]
-fn the_default_forms_take_sixty_five_line_solves_a_stage_and_the_cheapest_forty_four() {
-    // Five more than the composed equations, for each sweep differentiates along its axis what it needs of the velocity; and one
-    // less an axis, where an operand is a sum.
+fn default_forms_take_65_line_solves_per_stage_and_the_cheapest_44() {
+    // Compared with the composed equations, five more, because each sweep differentiates the velocity that it needs along its axis; and
+    // one less per axis, where an operand is a sum.
     let work =
         |set: &[&str]| StageWork::of(&config("taylor-green", [16; 3], set).problem()).unwrap();
     let default = work(&[]);
     assert_eq!(default.solves, 65);
     let cheapest = work(&["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"]);
-    // Nothing but the sums uses what it differentiates: one operator of each kind a sum.
+    // Only the sums use the derivatives: one operator of each kind per sum.
     assert_eq!(cheapest.solves, 44);
     // A solve of compact6 takes 11 operations (6 for two pairs of points, 5 for both eliminations).
     for StageWork { solves, flops, .. } in [default, cheapest] {
@@ -77,19 +80,19 @@ fn the_default_forms_take_sixty_five_line_solves_a_stage_and_the_cheapest_forty_
 }
 
 #[test]
-fn the_two_are_not_the_same_sweeps() {
+fn fused_and_composed_results_are_not_bitwise_identical() {
     let [fused, composed] =
         ["fused", "composed"].map(|how| after("taylor-green", [9, 12, 11], &[], how));
     assert!(fused.iter().zip(&composed).any(|(a, b)| a != b));
 }
 
 #[test]
-fn every_form_agrees_with_the_composed_equations() {
+fn all_forms_agree_with_the_composed_equations() {
     let mut at = 0;
     for convection in CONVECTION {
         for energy in ENERGY {
             for viscous in VISCOUS {
-                // The laws in turn: with every convective and every viscous form each.
+                // The laws alternate, so that each meets every convective and every viscous form.
                 let law = LAWS[at % LAWS.len()];
                 at += 1;
                 let set = [
@@ -107,7 +110,7 @@ fn every_form_agrees_with_the_composed_equations() {
 }
 
 #[test]
-fn every_scheme_integrator_and_shape_agrees_with_the_composed_equations() {
+fn all_schemes_integrators_and_shapes_agree_with_composed_equations() {
     for family in kolmo::scheme::families() {
         let derivative = format!("scheme.derivative={}", family.name);
         let filter = "scheme.filter={ order = 8, alpha = 0.49 }";
@@ -125,10 +128,10 @@ fn every_scheme_integrator_and_shape_agrees_with_the_composed_equations() {
     }
 }
 
-/// Grids with three, two and one axes, wherever the others stand.
+/// Grids with three, two and one active axes, in different positions.
 const SHAPES: [[usize; 3]; 4] = [[9, 12, 11], [12, 9, 1], [12, 1, 9], [16, 1, 1]];
 
-/// A flow with all components of the velocity, that varies along every axis.
+/// A flow with all velocity components that varies along every axis.
 fn mixed(points: [usize; 3], set: &[&str]) -> Simulation {
     let set = [set, &["case.mach=0.5", "case.reynolds=20"]].concat();
     let mut run = simulation("acoustic-wave", points, &set);
@@ -141,7 +144,7 @@ fn mixed(points: [usize; 3], set: &[&str]) -> Simulation {
 }
 
 #[test]
-fn every_kind_of_terms_alone_agrees_with_the_composed_ones() {
+fn each_term_group_agrees_with_the_composed_equations() {
     let composed = "compute.right_hand_side=composed";
     for points in SHAPES {
         for (at, convection) in CONVECTION.iter().enumerate() {
@@ -161,20 +164,20 @@ fn every_kind_of_terms_alone_agrees_with_the_composed_ones() {
                     .map(|set| terms(part, &config("acoustic-wave", points, set), run.state()));
                 let size = composed.iter().flat_map(|field| field.iter());
                 let size = size.fold(0.0_f64, |size, x| size.max(x.abs()));
-                let off = fused.iter().zip(&composed).map(|(a, b)| max_difference(a, b));
-                let off = off.fold(0.0, f64::max) / size;
+                let deviation = fused.iter().zip(&composed).map(|(a, b)| max_difference(a, b));
+                let deviation = deviation.fold(0.0, f64::max) / size;
                 assert!(
-                    off < 1e-12 && size > 1e-3,
-                    "{part:?} {points:?} {set:?}: {off:e} of {size}"
+                    deviation < 1e-12 && size > 1e-3,
+                    "{part:?} {points:?} {set:?}: {deviation:e} of {size}"
                 );
             }
         }
     }
 }
 
-/// The fields that a right-hand side keeps between its sweeps are those that rows and outputs are made in.
+/// The fields that a right-hand side uses between its sweeps are also the work arrays of rows and outputs.
 #[test]
-fn what_is_looked_at_between_steps_changes_no_step() {
+fn diagnostics_between_steps_do_not_change_the_steps() {
     for how in ["fused", "composed"] {
         for integrator in ["hale64", "rk4"] {
             for points in SHAPES {
@@ -200,7 +203,7 @@ fn what_is_looked_at_between_steps_changes_no_step() {
 }
 
 #[test]
-fn gradients_of_a_flow_that_goes_on_are_zero_along_whichever_axis_has_one_point() {
+fn gradients_in_later_steps_vanish_along_axes_with_one_point() {
     for how in ["fused", "composed"] {
         for points in &SHAPES[1..] {
             let mut run = mixed(*points, &[&format!("compute.right_hand_side={how}")]);

@@ -1,4 +1,4 @@
-//! Curvilinear grids from files: every format gives the points as they are, and a file that is no grid has its sentence.
+//! Curvilinear grids from files: every format reproduces the points, and invalid files are rejected with an error message.
 
 mod formats;
 mod refusals;
@@ -17,7 +17,7 @@ const RING_POINTS: [usize; 3] = [24, 19, 1];
 const RING: &str = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 4.0, first = 0.05 }";
 const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
 
-/// Points of a grid as a file has them: numbers along the two axes, x, y, those along the first fastest.
+/// Points of a grid as in a file: numbers of points along the two axes, and x and y with the first axis fastest.
 #[derive(Clone)]
 struct Points {
     n: [usize; 2],
@@ -26,7 +26,7 @@ struct Points {
 }
 
 impl Points {
-    /// Those of `config`, and along an axis that `repeats` the first ones again at the end, one period on.
+    /// The points of `config`. Along an axis that `repeats`, the first points follow again at the end, shifted by one period.
     fn of(config: &Config, repeats: [bool; 2]) -> Self {
         let grid = config.grid();
         let plane: &Plane = grid.plane.as_ref().unwrap();
@@ -42,7 +42,7 @@ impl Points {
     }
 }
 
-/// `grid.mapping` of the points of a file.
+/// The setting `grid.mapping` for a grid file.
 fn mapping(path: &Path) -> String {
     format!("grid.mapping={{ file = '{}' }}", path.display())
 }
@@ -51,10 +51,10 @@ fn plane(config: &Config) -> Plane {
     (**config.grid().plane.as_ref().unwrap()).clone()
 }
 
-/// Catches axes in another order, a byte order or a count that is read wrongly, a header that is taken for values, and each format of its
-/// own. Where the file has f64, or text with all digits, the points are the same to the bit.
+/// Detects axes in the wrong order, a wrong byte order or count, a header that is read as values, and errors of a single format.
+/// Where the file has f64, or text with all digits, the points are bitwise identical.
 #[test]
-fn every_format_gives_the_points_of_a_wavy_box() {
+fn every_grid_format_reproduces_the_points_of_a_wavy_box() {
     let dir = tempfile::tempdir().unwrap();
     let built_in = config("taylor-green", POINTS, &[WAVY]);
     let (points, expected) = (Points::of(&built_in, [true; 2]), plane(&built_in));
@@ -64,19 +64,19 @@ fn every_format_gives_the_points_of_a_wavy_box() {
         let from_file = config("taylor-green", POINTS, &[&mapping(&path)]);
         let found = plane(&from_file);
         for k in 0..2 {
-            let off = max_difference(&found.coordinates[k], &expected.coordinates[k]);
-            assert!(off <= *tolerance, "{name}: coordinate {k} is off by {off:e}");
-            let off = max_difference(&found.periods[k], &expected.periods[k]);
-            assert!(off <= 2.0 * tolerance, "{name}: period {k} is off by {off:e}");
+            let difference = max_difference(&found.coordinates[k], &expected.coordinates[k]);
+            assert!(difference <= *tolerance, "{name}: coordinate {k} is off by {difference:e}");
+            let difference = max_difference(&found.periods[k], &expected.periods[k]);
+            assert!(difference <= 2.0 * tolerance, "{name}: period {k} is off by {difference:e}");
         }
         let again = parse(&from_file.to_toml(), "config.toml", &[]).unwrap();
         assert_eq!(again.to_toml(), from_file.to_toml(), "{name}");
     }
 }
 
-/// Catches a period that is lost or taken twice, and slopes of other points than those of the map.
+/// Detects a period that is lost or applied twice, and metrics computed from other points than those of the built-in map.
 #[test]
-fn a_wavy_box_from_a_file_has_the_rates_of_the_built_in_map() {
+fn a_wavy_box_from_a_file_has_the_right_hand_side_of_the_built_in_map() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grid.npz");
     npz(&path, &Points::of(&config("taylor-green", POINTS, &[WAVY]), [true; 2]));
@@ -90,14 +90,14 @@ fn a_wavy_box_from_a_file_has_the_rates_of_the_built_in_map() {
     let [built_in, from_file] = &rates;
     for (a, b) in built_in.iter().zip(from_file) {
         let size = a.iter().fold(0.0_f64, |size, x| size.max(x.abs()));
-        let off = max_difference(a, b);
-        assert!(off <= 1e-13 * size, "off by {off:e} of {size:e}");
+        let difference = max_difference(a, b);
+        assert!(difference <= 1e-13 * size, "off by {difference:e} of {size:e}");
     }
 }
 
-/// Catches an O-grid that is not closed, or that keeps its first line twice; points that are left out are those of the file.
+/// Detects an O-grid that is not closed or has its first line twice. Without `grid.points`, the sizes are those of the file.
 #[test]
-fn an_o_grid_closes_with_its_first_line_repeated_or_not() {
+fn an_o_grid_closes_with_or_without_a_repeated_first_line() {
     let dir = tempfile::tempdir().unwrap();
     let built_in = config("taylor-green", RING_POINTS, &[RING, WALLS]);
     for repeats in [false, true] {

@@ -1,5 +1,5 @@
-//! What a change of structure must leave as it is: the text of every kernel that a run asks a device for, and every bit that
-//! a run computes on the host. Where a change means to alter them, it says so, and the tables are taken anew:
+//! Regression tests for refactoring: the text of every kernel that a run requests from a device, and every bit that a run computes on
+//! the host, must not change. If a change alters them on purpose, it says so, and the tables are written again:
 //! `KOLMO_TAKE_GUARD=1 cargo test --release guard`.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, on_host, root, st
 use crate::device::runtime::gpu;
 use crate::spread::threads::on_ranks;
 
-/// A run: the case, its points, what is set.
+/// A run: the case, the points of the grid, the settings.
 type Run = (&'static str, [usize; 3], Vec<String>);
 
 fn run(case: &'static str, points: [usize; 3], set: &[&str]) -> Run {
@@ -29,7 +29,7 @@ fn configured((case, points, set): &Run) -> Config {
     config(case, *points, &set.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Every form, scheme, integrator, case and kind of line, not all with all.
+/// Every form, scheme, integrator, case and kind of line, but not all combinations.
 fn runs() -> Vec<Run> {
     let vortex = |set: &[&str]| run("taylor-green", [16, 15, 13], set);
     let mut runs = Vec::new();
@@ -64,13 +64,13 @@ fn runs() -> Vec<Run> {
     runs
 }
 
-/// A GPU with this much on-chip memory that computes nothing.
+/// A recording GPU with this amount of on-chip memory; it computes nothing.
 fn recording(on_chip: usize) -> (Arc<Device>, Recording) {
     let info = DeviceInfo { memory: 80 << 30, largest_buffer: 80 << 30, on_chip, ..gpu() };
     Device::recording(info, |_| 0)
 }
 
-/// The number of kernels and a hash of all: text, entry, threads, on-chip memory, in the order in which they are asked for.
+/// The number of kernels and one hash of all (text, entry, threads, on-chip memory) in the order of the requests.
 fn kernels(recording: &Recording) -> String {
     let mut hash = Xxh3::new();
     let kernels = recording.kernels();
@@ -84,7 +84,7 @@ fn kernels(recording: &Recording) -> String {
     format!("{} {:016x}", kernels.len(), hash.digest())
 }
 
-/// The same in that precision.
+/// The configuration with this precision.
 fn with(precision: Precision, mut config: Config) -> Config {
     config.compute.precision = precision;
     config
@@ -95,14 +95,14 @@ fn kernels_of(config: &Config, on_chip: usize) -> String {
     let len = config.grid.points.iter().product();
     let gpu = || Arc::new(Gpu::configured(device.clone(), len, &config.compute).unwrap());
     Stepper::new(&*gpu(), config.time.integrator, 1, len).unwrap();
-    // What computes nothing gives no state that makes sense.
-    let refused = Simulation::on(gpu(), config).err();
-    assert!(matches!(refused, None | Some(Error::Diverged { .. })), "{refused:?}");
+    // A device that computes nothing gives an invalid state.
+    let error = Simulation::on(gpu(), config).err();
+    assert!(matches!(error, None | Some(Error::Diverged { .. })), "{error:?}");
     kernels(&recording)
 }
 
 #[test]
-fn kernel_texts_are_what_they_were() {
+fn kernel_texts_are_unchanged() {
     let mut lines = Vec::new();
     for (at, run) in runs().iter().enumerate() {
         let config = configured(run);
@@ -142,7 +142,7 @@ fn kernel_texts_are_what_they_were() {
 
 const METHODS: [&str; 5] = ["neighbour", "pcr", "gather", "transpose", "chain"];
 
-/// The row of the series, and a hash of the bits of all fields of U after three steps.
+/// Hashes of the row of the time series and of the bits of all fields of U after three steps.
 fn bits(mut simulation: Simulation) -> String {
     for _ in 0..3 {
         simulation.step(None).unwrap();
@@ -160,7 +160,7 @@ fn bits(mut simulation: Simulation) -> String {
 }
 
 #[test]
-fn bits_on_the_host_are_what_they_were() {
+fn host_results_are_bitwise_unchanged() {
     let mut lines = Vec::new();
     for run in runs() {
         for precision in [Precision::F64, Precision::F32] {
@@ -185,7 +185,7 @@ fn bits_on_the_host_are_what_they_were() {
     compare("bits", &lines);
 }
 
-/// Hold `lines` against the table of that name.
+/// Compares `lines` with the table of that name.
 fn compare(name: &str, lines: &[String]) {
     let path = root().join(format!("tests/data/guard-{name}.txt"));
     if std::env::var_os("KOLMO_TAKE_GUARD").is_some() {

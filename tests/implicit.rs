@@ -1,4 +1,4 @@
-//! Implicit steps: orders in time, steady flows, ranks, restarts, and refused inputs.
+//! Implicit steps: orders in time, steady flows, ranks, restarts, and rejected inputs.
 
 use kolmo::Error;
 use kolmo::backend::ranks::Ranks;
@@ -9,8 +9,8 @@ use kolmo::io::checkpoint::Checkpoint;
 use kolmo::time::Simulation;
 
 use crate::common::{
-    advance, assert_orders, assert_repeats, config, cores, host, max_difference, on_host, state,
-    steps,
+    advance, assert_orders, assert_reproducible, config, host, host_with_threads, max_difference,
+    on_host, state, steps,
 };
 use crate::spread::blocks::whole;
 use crate::spread::threads::on_ranks;
@@ -44,7 +44,7 @@ fn column(flow: &mut Simulation, name: &str) -> f64 {
 }
 
 /// The simulation of `config`, continued from the state of `flow`.
-fn from(flow: &Simulation, config: &Config) -> Simulation {
+fn restarted(flow: &Simulation, config: &Config) -> Simulation {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(format!("step_{:08}.zarr", flow.steps()));
     flow.save(&path).unwrap();
@@ -54,7 +54,7 @@ fn from(flow: &Simulation, config: &Config) -> Simulation {
 
 /// Catches mass that pseudo-time creates or loses between walls, where the steady equations allow any mass: 12 % was lost.
 #[test]
-fn a_steady_run_in_a_closed_box_keeps_its_mass() {
+fn steady_run_in_a_closed_box_conserves_mass() {
     let set = [
         "case.mach=0.3",
         "case.reynolds=100",
@@ -79,25 +79,26 @@ fn a_steady_run_in_a_closed_box_keeps_its_mass() {
 
 /// Catches a residual that differs from that of explicit steps, a wrong row of a wall or the far field, and steps that do not grow.
 #[test]
-fn a_steady_flow_round_a_body_falls_by_ten_orders_and_is_that_of_explicit_steps() {
-    let own = cylinder(&[]);
-    let mut flow = on_host(&own);
+fn steady_residual_falls_by_ten_orders_and_explicit_steps_agree() {
+    let steady_config = cylinder(&[]);
+    let mut flow = on_host(&steady_config);
     let first = column(&mut flow, "residual");
     steady(&mut flow);
     assert!(column(&mut flow, "residual") <= 1e-10 * first);
     let explicit = cylinder(&["time.implicit=none", "time.cfl=0.8"]);
-    let mut explicit = from(&flow, &explicit);
+    let mut explicit = restarted(&flow, &explicit);
     let drag = column(&mut flow, "drag");
     assert!(drag > 1.0 && drag < 2.0, "{drag}");
     steps(&mut explicit, 300);
     assert!((column(&mut explicit, "drag") / drag - 1.0).abs() < 1e-8);
-    let apart = state(&flow).into_iter().zip(state(&explicit)).map(|(a, b)| max_difference(&a, &b));
-    assert!(apart.fold(0.0, f64::max) < 1e-7);
+    let differences =
+        state(&flow).into_iter().zip(state(&explicit)).map(|(a, b)| max_difference(&a, &b));
+    assert!(differences.fold(0.0, f64::max) < 1e-7);
 }
 
 /// Catches pseudo-time without preconditioning, and a preconditioner with the speed of sound as upwind speed: 6929 products, not 4193.
 #[test]
-fn a_steady_flow_at_a_low_mach_number_takes_no_more_products_than_others() {
+fn steady_flow_at_low_mach_converges_within_5500_matrix_products() {
     let implicit = "time.implicit={ method = 'steady', products = 300, krylov = 300 }";
     let mut flow = on_host(&cylinder(&["case.mach=0.005", "time.cfl=3000", implicit]));
     let first = column(&mut flow, "residual");
@@ -106,13 +107,13 @@ fn a_steady_flow_at_a_low_mach_number_takes_no_more_products_than_others() {
         flow.step(None).unwrap();
         products += column(&mut flow, "linear_products");
     }
-    let fall = column(&mut flow, "residual") / first;
-    assert!(fall <= 1e-10, "{fall} after {products} products");
+    let reduction = column(&mut flow, "residual") / first;
+    assert!(reduction <= 1e-10, "{reduction} after {products} products");
 }
 
 /// Catches a wrong row of an inflow or an outflow, and a residual that does not fall to round-off: only the stream must remain.
 #[test]
-fn a_vortex_leaves_nothing_behind() {
+fn after_a_vortex_leaves_only_the_uniform_stream_remains() {
     let config = config(
         "vortex-outflow",
         [40, 41, 1],
@@ -130,7 +131,7 @@ fn a_vortex_leaves_nothing_behind() {
 
 /// Catches a wrong coefficient, stage or time level, which lowers the order.
 #[test]
-fn methods_have_their_orders_in_time() {
+fn implicit_methods_converge_at_their_orders_in_time() {
     for (case, points, end, more) in [
         ("acoustic-wave", [24, 1, 1], 0.4, &["case.amplitude=0.05", "case.reynolds=200"][..]),
         // Walls with prescribed heat flux at rest and oscillating, and an isothermal one that oscillates.
@@ -153,7 +154,7 @@ fn methods_have_their_orders_in_time() {
             advance(&mut flow, end);
             state(&flow).concat()
         };
-        let exact = run("none", end / 1024.0);
+        let reference = run("none", end / 1024.0);
         for (name, orders) in [
             ("backward-euler", 0.85..1.15),
             ("sdirk22", 1.8..2.2),
@@ -164,7 +165,7 @@ fn methods_have_their_orders_in_time() {
                 format!("{{ method = '{name}', tolerance = 1e-9, linear_tolerance = 1e-3 }}");
             let error = |parts: f64| {
                 let dt = end / parts;
-                (dt, max_difference(&run(&method, dt), &exact))
+                (dt, max_difference(&run(&method, dt), &reference))
             };
             let first = if name == "esdirk64" { 6.0 } else { 16.0 };
             let errors = [error(first), error(2.0 * first)];
@@ -179,7 +180,7 @@ fn simulation_of(case: &str, points: [usize; 3], set: &[&str]) -> Simulation {
 
 /// Catches sums over one rank only, and neighbours on other ranks that belong to another line.
 #[test]
-fn ranks_agree_to_the_tolerance() {
+fn ranks_agree_to_the_solver_tolerance() {
     let method =
         "time.implicit={ method = 'esdirk64', tolerance = 1e-10, linear_tolerance = 1e-4 }";
     let config = cylinder(&[method, "time.cfl=5"]);
@@ -190,7 +191,7 @@ fn ranks_agree_to_the_tolerance() {
         let found = on_ranks(cut.iter().product(), |comm| {
             let compute = config.compute.clone();
             let ranks = Ranks::new(
-                cores(compute.precision, 1),
+                host_with_threads(compute.precision, 1),
                 comm,
                 Decomposition { ranks: cut },
                 &compute,
@@ -207,17 +208,17 @@ fn ranks_agree_to_the_tolerance() {
 
 /// Catches a checkpoint without the previous state, the filter or the first residual.
 #[test]
-fn runs_repeat_themselves_to_the_bit_also_from_a_checkpoint() {
+fn runs_and_restarts_are_bitwise_identical() {
     for method in ["steady", "bdf2", "esdirk64"] {
         let method = format!("time.implicit={{ method = '{method}', products = 30 }}");
         let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
-        assert_repeats(&cylinder(&[&method, filter, "time.cfl=3"]), &method);
+        assert_reproducible(&cylinder(&[&method, filter, "time.cfl=3"]), &method);
     }
 }
 
 /// Catches edge conditions that are imposed again when a quantity is only read.
 #[test]
-fn looking_changes_nothing_where_walls_meet() {
+fn reading_quantities_does_not_change_a_run_where_walls_meet() {
     let cavity = config(
         "lid-driven-cavity",
         [18, 17, 1],
@@ -227,12 +228,12 @@ fn looking_changes_nothing_where_walls_meet() {
             "time.implicit={ method = 'bdf2', tolerance = 1e-4 }",
         ],
     );
-    assert_repeats(&cavity, "a cavity");
+    assert_reproducible(&cavity, "a cavity");
 }
 
 /// Catches a tolerance below the round-off of the residual: this flow is steady from the start.
 #[test]
-fn a_flow_that_does_not_change_is_solved() {
+fn initially_steady_flow_converges() {
     for method in ["bdf2", "esdirk64"] {
         let method = format!("time.implicit={{ method = '{method}', tolerance = 1e-10 }}");
         let mut flow = on_host(&config("couette-flow", [1, 24, 1], &["time.cfl=4", &method]));
@@ -243,7 +244,7 @@ fn a_flow_that_does_not_change_is_solved() {
 
 /// Catches a last sweep that precomputes values for the next stage from a state that the filter changes afterwards.
 #[test]
-fn a_filter_that_acts_as_a_rate_is_the_same_in_fused_and_composed_sweeps() {
+fn filter_as_a_rate_agrees_in_fused_and_composed_right_hand_sides() {
     let set = [
         "time.dt=0.008",
         "scheme.filter={ order = 6, alpha = 0.3, time = 0.05 }",
@@ -264,31 +265,34 @@ fn a_filter_that_acts_as_a_rate_is_the_same_in_fused_and_composed_sweeps() {
 
 /// Catches an unconverged step that is accepted.
 #[test]
-fn a_step_that_cannot_be_solved_is_an_error() {
+fn unconverged_step_is_an_error() {
     let method = "time.implicit={ method = 'sdirk22', krylov = 1, products = 1, sweeps = 1 }";
     let mut flow = on_host(&cylinder(&[method, "time.cfl=2000"]));
-    let Err(error) = flow.step(None) else { panic!("solved by one product") };
-    let told = error.to_string();
-    assert!(matches!(error, Error::NotConverged { .. }), "{told}");
-    assert!(told.contains("the step after step 0") && told.contains("time.implicit"), "{told}");
-    let mut flow = on_host(&cylinder(&["time.cfl=1e300"]));
-    let told = flow.step(None).unwrap_err();
+    let Err(error) = flow.step(None) else { panic!("converged with one matrix product") };
+    let message = error.to_string();
+    assert!(matches!(error, Error::NotConverged { .. }), "{message}");
     assert!(
-        matches!(told, Error::NotConverged { .. }) && told.to_string().contains("singular"),
-        "{told}"
+        message.contains("the step after step 0") && message.contains("time.implicit"),
+        "{message}"
+    );
+    let mut flow = on_host(&cylinder(&["time.cfl=1e300"]));
+    let error = flow.step(None).unwrap_err();
+    assert!(
+        matches!(error, Error::NotConverged { .. }) && error.to_string().contains("singular"),
+        "{error}"
     );
 }
 
 /// Catches implicit steps that silently ignore a part of the problem.
 #[test]
-fn what_implicit_steps_cannot_do_is_refused() {
-    let input = |case: &str, more: &str| {
+fn implicit_steps_reject_unsupported_settings() {
+    let error_message = |case: &str, more: &str| {
         let text = format!(
             "[case]\nname = '{case}'\n[grid]\npoints = [16, 16, 16]\n[time]\nimplicit = {{ method = 'bdf2' }}\nend = 1\n{more}"
         );
         parse(&text, "test", &[]).unwrap_err().to_string()
     };
-    for (case, more, sentence) in [
+    for (case, more, expected) in [
         ("scalar-advection", "", "is not available for scalar-advection"),
         ("taylor-green", "[compute]\nprecision = 'f32'\n", "needs 64-bit fields"),
         (
@@ -302,14 +306,14 @@ fn what_implicit_steps_cannot_do_is_refused() {
             "does not support a force",
         ),
     ] {
-        let told = input(case, more);
-        assert!(told.contains("implicit = {") && told.contains(sentence), "{told}");
+        let message = error_message(case, more);
+        assert!(message.contains("implicit = {") && message.contains(expected), "{message}");
     }
 }
 
-/// Catches a steady run that requires an end.
+/// Catches a steady run that requires an end time or a number of steps.
 #[test]
-fn a_steady_run_needs_no_end() {
+fn steady_run_needs_no_end_time() {
     let text = "[case]\nname = 'cylinder'\n[grid]\npoints = [32, 33, 1]\n[time]\nimplicit = { method = 'steady' }\n";
     let config = parse(text, "test", &[]).unwrap();
     assert_eq!((config.time.end, config.time.max_steps), (None, None));

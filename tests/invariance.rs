@@ -1,5 +1,5 @@
-//! What an answer may not depend on: the names of the axes, the number of threads, where outputs fall; and the size of a
-//! step, which depends on the flow and the scheme only.
+//! Invariance of the solution to the order of the axes, the number of threads and the output times; and the size of the time
+//! step, which depends only on the flow and the scheme.
 
 use kolmo::backend::cpu::Field;
 use kolmo::backend::on_host;
@@ -15,9 +15,9 @@ use crate::common::{
     set_flow, simulation, state, steps,
 };
 
-/// The state after a few steps from a flow without any symmetry, where new axis a is old axis `from[a]`, reflected where `flip`.
-/// Read back in the old order.
-fn turned(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
+/// The state after a few steps from a flow without symmetry. New axis a is old axis `from[a]`, reflected where `flip` is true. The
+/// result is in the old order.
+fn permuted(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
     let turn = Turn { from, flip };
     let length = format!("grid.length={:?}", turn.lengths());
     let set = [&["case.mach=0.5", "case.reynolds=40.0", "time.dt=0.01", &length], set].concat();
@@ -28,7 +28,7 @@ fn turned(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
 }
 
 #[test]
-fn turning_or_mirroring_the_axes_turns_or_mirrors_the_answer() {
+fn solution_is_invariant_under_permutation_and_reflection_of_axes() {
     let turns = [[1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1]];
     for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (c, e))) {
         for (viscous, law) in
@@ -45,23 +45,26 @@ fn turning_or_mirroring_the_axes_turns_or_mirrors_the_answer() {
                 "scheme.filter={order=6, alpha=0.4, every=2}".to_string(),
             ];
             let set = set.each_ref().map(String::as_str);
-            let straight = turned([0, 1, 2], [false; 3], &set);
+            let reference = permuted([0, 1, 2], [false; 3], &set);
             let mirrored = [[true, false, false], [false, true, true]];
             let others = turns
-                .map(|from| turned(from, [false; 3], &set))
+                .map(|from| permuted(from, [false; 3], &set))
                 .into_iter()
-                .chain(mirrored.map(|flip| turned([0, 1, 2], flip, &set)));
+                .chain(mirrored.map(|flip| permuted([0, 1, 2], flip, &set)));
             for other in others {
                 for v in 0..5 {
-                    let off = max_difference(&straight[v], &other[v]);
-                    assert!(off < 1e-12, "{set:?}: variable {v} by {off:.1e}");
+                    let difference = max_difference(&reference[v], &other[v]);
+                    assert!(
+                        difference < 1e-12,
+                        "{set:?}: variable {v} differs by {difference:.1e}"
+                    );
                 }
             }
         }
     }
 }
 
-/// U and the row of the series after some steps on `threads` threads, bit for bit.
+/// The bits of U and of the row of the time series after some steps on `threads` threads.
 fn bits(precision: &str, threads: usize, case: &str, set: &[&str]) -> Vec<u64> {
     let own = [format!("compute.precision={precision}"), format!("compute.threads={threads}")];
     let set = [&own.each_ref().map(String::as_str), set].concat();
@@ -71,7 +74,7 @@ fn bits(precision: &str, threads: usize, case: &str, set: &[&str]) -> Vec<u64> {
     state(&run).concat().into_iter().chain(row).map(f64::to_bits).collect()
 }
 
-fn threads_do_not_matter(precision: &str) {
+fn assert_independent_of_threads(precision: &str) {
     let filter = "scheme.filter={order=8, alpha=0.45, every=3}";
     for (case, set) in [
         ("taylor-green", &["case.mach=0.4", "gas.viscosity=power", filter][..]),
@@ -87,9 +90,9 @@ fn threads_do_not_matter(precision: &str) {
 }
 
 #[test]
-fn the_answer_is_the_same_bit_for_bit_on_any_number_of_threads() {
-    threads_do_not_matter("f64");
-    threads_do_not_matter("f32");
+fn solution_is_bitwise_identical_on_any_number_of_threads() {
+    assert_independent_of_threads("f64");
+    assert_independent_of_threads("f32");
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn single_precision_stays_close_to_double() {
         for (name, (single, double)) in
             ["kinetic energy", "mass", "total energy"].iter().zip(single.into_iter().zip(double))
         {
-            // f32 has 6e-8, at each of a hundred steps.
+            // The round-off of f32 is 6e-8, at each of a hundred steps.
             assert_close(single, double, 5e-7, &format!("{name} at Ma = {mach}"));
             assert!(single.to_bits() != double.to_bits(), "{name} is not computed in f32");
         }
@@ -115,21 +118,21 @@ fn single_precision_stays_close_to_double() {
 }
 
 #[test]
-fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
+fn steps_reach_output_times_exactly_without_tiny_steps() {
     let mut run = simulation("entropy-wave", [16, 1, 1], &["time.cfl=0.7"]);
-    let mut usual = 0.0_f64;
+    let mut largest = 0.0_f64;
     for target in [1.0_f64 / 3.0, 0.4, 0.4000001, 1.0, 2.0] {
         let from = run.time();
         let mut smallest = f64::INFINITY;
         while run.time() < target {
             let dt = run.step(Some(target)).unwrap();
-            (smallest, usual) = (smallest.min(dt), usual.max(dt));
+            (smallest, largest) = (smallest.min(dt), largest.max(dt));
         }
         assert_eq!(run.time().to_bits(), target.to_bits());
-        let least = (0.49 * usual).min(target - from);
-        assert!(smallest >= least, "to {target}: a step of {smallest}, usual {usual}");
+        let bound = (0.49 * largest).min(target - from);
+        assert!(smallest >= bound, "to {target}: a step of {smallest}, largest step {largest}");
     }
-    // With dt given every step has it, but for the last before a landing.
+    // With a prescribed dt every step uses it, except the last one before an output time.
     let mut run = simulation("entropy-wave", [16, 1, 1], &["time.dt=0.03"]);
     let mut taken = Vec::new();
     while run.time() < 0.1 {
@@ -137,7 +140,7 @@ fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
     }
     assert_eq!(taken[..3], [0.03; 3]);
     assert_eq!((taken.len(), run.time().to_bits()), (4, 0.1_f64.to_bits()));
-    // What many steps are off the time that they should be is no step of its own.
+    // The time error that many steps accumulate does not become an extra step.
     let mut run = simulation("entropy-wave", [16, 1, 1], &["time.dt=0.03"]);
     let target = 0.12 + 1e-8;
     let taken = (0..4).map(|_| run.step(Some(target)).unwrap()).collect::<Vec<_>>();
@@ -145,7 +148,7 @@ fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
 }
 
 #[test]
-fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
+fn time_step_is_the_cfl_fraction_of_the_linear_stability_limit() {
     // dt = cfl / (C/I + V/R), C = k'max (Σ|uⱼ|/hⱼ + c √Σhⱼ⁻²), V = κ ν Σhⱼ⁻², ν = max(4/3, γ/Pr) μ/(ρ Re).
     let (mach, cfl) = (0.5, 0.6);
     let velocity: [f64; 3] = [0.9, -0.4, 0.2];
@@ -179,7 +182,7 @@ fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
             .filter(|&a| points[a] > 1)
             .map(|a| float(points[a]) / (1.0 + float(a)))
             .collect();
-        let carried: f64 = (0..3)
+        let advection: f64 = (0..3)
             .filter(|&a| points[a] > 1)
             .map(|a| velocity[a].abs() * float(points[a]) / (1.0 + float(a)))
             .sum();
@@ -191,7 +194,7 @@ fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
             "midpoint" => formulas.midpoint_derivative.max_symbol().0.powi(2),
             _ => k_max * k_max,
         };
-        let c = k_max * (carried + squares.sqrt() / mach);
+        let c = k_max * (advection + squares.sqrt() / mach);
         let v = kappa * (4.0_f64 / 3.0).max(1.4 / prandtl) / reynolds * squares;
         let rk = tableau(integrator).unwrap();
         let expected = cfl / (c / rk.imaginary_limit() + v / rk.negative_real_limit());
@@ -201,17 +204,17 @@ fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
 }
 
 #[test]
-fn a_start_of_ones_own_has_the_step_that_it_asks_for() {
+fn first_time_step_follows_a_state_set_by_the_caller() {
     let set = ["case.amplitude=0.0", "case.velocity=[3.0, 1.0, 2.0]", "case.mach=0.5"];
-    let mut known = simulation("entropy-wave", [12, 14, 16], &set);
-    let mut own = simulation("entropy-wave", [12, 14, 16], &["case.mach=0.5"]);
+    let mut reference = simulation("entropy-wave", [12, 14, 16], &set);
+    let mut replaced = simulation("entropy-wave", [12, 14, 16], &["case.mach=0.5"]);
     let p0 = 1.0 / (1.4 * 0.25);
-    set_flow(&mut own, 1.4, |_, _| [1.0, 3.0, 1.0, 2.0, p0]);
-    let (known, own) = (known.step(None).unwrap(), own.step(None).unwrap());
-    assert_close(own, known, 1e-14, "first step");
+    set_flow(&mut replaced, 1.4, |_, _| [1.0, 3.0, 1.0, 2.0, p0]);
+    let (reference, replaced) = (reference.step(None).unwrap(), replaced.step(None).unwrap());
+    assert_close(replaced, reference, 1e-14, "first step");
 }
 
-/// By how much white noise has grown after 400 steps; infinite where it was stopped.
+/// Amplification of white noise over 400 steps; infinite if the run diverged.
 fn growth(cfl: f64, derivative: &str, integrator: &str) -> f64 {
     let mut run = simulation(
         "scalar-advection",
@@ -235,7 +238,7 @@ fn growth(cfl: f64, derivative: &str, integrator: &str) -> f64 {
 }
 
 #[test]
-fn scalar_advection_is_stable_below_the_linear_limit_and_not_above() {
+fn scalar_advection_is_stable_below_the_linear_limit_and_unstable_above() {
     for (derivative, integrator) in [
         ("compact6", "rk4"),
         ("compact6", "hale64"),
@@ -249,7 +252,7 @@ fn scalar_advection_is_stable_below_the_linear_limit_and_not_above() {
     }
 }
 
-/// A run that takes the vector instructions `simd`; none where the processor has no such.
+/// A run with the vector instructions `simd`; `None` if the processor does not support them.
 fn with_instructions(simd: &str, set: &[&str]) -> Option<Simulation> {
     let chosen = format!("compute.simd={simd}");
     let config = config("taylor-green", [32, 33, 18], &[&[&*chosen], set].concat());
@@ -259,13 +262,13 @@ fn with_instructions(simd: &str, set: &[&str]) -> Option<Simulation> {
     Some(run)
 }
 
-/// Lines of all kinds: whole tiles from field to field and parts of them, other half-widths, explicit and pentadiagonal schemes,
-/// filters. After three steps 100 roundings may have come together.
+/// Lines of all kinds: full tiles from field to field and partial ones, other half-widths, explicit and pentadiagonal schemes,
+/// filters. After three steps 100 rounding errors may have accumulated.
 #[test]
-fn the_answer_depends_on_the_vector_instructions_by_round_off_alone() {
+fn solutions_with_all_vector_instructions_agree_to_round_off() {
     for (set, tolerance) in [
         (&["compute.right_hand_side=composed"][..], 2.2e-14),
-        // The filter's matrix has the condition (1 + 2α) / (1 − 2α) = 99: more of round-off is left.
+        // The filter matrix has the condition number (1 + 2α) / (1 − 2α) = 99, which amplifies round-off.
         (&["scheme.filter={ order = 8, alpha = 0.49 }"], 1e-13),
         (&["scheme.derivative=explicit4"], 2.2e-14),
         (&["compute.precision=f32"], 1.2e-5),
@@ -279,18 +282,18 @@ fn the_answer_depends_on_the_vector_instructions_by_round_off_alone() {
             assert_eq!(run.backend().simd(), simd_of(simd));
             let found = state(&run);
             for (found, expected) in found.iter().zip(state(&baseline)) {
-                // Momenta are made of terms of the size of 1, also where they cancel.
-                let size = expected.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
-                let off = max_difference(found, &expected);
-                assert!(off <= tolerance * size, "{simd} {set:?}: {off:e} of {size}");
+                // Momenta are sums of terms of size 1, also where these cancel.
+                let size = expected.iter().fold(1.0, |max: f64, x| max.max(x.abs()));
+                let difference = max_difference(found, &expected);
+                assert!(difference <= tolerance * size, "{simd} {set:?}: {difference:e} of {size}");
             }
-            // Those with fused multiply-adds round alike, whatever a register holds.
+            // Instruction sets with fused multiply-add round identically for any register width.
             assert_eq!(bits.get_or_insert_with(|| found.clone()), &found, "{simd} {set:?}");
         }
     }
 }
 
-/// What a run says of its instructions.
+/// The name that a run reports for its vector instructions.
 fn simd_of(name: &str) -> &'static str {
     match name {
         "avx512" => "AVX-512",
@@ -302,17 +305,17 @@ fn simd_of(name: &str) -> &'static str {
 }
 
 #[test]
-fn instructions_of_another_processor_are_refused_with_the_best_there_is() {
+fn unsupported_instructions_are_rejected_and_the_best_ones_are_named() {
     let other = if cfg!(target_arch = "x86_64") { "neon" } else { "avx2" };
     let config = config("taylor-green", [8; 3], &[&format!("compute.simd={other}")]);
     let error = on_host(&config.compute, None).err().unwrap().to_string();
     assert!(error.contains(&format!("compute.simd = \"{other}\": the best that")), "{error}");
 }
 
-/// Catches a face, a force or a scalar that only one form of steps knows: integrators differ by their errors alone, which are small
-/// where steps are.
+/// Catches a face, a force or a scalar that only one kind of time step includes: integrators differ only by their truncation errors,
+/// which are negligible for small steps.
 #[test]
-fn integrators_of_every_form_agree_where_steps_are_small() {
+fn explicit_and_implicit_integrators_agree_for_small_steps() {
     const SUPERSONIC: &str = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
     const SCALAR: &str = "scalars.dye={ schmidt = 0.7, start = '1.5 + sin(x)*cos(y)' }";
     const RATE: &str = "scheme.filter={ order = 6, alpha = 0.45, time = 0.05 }";
@@ -322,18 +325,18 @@ fn integrators_of_every_form_agree_where_steps_are_small() {
     let fast = |more: &[&str]| {
         config("taylor-green", [19, 18, 1], &[&["case.mach=1", SUPERSONIC], more].concat())
     };
-    // Filters that act every few steps are rates in implicit ones, which have neither forces nor scalars.
+    // Implicit steps apply filters as rates instead of every few steps, and support neither forces nor scalars.
     for (name, is_implicit, mut config) in [
         ("faces", true, open_box([19, 18, 9], &["scheme.filter=none"])),
         ("faces, a scalar, a filter", false, open_box([19, 18, 9], &[SCALAR])),
-        ("a fast stream", true, fast(&[])),
-        ("a fast stream, a scalar", false, fast(&[SCALAR])),
-        ("a wall that oscillates", true, config("stokes-layer", [1, 21, 1], &[])),
+        ("a supersonic stream", true, fast(&[])),
+        ("a supersonic stream, a scalar", false, fast(&[SCALAR])),
+        ("an oscillating wall", true, config("stokes-layer", [1, 21, 1], &[])),
         ("a lid", true, config("lid-driven-cavity", [17, 17, 1], &[])),
         ("a channel", false, config("channel", [16, 17, 16], &[])),
         ("a body", true, config("cylinder", [48, 25, 1], &["scheme.filter=none"])),
         (
-            "a body that oscillates",
+            "an oscillating body",
             true,
             config("cylinder", [48, 25, 1], &["scheme.filter=none", TURNING]),
         ),
@@ -352,8 +355,9 @@ fn integrators_of_every_form_agree_where_steps_are_small() {
         let explicit = ["time.integrator=rk4", "time.integrator=ssprk54"];
         for method in explicit.into_iter().chain(is_implicit.then_some(IMPLICIT)) {
             for (a, b) in expected.iter().zip(run(method)) {
-                let off = max_difference(a, &b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                assert!(off < 1e-9, "{name}, {method}: {off:.1e}");
+                let difference =
+                    max_difference(a, &b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                assert!(difference < 1e-9, "{name}, {method}: {difference:.1e}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Every file of a run is written and read back, by this crate and by the software users have.
-#![allow(clippy::unwrap_used, reason = "the helpers of the tests fail as the tests do")]
+//! Every file of a run is written and read back, by this crate and by common tools.
+#![allow(clippy::unwrap_used, reason = "a test helper may panic")]
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -28,10 +28,10 @@ mod parts;
 mod slices;
 mod verdict;
 
-/// The box of runs that no solver made.
+/// The box of synthetic runs.
 const BOX: Domain = Domain { origin: [0.0; 3], length: [TAU; 3] };
 
-/// Python with vtk and pandas: `KOLMO_PYTHON`, else the project's environment, else the system's.
+/// Python with vtk and pandas: `KOLMO_PYTHON`, else the one of the project's environment, else the system's.
 pub(crate) fn python() -> PathBuf {
     let own = root().join(".venv/bin/python");
     match std::env::var_os("KOLMO_PYTHON") {
@@ -41,7 +41,7 @@ pub(crate) fn python() -> PathBuf {
     }
 }
 
-/// Run `tests/readback.py`; its output, and whether it was content.
+/// Runs `tests/readback.py`. Returns whether it succeeded, and its output.
 pub(crate) fn readback(run: &Path) -> (bool, String) {
     let script = root().join("tests/readback.py");
     let output = Command::new(python()).arg(script).arg(run).output().unwrap();
@@ -49,9 +49,9 @@ pub(crate) fn readback(run: &Path) -> (bool, String) {
     (output.status.success(), String::from_utf8(text).unwrap())
 }
 
-/// Catches fields that are all held before the first is written, and a file that is left of fields that end with an error.
+/// Detects a writer that stores all fields before it writes the first, and an incomplete file that remains after an error.
 #[test]
-fn a_field_is_written_before_the_next_is_asked_for() {
+fn fields_are_written_one_at_a_time_and_incomplete_files_removed() {
     let directory = tempfile::tempdir().unwrap();
     let grid = Grid::periodic([16; 3], &BOX);
     let layout = Layout { selection: Selection::all(&grid), grid, files: 1 };
@@ -63,27 +63,27 @@ fn a_field_is_written_before_the_next_is_asked_for() {
         let field = FieldData { name: format!("f{before}"), components: 1, values };
         (before, selection.of(&Block::whole([16; 3]), &field))
     });
-    let one_by_one = fields.clone().into_iter().map(|(before, field)| {
-        // Eight bytes a value, four characters for three bytes; one plane more along each axis, all but a buffer of it on disk.
+    let observed = fields.clone().into_iter().map(|(before, field)| {
+        // Eight bytes per value, four characters per three bytes, one more plane along each axis; all but one buffer is on disk.
         let written = before * (17 * 17 * 17 * 8 * 4 / 3);
         let found = length("step_00000007.vti.part");
-        assert!(found + 8192 >= written, "{found} of {written} bytes are written");
+        assert!(found + 8192 >= written, "{found} of {written} bytes on disk");
         Ok(field)
     });
-    writer.write(&Solo, &Decomposition::ONE, (7, 0.5), one_by_one).unwrap();
+    writer.write(&Solo, &Decomposition::ONE, (7, 0.5), observed).unwrap();
     assert!(length("step_00000007.vti") > 3 * 17 * 17 * 17 * 8);
 
-    let ended = fields.into_iter().map(|(before, field)| match before {
+    let failing = fields.into_iter().map(|(before, field)| match before {
         2 => Err(Error::Config(vec!["error: no more".into()])),
         _ => Ok(field),
     });
-    let error = writer.write(&Solo, &Decomposition::ONE, (8, 0.6), ended).unwrap_err();
+    let error = writer.write(&Solo, &Decomposition::ONE, (8, 0.6), failing).unwrap_err();
     assert_eq!(error.report(), "error: no more");
     assert_eq!(length("step_00000008.vti") + length("step_00000008.vti.part"), 0);
 }
 
-/// A run that no solver made: curves like those of a Taylor-Green vortex, and a field whose value tells its index.
-fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
+/// A synthetic run: curves like those of a Taylor-Green vortex, and fields whose values identify their index.
+fn synthetic_run(points: [usize; 3]) -> tempfile::TempDir {
     let run = tempfile::tempdir().unwrap();
     let dir = run.path();
     fs::write(dir.join("config.toml"), "[case]\nname = \"taylor-green\" # <&>\n").unwrap();
@@ -194,7 +194,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
 }
 
 #[test]
-fn every_number_of_a_series_reads_back_to_the_bit() {
+fn time_series_values_round_trip_bit_for_bit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("series.csv");
     let mut writer = SeriesWriter::create(&path, &["step", "time", "a", "b"]).unwrap();
@@ -205,7 +205,7 @@ fn every_number_of_a_series_reads_back_to_the_bit() {
     ];
     for (step, row) in rows.iter().enumerate() {
         writer.append(step as u64, row).unwrap();
-        // Each row is there as soon as it is written, the writer still open.
+        // Each row is readable as soon as it is written, while the writer is still open.
         let series = Series::read(&path).unwrap();
         assert_eq!(series.rows(), step + 1);
         for (name, value) in ["time", "a", "b"].iter().zip(row) {
@@ -220,7 +220,7 @@ fn every_number_of_a_series_reads_back_to_the_bit() {
 }
 
 #[test]
-fn a_row_that_was_cut_off_is_left_out_and_a_broken_one_is_reported_by_line() {
+fn truncated_series_rows_are_skipped_and_broken_rows_reported_by_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("series.csv");
     fs::write(&path, "step,time\n0,0.0\n1,0.1").unwrap();
@@ -240,20 +240,20 @@ fn a_row_that_was_cut_off_is_left_out_and_a_broken_one_is_reported_by_line() {
 }
 
 #[test]
-fn vtk_and_pandas_read_a_whole_run() {
+fn vtk_and_pandas_read_a_complete_run() {
     for points in [[5, 4, 3], [9, 7, 1]] {
-        let run = made_up_run(points);
+        let run = synthetic_run(points);
         write_report(run.path(), &mut |_| Ok(())).unwrap();
-        let (content, text) = readback(run.path());
-        assert!(content, "{text}");
+        let (accepted, text) = readback(run.path());
+        assert!(accepted, "{text}");
         let [nx, ny, nz] = points;
         assert!(text.contains(&format!("2 fields of {nx} x {ny} x {nz} points")), "{text}");
     }
 }
 
 #[test]
-fn vtk_finds_every_value_at_its_point() {
-    let run = made_up_run([5, 4, 3]);
+fn vtk_reads_every_value_at_its_point() {
+    let run = synthetic_run([5, 4, 3]);
     let script = r#"
 import math, sys, vtk
 from vtk.util.numpy_support import vtk_to_numpy as array
@@ -261,7 +261,7 @@ reader = vtk.vtkXMLImageDataReader()
 reader.SetFileName(sys.argv[1])
 reader.Update()
 image = reader.GetOutput()
-# The first plane once more behind the last: the box is closed, to the last digit.
+# The first plane is repeated after the last: the box is closed, to the last digit.
 points = (5, 4, 3)
 assert image.GetDimensions() == tuple(n + 1 for n in points), image.GetDimensions()
 assert image.GetBounds()[::2] == (0.0, 0.0, 0.0), image.GetBounds()
@@ -285,7 +285,7 @@ for at in range(120):
 }
 
 #[test]
-fn readback_objects_to_a_run_with_a_hole() {
+fn readback_rejects_incomplete_and_damaged_runs() {
     type Damage = (&'static str, fn(&Path));
     let damage: [Damage; 4] = [
         ("series.csv", |dir| {
@@ -296,18 +296,18 @@ fn readback_objects_to_a_run_with_a_hole() {
         ("summary.json", |dir| fs::write(dir.join("summary.json"), "{}").unwrap()),
         ("report.html", |dir| fs::write(dir.join("report.html"), "<html></html>").unwrap()),
     ];
-    for (file, break_it) in damage {
-        let run = made_up_run([5, 4, 3]);
+    for (file, apply) in damage {
+        let run = synthetic_run([5, 4, 3]);
         write_report(run.path(), &mut |_| Ok(())).unwrap();
-        break_it(run.path());
-        let (content, text) = readback(run.path());
-        assert!(!content && text.contains(file) && !text.contains("Traceback"), "{file}: {text}");
+        apply(run.path());
+        let (accepted, text) = readback(run.path());
+        assert!(!accepted && text.contains(file) && !text.contains("Traceback"), "{file}: {text}");
     }
 }
 
 #[test]
-fn a_report_holds_every_plot_the_slices_and_the_configuration_and_asks_for_nothing_else() {
-    let run = made_up_run([16, 16, 16]);
+fn a_report_is_self_contained_with_plots_slices_and_configuration() {
+    let run = synthetic_run([16, 16, 16]);
     write_report(run.path(), &mut |_| Ok(())).unwrap();
     let page = fs::read_to_string(run.path().join("report.html")).unwrap();
     for name in ["kinetic_energy", "dissipation", "enstrophy", "budget", "resolution"] {
@@ -319,14 +319,14 @@ fn a_report_holds_every_plot_the_slices_and_the_configuration_and_asks_for_nothi
     assert!(page.contains("name = &quot;taylor-green&quot; # &lt;&amp;&gt;"));
     assert!(page.contains("Re = 1600, Ma = 0.1, 16³ points"));
     assert!(page.contains("<strong>✗ Under-resolved</strong><br>kmax η falls to "));
-    for outside in ["<script src", "<link", "src=\"http", "url(", "@import", "fetch("] {
-        assert!(!page.contains(outside), "{outside}");
+    for external in ["<script src", "<link", "src=\"http", "url(", "@import", "fetch("] {
+        assert!(!page.contains(external), "{external}");
     }
 }
 
 #[test]
-fn a_report_of_a_scalar_with_one_row_or_broken_values_is_drawn() {
-    let run = made_up_run([16, 1, 1]);
+fn scalar_reports_are_written_for_one_row_and_for_non_finite_values() {
+    let run = synthetic_run([16, 1, 1]);
     fs::remove_file(run.path().join("reference.csv")).unwrap();
     fs::remove_dir_all(run.path().join("slices")).unwrap();
     let columns = [&SCALAR_COLUMNS[..], &ERROR_COLUMNS[..]].concat();
@@ -352,9 +352,9 @@ fn a_report_of_a_scalar_with_one_row_or_broken_values_is_drawn() {
 }
 
 #[test]
-fn a_report_says_which_file_is_missing() {
+fn report_errors_name_the_missing_file() {
     for name in ["config.toml", "series.csv", "summary.json"] {
-        let run = made_up_run([5, 4, 3]);
+        let run = synthetic_run([5, 4, 3]);
         fs::remove_file(run.path().join(name)).unwrap();
         let error = write_report(run.path(), &mut |_| Ok(())).unwrap_err().to_string();
         assert!(error.contains(&format!("{name} is missing")), "{error}");
@@ -364,8 +364,8 @@ fn a_report_says_which_file_is_missing() {
 }
 
 #[test]
-fn a_comparison_finds_the_largest_distance_in_fractions_of_the_peak() {
-    let run = made_up_run([5, 4, 3]);
+fn comparison_gives_the_largest_deviation_as_a_fraction_of_the_peak() {
+    let run = synthetic_run([5, 4, 3]);
     let path = run.path().join("reference.csv");
     let series = Series::read(&run.path().join("series.csv")).unwrap();
     let mut reference = Reference::read(&path).unwrap();
@@ -376,22 +376,22 @@ fn a_comparison_finds_the_largest_distance_in_fractions_of_the_peak() {
     let peak = reference.dissipation.iter().copied().fold(0.0, f64::max);
     reference.dissipation[30] -= 0.05 * peak;
     reference.kinetic_energy[70] += 0.02 * 0.125;
-    let far = reference.compare(&series, 10.0).unwrap();
-    assert!((far.dissipation_max_deviation - 0.05).abs() < 1e-12);
-    assert!((far.energy_loss_max_deviation - 0.05).abs() < 1e-12);
-    assert!((far.kinetic_energy_max_deviation - 0.02).abs() < 1e-12);
+    let modified = reference.compare(&series, 10.0).unwrap();
+    assert!((modified.dissipation_max_deviation - 0.05).abs() < 1e-12);
+    assert!((modified.energy_loss_max_deviation - 0.05).abs() < 1e-12);
+    assert!((modified.kinetic_energy_max_deviation - 0.02).abs() < 1e-12);
 }
 
 #[test]
-fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
-    let run = made_up_run([5, 4, 3]);
+fn sparse_series_get_no_verdict_and_the_reason_names_the_gap() {
+    let run = synthetic_run([5, 4, 3]);
     let reference = Reference::read(&run.path().join("reference.csv")).unwrap();
     let path = run.path().join("series.csv");
     let text = fs::read_to_string(&path).unwrap();
     let (header, rows) = text.split_once('\n').unwrap();
     let rows: Vec<&str> = rows.lines().collect();
-    type Keeps = fn(usize) -> bool;
-    let kept: [(Keeps, Option<&str>); 6] = [
+    type Filter = fn(usize) -> bool;
+    let selections: [(Filter, Option<&str>); 6] = [
         (|_| true, None),
         (|row| row % 5 == 0, None),
         (|row| row == 0 || row == 100, Some("from t = 0 to 10,")),
@@ -399,8 +399,8 @@ fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
         (|row| !(70..90).contains(&row), Some("from t = 6.9 to 9,")),
         (|row| row > 80, Some("from t = 0 to 8.1,")),
     ];
-    for (keeps, gap) in kept {
-        let rows = rows.iter().enumerate().filter(|(row, _)| keeps(*row)).map(|(_, line)| *line);
+    for (keep, gap) in selections {
+        let rows = rows.iter().enumerate().filter(|(row, _)| keep(*row)).map(|(_, line)| *line);
         let text: Vec<&str> = std::iter::once(header).chain(rows).collect();
         fs::write(&path, text.join("\n") + "\n").unwrap();
         let comparison = reference.compare(&Series::read(&path).unwrap(), 10.0).unwrap();
@@ -422,9 +422,9 @@ fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
     }
 }
 
-/// What a full disk took of a row and what was taken back of it left a hole before the next row.
+/// A full disk truncates a row, and the partial row is removed again: the file must not have a hole before the next row.
 #[test]
-fn a_row_behind_half_a_row_that_was_taken_back_stands_behind_the_whole_ones() {
+fn a_row_written_after_truncation_follows_the_last_complete_row() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("series.csv");
     let mut writer = SeriesWriter::create(&path, &["step", "a"]).unwrap();

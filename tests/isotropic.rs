@@ -1,4 +1,4 @@
-//! The case `isotropic-turbulence`: its start against what it should be.
+//! The case `isotropic-turbulence`: its initial state against the specification.
 
 use std::f64::consts::TAU;
 
@@ -17,7 +17,7 @@ use crate::spread::threads::on_ranks;
 
 const MACH: f64 = 0.2;
 const CUBE: [f64; 3] = [TAU; 3];
-/// Waves of less than five periods in a box of 2π, whose products a grid of 19 points holds.
+/// Waves of fewer than five periods in a box of 2π; a grid of 19 points resolves their products.
 const FEW: &str = "max(0, 4.5 - k)";
 
 fn gas() -> Gas {
@@ -39,7 +39,7 @@ fn case(text: &str, dilatational: f64) -> IsotropicTurbulence {
     IsotropicTurbulence { spectrum: expression(text), dilatational, seed: 7, ..Default::default() }
 }
 
-/// The start on a rank's block.
+/// The initial state on the block of a rank.
 fn start_on(
     comm: &dyn Communicator,
     ranks: [usize; 3],
@@ -73,7 +73,7 @@ fn transforms(points: [usize; 3]) -> Fourier {
     Fourier::new(Decomposition::ONE, points, 1)
 }
 
-/// Spectra by shell, by their names.
+/// Shell spectra by name.
 fn spectra(flow: &[FlowPoint], grid: &Grid) -> impl Fn(&str) -> Vec<f64> + use<> {
     let sample = Flow {
         density: flow.iter().map(|point| point.density).collect(),
@@ -94,26 +94,26 @@ fn spectra(flow: &[FlowPoint], grid: &Grid) -> impl Fn(&str) -> Vec<f64> + use<>
 }
 
 #[test]
-fn the_start_has_the_prescribed_spectrum_in_every_whole_shell_and_nothing_in_the_others() {
+fn initial_state_has_the_prescribed_spectrum_in_complete_shells_only() {
     let grids = [
         ([16, 16, 16], CUBE),
         ([15, 13, 17], CUBE),
-        // The smallest wavenumber is 1/2, that of y; along z waves count four times as much.
+        // The smallest wavenumber is 1/2, along y; wavenumbers along z are four times as large.
         ([13, 24, 8], [TAU, 2.0 * TAU, TAU / 2.0]),
         ([18, 15, 1], CUBE),
     ];
-    let usual = |k: f64| k.powi(4) * (-2.0 * k * k / 16.0).exp();
+    let passot_pouquet = |k: f64| k.powi(4) * (-2.0 * k * k / 16.0).exp();
     let flat = |k: f64| 1.0 / (1.0 + k * k);
     let shapes: [(Spectrum, &dyn Fn(f64) -> f64); 2] =
-        [(Spectrum::PassotPouquet, &usual), (expression("1/(1 + k^2)"), &flat)];
+        [(Spectrum::PassotPouquet, &passot_pouquet), (expression("1/(1 + k^2)"), &flat)];
     for ((points, length), (spectrum, shape)) in
         grids.into_iter().flat_map(|grid| shapes.iter().map(move |shape| (grid, shape)))
     {
         let grid = grid(points, length);
         let shells = Shells::new(&grid);
         let energy = |shell: usize| {
-            let is_there = shell > 0 && shell < shells.incomplete;
-            if is_there { shape(float(shell) * shells.smallest) } else { 0.0 }
+            let is_complete = shell > 0 && shell < shells.incomplete;
+            if is_complete { shape(float(shell) * shells.smallest) } else { 0.0 }
         };
         let sum: f64 = (0..shells.count).map(energy).sum();
         let components = float(grid.active_axes().count());
@@ -129,10 +129,10 @@ fn the_start_has_the_prescribed_spectrum_in_every_whole_shell_and_nothing_in_the
             for (name, share) in parts {
                 for (shell, found) in found(name).into_iter().enumerate() {
                     let expected = share * components / 2.0 * energy(shell) / sum;
-                    let off = (found - expected).abs();
-                    // Round-off of the transforms is that of the largest wave.
+                    let error = (found - expected).abs();
+                    // The round-off of the transforms scales with the largest wave.
                     assert!(
-                        off <= 1e-12 * expected + 1e-29,
+                        error <= 1e-12 * expected + 1e-29,
                         "{points:?} {name} {shell}: {found:e} {expected:e}"
                     );
                 }
@@ -142,11 +142,11 @@ fn the_start_has_the_prescribed_spectrum_in_every_whole_shell_and_nothing_in_the
 }
 
 #[test]
-fn no_direction_is_preferred() {
+fn initial_velocity_is_isotropic() {
     let flow = start(&case("k^2", 0.2), [24; 3], CUBE);
     let mean = |f: &dyn Fn(&FlowPoint) -> f64| flow.iter().map(f).sum::<f64>() / float(flow.len());
     for a in 0..3 {
-        // Some 5500 modes, each with a random direction: 0.03 is more than the standard deviation of a stress.
+        // About 5500 modes, each with a random direction: 0.03 exceeds the standard deviation of a stress.
         assert_close(mean(&|point| point.velocity[a].powi(2)), 1.0, 0.1, "a stress");
         let other = mean(&|point| point.velocity[a] * point.velocity[(a + 1) % 3]);
         assert!(other.abs() < 0.1, "{a}: {other}");
@@ -155,7 +155,7 @@ fn no_direction_is_preferred() {
 }
 
 #[test]
-fn a_finer_grid_has_the_same_large_scales_and_another_seed_has_others() {
+fn finer_grids_have_the_same_large_scales_and_other_seeds_do_not() {
     let case = case(FEW, 0.3);
     let coarse = start(&case, [11, 12, 13], CUBE);
     let fine = start(&case, [24, 15, 18], CUBE);
@@ -167,16 +167,16 @@ fn a_finer_grid_has_the_same_large_scales_and_another_seed_has_others() {
         let product = |(a, b): (f64, f64)| a * b;
         let both = velocity(&coarse, a).into_iter().zip(velocity(&other, a));
         let correlation = both.map(product).sum::<f64>() / float(coarse.len());
-        // Some 250 waves with independent phases.
+        // About 250 waves with independent phases.
         assert!(correlation.abs() < 0.3, "{correlation}");
     }
 }
 
 #[test]
-fn every_number_of_ranks_has_the_same_start_to_the_bit() {
+fn initial_state_is_bitwise_identical_on_any_number_of_ranks() {
     for points in [[12, 11, 10], [9, 14, 1]] {
         let case = case("1/(1 + k^2)", 0.3);
-        let whole = start(&case, points, CUBE);
+        let full = start(&case, points, CUBE);
         for ranks in [[2, 1, 1], [1, 3, 1], [1, 5, 1], [3, 2, 1]] {
             let cut = Decomposition { ranks };
             let parts = on_ranks(cut.size(), |comm| start_on(&*comm, ranks, &case, (points, CUBE)));
@@ -184,14 +184,14 @@ fn every_number_of_ranks_has_the_same_start_to_the_bit() {
                 let block = cut.block(rank, points);
                 for (at, found) in part.into_iter().enumerate() {
                     let [i, j, k] = block.index(at);
-                    assert_eq!(found, whole[i + points[0] * (j + points[1] * k)]);
+                    assert_eq!(found, full[i + points[0] * (j + points[1] * k)]);
                 }
             }
         }
     }
 }
 
-/// The field whose modes are those of `field` times `factor` of their wavenumbers.
+/// `field` with each mode multiplied by `factor` of its wavenumber.
 fn multiplied(field: &[f64], grid: &Grid, factor: impl Fn([f64; 3]) -> Complex<f64>) -> Vec<f64> {
     let fourier = transforms(grid.points);
     let mut modes = fourier.forward(&Solo, field.to_vec());
@@ -204,8 +204,7 @@ fn multiplied(field: &[f64], grid: &Grid, factor: impl Fn([f64; 3]) -> Complex<f
 }
 
 #[test]
-fn the_pressure_solves_the_equation_of_poisson_and_sound_has_as_much_energy_in_it_as_in_its_velocity()
- {
+fn pressure_solves_poisson_equation_and_sound_energy_is_equipartitioned() {
     for points in [[19, 21, 20], [20, 19, 1]] {
         let grid = grid(points, CUBE);
         let flow = start(&case(FEW, 0.0), points, CUBE);
@@ -223,7 +222,7 @@ fn the_pressure_solves_the_equation_of_poisson_and_sound_has_as_much_energy_in_i
         assert!(size > 10.0 && max_difference(&found, &source) < 1e-12 * size, "{points:?}");
         assert!(flow.iter().all(|point| point.density == 1.0));
 
-        // Sound alone, without a shell of vortices: ½ Ma² |p̂|² = ½ |û|².
+        // Sound alone, without vortical modes: ½ Ma² |p̂|² = ½ |û|².
         let found = spectra(&start(&case(FEW, 1.0), points, CUBE), &grid);
         for (pressure, energy) in found("pressure").into_iter().zip(found("energy")) {
             assert!((MACH * MACH * pressure - 2.0 * energy).abs() < 1e-12);
@@ -232,7 +231,7 @@ fn the_pressure_solves_the_equation_of_poisson_and_sound_has_as_much_energy_in_i
 }
 
 #[test]
-fn the_pressure_of_the_taylor_green_vortex_is_the_known_one_on_any_ranks() {
+fn taylor_green_pressure_is_exact_on_any_number_of_ranks() {
     let vortex = |points: [usize; 3]| {
         let plane = points[2] == 1;
         let z = move |x: [f64; 3]| if plane { 0.0 } else { x[2] };
@@ -249,10 +248,10 @@ fn the_pressure_of_the_taylor_green_vortex_is_the_known_one_on_any_ranks() {
         let fields = vortex(points);
         let grid = grid(points, CUBE);
         let cut = Decomposition { ranks };
-        let worst = on_ranks(cut.size(), |comm| {
+        let errors = on_ranks(cut.size(), |comm| {
             let block = cut.block(comm.rank(), points);
-            let own = fields.each_ref().map(|whole| -> Vec<f64> {
-                let at = |[i, j, k]: [usize; 3]| whole[i + points[0] * (j + points[1] * k)];
+            let own = fields.each_ref().map(|full| -> Vec<f64> {
+                let at = |[i, j, k]: [usize; 3]| full[i + points[0] * (j + points[1] * k)];
                 (0..block.len()).map(|point| at(block.index(point))).collect()
             });
             let [u, v, w, p] = own.each_ref().map(Vec::as_slice);
@@ -260,20 +259,20 @@ fn the_pressure_of_the_taylor_green_vortex_is_the_known_one_on_any_ranks() {
             let modes: Modes = fourier::pressure(&*comm, &fourier, &grid, [u, v, w]);
             max_difference(&fourier.inverse(&*comm, modes), p)
         });
-        assert!(worst.into_iter().all(|off| off < 1e-15), "{points:?}");
+        assert!(errors.into_iter().all(|error| error < 1e-15), "{points:?}");
     }
 }
 
 #[test]
-fn a_start_that_is_none_is_refused_with_its_line_and_a_way_out() {
-    let refused = |keys: &str, points: &str| {
+fn errors_for_bad_initial_states_give_line_and_remedy() {
+    let error_report = |keys: &str, points: &str| {
         let text = format!(
             "[case]\nname = 'isotropic-turbulence'\n{keys}\n[grid]\npoints = {points}\n[time]\nend = 1\n"
         );
         parse(&text, "my.toml", &[]).unwrap_err().report()
     };
     let cube = "[16, 16, 16]";
-    let known = [
+    let rows = [
         ("spectrum = 'k^'", cube, "my.toml:3: spectrum = \"k^\": column 3: found the end"),
         ("spectrum = 'k*x'", cube, "my.toml:3: spectrum = \"k*x\": column 3: unknown name `x`"),
         ("spectrum = 'passot'", cube, "known: k k0 pi; or the word passot-pouquet"),
@@ -292,9 +291,9 @@ fn a_start_that_is_none_is_refused_with_its_line_and_a_way_out() {
             "`turbulence` needs a three-dimensional grid; there is 1 point along z",
         ),
     ];
-    for (keys, points, sentence) in known {
-        let report = refused(keys, points);
-        assert!(report.contains(sentence), "{keys}: {report}");
+    for (keys, points, expected) in rows {
+        let report = error_report(keys, points);
+        assert!(report.contains(expected), "{keys}: {report}");
         assert!(report.contains("1 error; nothing was run"), "{keys}: {report}");
     }
 }

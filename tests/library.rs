@@ -1,14 +1,14 @@
-//! What programs that use the library do: fields as arrays, and starts from arrays. The programs of `examples/` are run.
+//! The library as other programs use it: fields as arrays, and initial states from arrays. The programs of `examples/` are run.
 
 use kolmo::time::Simulation;
 use ndarray::{Array3, ArrayView3};
 
 use crate::common::config;
 
-#[allow(dead_code, reason = "its main program is not called")]
+#[allow(dead_code, reason = "its main function is not called")]
 #[path = "../examples/own_start.rs"]
 mod own_start;
-#[allow(dead_code, reason = "its main program is not called")]
+#[allow(dead_code, reason = "its main function is not called")]
 #[path = "../examples/plane_average.rs"]
 mod plane_average;
 
@@ -18,7 +18,7 @@ fn simulation(set: &[&str]) -> Simulation {
     Simulation::new(&config("taylor-green", POINTS, set)).unwrap()
 }
 
-/// One value at every point, told by its coordinates.
+/// An array with the value of a function of the coordinates at every point.
 fn array(of: &Simulation, value: impl Fn([f64; 3]) -> f64) -> Array3<f64> {
     let [nx, ny, nz] = of.block().points;
     Array3::from_shape_fn((nz, ny, nx), |(k, j, i)| value(of.grid().coordinates([i, j, k])))
@@ -28,7 +28,7 @@ fn largest_difference(a: ArrayView3<'_, f64>, b: ArrayView3<'_, f64>) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// A flow that is another along every axis.
+/// A flow that varies differently along every axis.
 fn uneven(of: &Simulation) -> [(&'static str, Array3<f64>); 5] {
     [
         ("pressure", array(of, |[x, _, _]| 70.0 + x.sin())),
@@ -51,7 +51,7 @@ fn a_field_is_indexed_by_z_y_x() {
     let u = array(&simulation, |[x, y, z]| x.sin() * y.cos() * z.cos());
     let found = simulation.field("velocity_x").unwrap();
     assert!(largest_difference(found.view(), u.view()) < 1e-15);
-    // ω_z = ∂v/∂x − ∂u/∂y; on so few points the derivatives of one mode are off by a known factor alone.
+    // ω_z = ∂v/∂x − ∂u/∂y; on so few points the derivative of one mode differs from the exact one only by a constant factor.
     let shape = array(&simulation, |[x, y, z]| x.sin() * y.sin() * z.cos());
     let w = simulation.field("vorticity_z").unwrap();
     let factor = w[[0, 2, 1]] / shape[[0, 2, 1]];
@@ -61,7 +61,7 @@ fn a_field_is_indexed_by_z_y_x() {
 }
 
 #[test]
-fn what_a_start_is_made_of_is_what_the_fields_are() {
+fn fields_equal_the_arrays_of_the_initial_state() {
     for precision in ["f64", "f32"] {
         let mut simulation = simulation(&[&format!("compute.precision={precision}")]);
         let start = uneven(&simulation);
@@ -69,30 +69,30 @@ fn what_a_start_is_made_of_is_what_the_fields_are() {
         let epsilon = if precision == "f64" { f64::EPSILON } else { f64::from(f32::EPSILON) };
         for (name, array) in &start {
             let found = simulation.field(name).unwrap();
-            let size = array.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-            let off = largest_difference(found.view(), array.view());
-            assert!(off < 4.0 * epsilon * size, "{name}: {off}");
+            let size = array.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+            let deviation = largest_difference(found.view(), array.view());
+            assert!(deviation < 4.0 * epsilon * size, "{name}: {deviation}");
         }
         let rho = simulation.conserved("density").unwrap();
         assert!(largest_difference(rho.view(), start[3].1.view()) < 2.0 * epsilon);
-        // No copy is made where the field is what is asked for.
+        // In f64 the stored field itself is returned, without a copy.
         assert_eq!(rho.is_view(), precision == "f64");
         let momentum = simulation.conserved("momentum_x").unwrap();
         let expected = &start[3].1 * &start[1].1;
         assert!(largest_difference(momentum.view(), expected.view()) < 2.0 * epsilon);
-        // The step is that of the new state: its speed of sound is √(1.4 · 71), not 10.
+        // The time step belongs to the new state, whose speed of sound is √(1.4 · 71), not 10.
         let dt = simulation.step(None).unwrap();
         assert!(dt > 0.0 && simulation.steps() == 1);
     }
 }
 
 #[test]
-fn a_case_started_from_its_own_arrays_takes_the_same_steps() {
+fn start_from_arrays_discards_earlier_steps() {
     let mut own = simulation(&[]);
     let mut again = simulation(&["case.mach=0.1"]);
     let names = ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"];
     let arrays = names.map(|name| (name, again.field(name).unwrap()));
-    // What was computed of the state before must be forgotten.
+    // Values computed from the previous state must be discarded.
     again.step(None).unwrap();
     again.start_from(&views(&arrays)).unwrap();
     own.start_from(&views(&arrays)).unwrap();
@@ -102,9 +102,9 @@ fn a_case_started_from_its_own_arrays_takes_the_same_steps() {
     assert_eq!(fields[0], fields[1]);
 }
 
-/// Catches walls, faces and an exact solution that stay those of the start of the case.
+/// Catches walls, faces and an exact solution that remain those of the initial state of the case.
 #[test]
-fn a_start_from_arrays_is_that_of_walls_and_faces_and_has_no_exact_solution() {
+fn start_from_arrays_updates_walls_and_faces_and_drops_exact_solution() {
     let start = |flow: &mut Simulation, u: f64| {
         let mut arrays = ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"]
             .map(|name| (name, flow.field(name).unwrap()));
@@ -127,9 +127,9 @@ fn a_start_from_arrays_is_that_of_walls_and_faces_and_has_no_exact_solution() {
     for _ in 0..50 {
         stream.step(None).unwrap();
     }
-    let off =
+    let deviation =
         stream.field("velocity_x").unwrap().iter().map(|u| (u - 0.7).abs()).fold(0.0, f64::max);
-    assert!(off < 1e-10, "{off:e}");
+    assert!(deviation < 1e-10, "{deviation:e}");
 
     let faces = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.0, 0.0], pressure = 0.7142857142857143 }, high = 'outflow' }";
     let dye = "scalars={ dye = { start = '0.1', schmidt = 1.0 } }";
@@ -146,39 +146,46 @@ fn a_start_from_arrays_is_that_of_walls_and_faces_and_has_no_exact_solution() {
     }
 }
 
-/// Catches a panic, or a flow that the input would refuse, from a configuration that was changed after it was read.
+/// Catches a panic, or a run with invalid settings, if a configuration is changed after it was read.
 #[test]
-fn a_changed_configuration_is_read_again_and_a_column_that_is_none_is_named() {
+fn changed_configurations_are_checked_and_unknown_columns_reported() {
     let mut changed = config("taylor-green", POINTS, &[]);
     changed.grid.points = [6, 0, 2];
-    let told = Simulation::new(&changed).err().unwrap().to_string();
-    assert!(told.starts_with("error: configuration:") && told.contains("points"), "{told}");
-    let told = simulation(&[]).quantity("kinetic").unwrap_err().to_string();
-    assert!(told.contains("no column `kinetic`") && told.contains("kinetic_energy,"), "{told}");
+    let message = Simulation::new(&changed).err().unwrap().to_string();
+    assert!(
+        message.starts_with("error: configuration:") && message.contains("points"),
+        "{message}"
+    );
+    let message = simulation(&[]).quantity("kinetic").unwrap_err().to_string();
+    assert!(
+        message.contains("no column `kinetic`") && message.contains("kinetic_energy,"),
+        "{message}"
+    );
 }
 
 #[test]
-fn a_start_that_is_none_is_refused_and_leaves_the_state() {
+fn invalid_initial_arrays_are_rejected_and_the_state_is_unchanged() {
     let mut simulation = simulation(&[]);
     let before = simulation.field("pressure").unwrap();
-    let refused = |simulation: &mut Simulation, arrays: &[(&str, Array3<f64>)], said: &str| {
-        let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array.view())).collect();
-        let error = simulation.start_from(&arrays).unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
-    };
+    let assert_rejected =
+        |simulation: &mut Simulation, arrays: &[(&str, Array3<f64>)], expected: &str| {
+            let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array.view())).collect();
+            let error = simulation.start_from(&arrays).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
     let good = uneven(&simulation);
-    refused(&mut simulation, &good[..4], "`velocity_z` is missing");
+    assert_rejected(&mut simulation, &good[..4], "`velocity_z` is missing");
     let twice = [good.as_slice(), &good[..1]].concat();
-    refused(&mut simulation, &twice, "`pressure` is given more than once");
+    assert_rejected(&mut simulation, &twice, "`pressure` is given more than once");
     let mut other = good.clone();
     other[0].0 = "temperature";
-    refused(&mut simulation, &other, "`temperature` is not an initial field");
+    assert_rejected(&mut simulation, &other, "`temperature` is not an initial field");
     let mut other = good.clone();
     other[1].1 = other[1].1.clone().reversed_axes();
-    refused(&mut simulation, &other, "`velocity_x` has [6, 7, 8] values");
+    assert_rejected(&mut simulation, &other, "`velocity_x` has [6, 7, 8] values");
     let mut other = good.clone();
     other[0].1[[3, 2, 1]] = -1.0;
-    refused(&mut simulation, &other, "at point (1, 2, 3)");
+    assert_rejected(&mut simulation, &other, "at point (1, 2, 3)");
     for until in [f64::NAN, 0.0, -1.0] {
         let error = simulation.step(Some(until)).unwrap_err().to_string();
         assert!(
@@ -193,31 +200,31 @@ fn a_start_that_is_none_is_refused_and_leaves_the_state() {
 }
 
 #[test]
-fn the_plane_averages_of_the_example_hold_the_energy_of_the_vortex() {
+fn plane_average_example_reproduces_the_kinetic_energy_of_the_vortex() {
     let (mut simulation, mean) = plane_average::run().unwrap();
     assert!((simulation.time() - 1.0).abs() < 1e-14);
-    // At Ma 0.1 the density is 1 but for Ma²; u and v have equal shares by symmetry.
+    // At Ma 0.1 the density is 1 up to O(Ma²); u and v have equal energy by symmetry.
     let w = simulation.field("velocity_z").unwrap();
     let energy = mean.mean().unwrap() + 0.5 * (&w * &w).mean().unwrap();
     let expected = simulation.quantity("kinetic_energy").unwrap();
     assert!((energy / expected - 1.0).abs() < 0.01, "{energy} {expected}");
     let half = mean.len() / 2;
     assert!((0..half).all(|k| (mean[k] - mean[k + half]).abs() < 1e-12));
-    // ⟨u²⟩ is cos² z / 4 at first: it vanishes next to z = π/2.
+    // Initially ⟨u²⟩ is cos² z / 4, which vanishes near z = π/2.
     assert!(mean[0] > 10.0 * mean[half / 2]);
 }
 
 #[test]
-fn the_shear_layers_of_the_example_roll_up_and_keep_their_symmetry() {
+fn shear_layer_example_rolls_up_and_preserves_its_symmetry() {
     let vorticity = own_start::run().unwrap();
     let n = vorticity.nrows();
-    // The start is its own image when it is turned by π about (0, 1/4).
+    // The initial state is invariant under rotation by π about (0, 1/4).
     for ((j, i), w) in vorticity.indexed_iter() {
         let image = vorticity[[(3 * n / 2 - j) % n, (n - i) % n]];
         assert!((w - image).abs() < 1e-8, "{w} {image}");
     }
     assert!(vorticity.sum().abs() < 1e-8);
-    // Before, no vorticity stood half way between the layers of one sign and the other at y = 0; and 30 at most anywhere.
-    let most = vorticity.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
-    assert!((20.0..30.0).contains(&most), "{most}");
+    // Initially the vorticity is zero half-way between the layers of opposite sign, at y = 0, and at most 30 everywhere.
+    let largest = vorticity.iter().fold(0.0, |largest: f64, w| largest.max(w.abs()));
+    assert!((20.0..30.0).contains(&largest), "{largest}");
 }

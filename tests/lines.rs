@@ -1,4 +1,4 @@
-//! Line systems against dense LU with pivoting, against their residuals, and against the closed form of their inverse.
+//! Line systems compared with dense LU with pivoting and with the closed form of their inverse, and their residuals.
 
 #![allow(clippy::cast_possible_truncation, reason = "lines are short, f32 is on purpose")]
 
@@ -10,14 +10,14 @@ use kolmo::scheme::*;
 use nalgebra::{DMatrix, DVector};
 use num_complex::Complex;
 
-use crate::common::{all_formulas, formula_of, formulas};
+use crate::common::{all_schemes, scheme_family, schemes_of_kind};
 
-/// Errors in units of ε κ, and residuals in units of ε, stay below this: for tridiagonal diagonally dominant matrices the
-/// residual is at most 12 u = 6 ε (Higham 2002, Accuracy and Stability of Numerical Algorithms, theorem 9.14), one more band
-/// and the border add a little.
+/// Limit of errors in units of ε κ and of residuals in units of ε. For tridiagonal diagonally dominant matrices the residual is
+/// at most 12 u = 6 ε (Higham 2002, Accuracy and Stability of Numerical Algorithms, theorem 9.14); a second band and the border
+/// add a little.
 const LIMIT: f64 = 8.0;
 
-/// Numbers in [−1, 1] without a pattern (Weyl's sequence).
+/// Pseudorandom numbers in [−1, 1] (Weyl's sequence).
 pub(crate) fn noise(n: usize, seed: u32) -> Vec<f64> {
     let start = f64::from(seed).mul_add(0.31, 0.17);
     let golden = 0.618_033_988_749_895;
@@ -26,10 +26,10 @@ pub(crate) fn noise(n: usize, seed: u32) -> Vec<f64> {
         .collect()
 }
 
-/// (α, β) of every formula and of filters from strong to weak, each once, with a name.
+/// (α, β) of every scheme and of strong to weak filters, without duplicates, with a name.
 fn left_hand_sides() -> Vec<(f64, f64, &'static str)> {
     let filters = [-0.45, -0.2, 0.3, 0.45, 0.49, 0.499].map(|alpha| compact_filter(8, alpha));
-    let all = all_formulas().copied().chain(filters).chain([CF90, LELE_CUTOFF]);
+    let all = all_schemes().copied().chain(filters).chain([CF90, LELE_CUTOFF]);
     let once: BTreeMap<_, _> = all.map(|s| ((s.alpha.to_bits(), s.beta.to_bits()), s)).collect();
     once.values().map(|s| (s.alpha, s.beta, s.name)).collect()
 }
@@ -38,7 +38,7 @@ fn half_band(alpha: f64, beta: f64) -> usize {
     if beta != 0.0 { 2 } else { usize::from(alpha != 0.0) }
 }
 
-/// Every size up to 40, then primes, powers of two and their neighbours.
+/// Every size up to 40, then powers of two, their neighbours and primes.
 fn sizes(alpha: f64, beta: f64) -> impl Iterator<Item = usize> {
     (2 * half_band(alpha, beta) + 1..=40).chain([61, 63, 64, 65, 97, 255])
 }
@@ -64,7 +64,7 @@ fn row_sum_norm(a: &DMatrix<f64>) -> f64 {
     norm(a.row_iter().map(|row| row.iter().map(|x| x.abs()).sum()))
 }
 
-/// Error of the line solve relative to max |x| in units of ε κ, where κ = ‖A‖ ‖A⁻¹‖ in the norm of the largest row sum.
+/// Error of the line solve relative to max |x|, in units of ε κ, where κ = ‖A‖ ‖A⁻¹‖ in the maximum row sum norm.
 fn error(matrix: &BandedMatrix, a: &DMatrix<f64>) -> f64 {
     let n = a.nrows();
     let b = DVector::from_vec(noise(n, n as u32));
@@ -115,7 +115,7 @@ fn residual(
 }
 
 #[test]
-fn residuals_are_round_off_for_every_size_up_to_300_and_for_4096_in_both_precisions() {
+fn residuals_are_round_off_for_up_to_300_and_4096_points_in_both_precisions() {
     for (alpha, beta, name) in left_hand_sides() {
         for n in (2 * half_band(alpha, beta) + 1..=300).chain([4096]) {
             for cyclic in [true, false] {
@@ -140,12 +140,12 @@ fn residuals_are_round_off_for_every_size_up_to_300_and_for_4096_in_both_precisi
     }
 }
 
-/// Closures and the left-hand sides they go with: rows enough for the stencil and the band.
+/// Closures and the schemes that they fit: they have enough rows for the stencil and the band.
 fn closed() -> Vec<(Closure, &'static Scheme)> {
     let fits = |c: &Closure, s: &Scheme| c.rows.len() >= s.half_width().max(s.half_band());
     closures()
         .into_iter()
-        .flat_map(|c| formulas(c.kind).into_iter().map(move |s| (c.clone(), s)))
+        .flat_map(|c| schemes_of_kind(c.kind).into_iter().map(move |s| (c.clone(), s)))
         .filter(|(c, s)| c.kind == s.kind && fits(c, s))
         .collect()
 }
@@ -171,21 +171,21 @@ fn with_closure(n: usize, scheme: &Scheme, closure: &Closure) -> (BandedMatrix, 
     (matrix, a)
 }
 
-/// The second leading minor of A, which is its second pivot where there is no pivoting.
+/// The second leading minor of A, which is its second pivot without pivoting.
 fn second_pivot(a: &DMatrix<f64>) -> f64 {
     1.0 - a[(0, 1)] * a[(1, 0)]
 }
 
 #[test]
-fn closure_rows_are_solved_as_well_as_dense_lu_does() {
+fn systems_with_closures_match_dense_lu_and_zero_pivots_are_rejected() {
     let mut without_lu = BTreeSet::new();
     for (closure, scheme) in closed() {
         for n in (closed_min_points(scheme, &closure)..=24).chain([63, 97, 128]) {
             let (matrix, a) = with_closure(n, scheme, &closure);
             let pivot = second_pivot(&a).abs();
             if pivot < 1e-12 {
-                let refused = std::panic::catch_unwind(|| Factors::new(&matrix)).is_err();
-                assert!(refused, "{} was factored without a pivot", closure.name);
+                let rejected = std::panic::catch_unwind(|| Factors::new(&matrix)).is_err();
+                assert!(rejected, "{} was factored with a zero pivot", closure.name);
                 without_lu.insert(closure.name);
                 continue;
             }
@@ -193,13 +193,13 @@ fn closure_rows_are_solved_as_well_as_dense_lu_does() {
             assert!(error < LIMIT, "{} {}, {n} points: {error} ε κ", closure.name, scheme.name);
         }
     }
-    // Not among the default closures: their second pivot is zero.
+    // Their second pivot is zero; none of them is a default closure.
     let known = ["c5-pade4", "second-c4", "second-c4-pade4", "second-c4-pade4-compact6"];
     assert_eq!(without_lu.into_iter().collect::<Vec<_>>(), known);
 }
 
 #[test]
-fn rows_of_filters_near_an_end_are_solved_as_well_as_dense_lu_does() {
+fn systems_with_filter_boundary_rows_match_dense_lu() {
     for order in [2, 4, 6, 8, 10] {
         for alpha in [-0.45, 0.3, 0.45, 0.499] {
             let (filter, ends) = (compact_filter(order, alpha), filter_closure(order, alpha));
@@ -218,8 +218,8 @@ fn decay(alpha: f64) -> f64 {
 }
 
 #[test]
-fn columns_of_a_cyclic_inverse_have_their_closed_form_at_both_ends_of_the_line() {
-    // A⁻¹ of the endless line is (−λ)^d / √(1 − 4α²); a cyclic one adds the images at d ± n, d ± 2n, ...
+fn columns_of_a_cyclic_inverse_match_their_closed_form() {
+    // A⁻¹ of the infinite line is (−λ)^d / √(1 − 4α²); the cyclic inverse adds the images at d ± n, d ± 2n, ...
     for alpha in [0.1, 0.25, 1.0 / 3.0, 0.45, 0.49, 0.499, -0.4] {
         let lambda = -decay(alpha);
         for n in (3..=120).chain([255, 256, 257, 300, 1021, 4096]) {
@@ -240,7 +240,7 @@ fn columns_of_a_cyclic_inverse_have_their_closed_form_at_both_ends_of_the_line()
                         * largest;
                     assert!(
                         (x - exact).abs() < tolerance,
-                        "α = {alpha}, {n} points, A⁻¹[{i}, {j}]: {x:e}, not {exact:e}"
+                        "α = {alpha}, {n} points, A⁻¹[{i}, {j}]: {x:e}, expected {exact:e}"
                     );
                 }
             }
@@ -248,9 +248,9 @@ fn columns_of_a_cyclic_inverse_have_their_closed_form_at_both_ends_of_the_line()
     }
 }
 
-/// Entry at distance d of the inverse of the endless line with 1, α, β: with t = z + 1/z its symbol is
+/// Entry at distance d of the inverse of the infinite line with 1, α, β: with t = z + 1/z its symbol is
 /// 1 + α t + β (t² − 2) = β (t − t₁)(t − t₂), and 1/(t − tᵢ) has the coefficients zᵢ^|d| / (zᵢ − 1/zᵢ), |zᵢ| < 1.
-fn endless_inverse(alpha: f64, beta: f64, d: usize) -> f64 {
+fn infinite_inverse(alpha: f64, beta: f64, d: usize) -> f64 {
     if beta == 0.0 {
         return (-decay(alpha)).powi(d as i32) / (1.0 - 4.0 * alpha * alpha).sqrt();
     }
@@ -265,14 +265,14 @@ fn endless_inverse(alpha: f64, beta: f64, d: usize) -> f64 {
     ((g1 - g2) / (beta * (t1 - t2))).re
 }
 
-/// Smallest distance from which on the entries of the endless inverse are at most `tolerance` of the largest.
-fn endless_reach(alpha: f64, beta: f64, tolerance: f64) -> usize {
-    let entry = |d| endless_inverse(alpha, beta, d).abs();
+/// Smallest distance d such that the entries of the infinite inverse at a distance d or more are at most `tolerance` times the largest.
+fn infinite_reach(alpha: f64, beta: f64, tolerance: f64) -> usize {
+    let entry = |d| infinite_inverse(alpha, beta, d).abs();
     (0..2000).rev().find(|&d| entry(d) > tolerance * entry(0)).unwrap() + 1
 }
 
-/// The decay of the inverse: the smallest distance J such that every entry of A⁻¹ that lies J or more away from the diagonal
-/// is at most `tolerance` times the largest entry of its column. `None` where the line is too short for that.
+/// The reach of the inverse: the smallest distance J such that every entry of A⁻¹ at a distance J or more from the diagonal
+/// is at most `tolerance` times the largest entry of its column. `None` if the line is too short.
 fn reach(matrix: &BandedMatrix, tolerance: f64) -> Option<usize> {
     let (n, factors) = (matrix.len(), Factors::new(matrix));
     let farthest = if matrix.is_cyclic() { n / 2 } else { n - 1 };
@@ -291,13 +291,13 @@ fn reach(matrix: &BandedMatrix, tolerance: f64) -> Option<usize> {
 }
 
 #[test]
-fn inverses_reach_as_far_as_the_roots_of_their_symbols_say() {
+fn reach_of_inverses_matches_the_roots_of_their_symbols() {
     for (alpha, beta, name) in left_hand_sides().into_iter().filter(|lhs| lhs.0 != 0.0) {
         for tolerance in [1e-4, 1e-8, 1e-16] {
-            let expected = endless_reach(alpha, beta, tolerance);
+            let expected = infinite_reach(alpha, beta, tolerance);
             let cyclic = |n| reach(&BandedMatrix::toeplitz(n, alpha, beta, true), tolerance);
             assert_eq!(cyclic(3 * expected + 1), Some(expected), "{name}, {tolerance:e}");
-            // The entry half a line away comes from both sides, so it is still too large one point earlier.
+            // On this line, the entry half a line away is at distance `expected` − 1. It has contributions from both sides and is too large.
             let short = 2 * (expected - 1);
             if short > 2 * half_band(alpha, beta) {
                 assert_eq!(cyclic(short), None, "{name}, {tolerance:e}");
@@ -307,7 +307,7 @@ fn inverses_reach_as_far_as_the_roots_of_their_symbols_say() {
 }
 
 #[test]
-fn the_reach_of_compact6_and_of_a_weak_filter_are_the_known_ones() {
+fn reach_of_compact6_and_a_weak_filter_matches_known_values() {
     // ln(tolerance) / ln λ with λ = (3 − √5)/2 for α = 1/3, rounded up.
     let reach =
         |alpha, tolerance| reach(&BandedMatrix::toeplitz(2000, alpha, 0.0, true), tolerance);
@@ -317,14 +317,14 @@ fn the_reach_of_compact6_and_of_a_weak_filter_are_the_known_ones() {
 }
 
 #[test]
-fn the_reach_of_a_short_or_closed_line_is_that_of_its_dense_inverse() {
+fn reach_on_short_or_closed_lines_matches_the_dense_inverse() {
     let c3_pade4 = closure("c3-pade4").unwrap();
     let matrices = [5, 9, 12, 21, 40].into_iter().flat_map(|n| {
         let toeplitz = |alpha, beta, cyclic| {
             let banded = BandedMatrix::toeplitz(n, alpha, beta, cyclic);
             (banded, dense(n, alpha, beta, cyclic))
         };
-        let ends = with_closure(n, &formula_of("compact6").first, &c3_pade4);
+        let ends = with_closure(n, &scheme_family("compact6").first, &c3_pade4);
         let penta = [true, false].map(|cyclic| toeplitz(0.5, 0.05, cyclic));
         [true, false]
             .map(|cyclic| toeplitz(0.4, 0.0, cyclic))
@@ -352,7 +352,7 @@ fn the_reach_of_a_short_or_closed_line_is_that_of_its_dense_inverse() {
 }
 
 #[test]
-fn a_matrix_knows_its_shape_and_multiplies_as_its_dense_form_does() {
+fn banded_matrices_report_their_shape_and_match_dense_products() {
     for (n, alpha, beta, cyclic) in [(7, 0.3, 0.0, true), (9, 0.5, 0.1, false), (5, 0.4, 0.2, true)]
     {
         let matrix = BandedMatrix::toeplitz(n, alpha, beta, cyclic);
@@ -371,12 +371,12 @@ fn a_matrix_knows_its_shape_and_multiplies_as_its_dense_form_does() {
 
 #[test]
 #[should_panic(expected = "4 points are too few for a half-bandwidth of 2")]
-fn a_matrix_too_small_for_its_band_is_refused() {
+fn a_matrix_too_small_for_its_band_is_rejected() {
     BandedMatrix::toeplitz(4, 0.4, 0.1, true);
 }
 
 #[test]
 #[should_panic(expected = "differ in length")]
-fn a_right_hand_side_of_another_length_is_refused() {
+fn a_right_hand_side_of_another_length_is_rejected() {
     solve(&Factors::new(&BandedMatrix::toeplitz(8, 0.3, 0.0, true)), &mut [0.0; 7]);
 }

@@ -1,37 +1,37 @@
-//! Reductions of many lines side by side against elimination of one line after another.
+//! Reductions of several lines side by side, compared with elimination line by line.
 
-#![allow(clippy::cast_possible_truncation, reason = "lines are short, f32 is on purpose")]
+#![allow(clippy::cast_possible_truncation, reason = "lines are short, f32 is intended")]
 
 use kolmo::lines::{BandedMatrix, Factors, Reduced, Reduction, solve};
 use kolmo::{Precision, Real};
 
 use crate::lines::noise;
 
-/// Lines side by side.
+/// Number of lines side by side.
 const LANES: usize = 8;
 
-/// How far a reduction and elimination may be apart, in units of ε: each is off by less than 8 κ (tests/lines.rs), and κ is at
-/// most (1 + 2α + 2β) / (1 − 2α − 2β) for the diagonally dominant ones here.
-fn apart(alpha: f64, beta: f64) -> f64 {
+/// Largest deviation of a reduction from elimination, in units of ε: the error of each is below 8 κ (tests/lines.rs), and κ is at
+/// most (1 + 2α + 2β) / (1 − 2α − 2β) for the diagonally dominant matrices used here.
+fn max_deviation(alpha: f64, beta: f64) -> f64 {
     16.0 * (1.0 + 2.0 * alpha + 2.0 * beta) / (1.0 - 2.0 * alpha - 2.0 * beta)
 }
 
-/// The largest distance of the solutions of noise, as a part of the largest.
+/// Largest difference between the two solutions for noise, relative to the largest value.
 fn distance<T: Real>(matrix: &BandedMatrix, reduction: Reduction) -> f64 {
     let (n, tolerance) = (matrix.len(), 1e-3 * T::EPSILON);
     let reduced = Reduced::<T>::new(matrix, reduction, tolerance);
     let b: Vec<Vec<T>> =
         (0..LANES as u32).map(|q| noise(n, q).into_iter().map(T::of).collect()).collect();
     let mut x: Vec<[T; LANES]> = (0..n).map(|m| std::array::from_fn(|q| b[q][m])).collect();
-    let mut room = vec![[T::of(f64::NAN); LANES]; reduced.room(LANES)];
-    reduced.solve(&mut x, &mut room);
+    let mut workspace = vec![[T::of(f64::NAN); LANES]; reduced.workspace(LANES)];
+    reduced.solve(&mut x, &mut workspace);
     let mut worst = [0.0_f64; 2];
     for (q, b) in b.iter().enumerate() {
         let mut expected: Vec<f64> = b.iter().map(|value| value.f64()).collect();
         solve(&Factors::new(matrix), &mut expected);
         for (found, expected) in x.iter().zip(&expected) {
             let distance = (found[q].f64() - expected).abs();
-            assert!(!distance.is_nan(), "{reduction:?} on {n} points is no number");
+            assert!(!distance.is_nan(), "{reduction:?} on {n} points gives NaN");
             worst = [worst[0].max(distance), worst[1].max(expected.abs())];
         }
     }
@@ -52,23 +52,23 @@ fn check<T: Real>(sizes: impl Iterator<Item = usize>) {
                         continue;
                     }
                     let found = distance::<T>(&matrix, reduction);
-                    let most = apart(alpha.abs(), beta) * T::EPSILON;
+                    let limit = max_deviation(alpha.abs(), beta) * T::EPSILON;
                     let what = format!("{reduction:?}, n = {n}, α = {alpha}, cyclic: {cyclic}");
-                    assert!(found <= most, "{what}: {found:.1e} > {most:.1e}");
+                    assert!(found <= limit, "{what}: {found:.1e} > {limit:.1e}");
                 }
             }
         }
     }
 }
 
-/// Catches a reduction that is right for powers of two alone, takes a row beyond the last one for a neighbour, or divides couplings by
-/// each other that are round-off (of five diagonals, from 257 rows on).
+/// Detects a reduction that is correct for powers of two only, uses a row beyond the last one as a neighbour, or divides couplings that
+/// are round-off by each other (five diagonals, from 257 rows on).
 #[test]
 fn every_reduction_agrees_with_elimination_for_every_number_of_rows() {
     check::<f64>((3..=40).chain([61, 63, 64, 65, 97, 127, 128, 129, 257, 513]));
 }
 
-/// Catches coefficients that are rounded before they are worked out.
+/// Detects coefficients that are rounded before they are computed.
 #[test]
 fn every_reduction_agrees_with_elimination_in_single_precision() {
     assert_eq!(f32::PRECISION, Precision::F32);

@@ -1,19 +1,19 @@
-//! The tables of the parallel line solvers, used on the host, against LU.
+//! The tables of the parallel line solvers, applied on the host and compared with LU.
 
 use kolmo::engine::closed_min_points;
 use kolmo::lines::*;
 use kolmo::scheme::*;
 
-use crate::common::{all_formulas, max_difference};
+use crate::common::{all_schemes, max_difference};
 use crate::lines::noise;
 
-/// Couplings below this count as none.
+/// Couplings below this value are neglected.
 const TOLERANCE: f64 = 1e-3 * f64::EPSILON;
 
-/// The matrices of every kind of operator with n points, cyclic and with closures, tri- and pentadiagonal.
+/// The matrices of all operators on n points, cyclic and with closures, tridiagonal and pentadiagonal.
 fn matrices(n: usize) -> Vec<(String, BandedMatrix)> {
     let filters = [0.45, 0.495, -0.3].map(|alpha| compact_filter(10, alpha));
-    let schemes = all_formulas()
+    let schemes = all_schemes()
         .filter(|scheme| scheme.kind != Kind::MidpointInterpolation)
         .copied()
         .chain(filters);
@@ -40,7 +40,7 @@ fn matrices(n: usize) -> Vec<(String, BandedMatrix)> {
 
 const SIZES: [usize; 16] = [5, 6, 7, 8, 9, 11, 16, 17, 31, 32, 33, 64, 97, 128, 257, 1031];
 
-/// Panics unless `solver` agrees with LU to `limit` of max |x| for all matrices.
+/// Panics unless `solver` agrees with LU to `limit` times max |x| for all matrices.
 fn assert_agrees(limit: f64, solver: impl Fn(&BandedMatrix, &mut [f64])) {
     let mut worst = (0.0, String::new());
     for n in SIZES {
@@ -62,7 +62,7 @@ fn assert_agrees(limit: f64, solver: impl Fn(&BandedMatrix, &mut [f64])) {
     assert!(worst.0 > 0.0, "nothing was compared");
 }
 
-/// Turn y, with b' behind it, into x.
+/// Replaces y, followed by b', with x.
 fn close(border: &Border, x: &mut [f64]) {
     if border.width == 0 {
         return;
@@ -77,7 +77,7 @@ fn close(border: &Border, x: &mut [f64]) {
     x[rows..].copy_from_slice(&last);
 }
 
-/// D⁻¹ b in place of the interior of b, p the half-bandwidth.
+/// Replaces the interior of b with D⁻¹ b; p is the half-bandwidth.
 fn eliminate(chunk: &Chunk, p: usize, b: &mut [f64]) {
     for j in p..b.len() {
         let before = |step: usize| if j >= p + step { b[j - step] } else { 0.0 };
@@ -94,8 +94,8 @@ fn solve_chunks(chunks: &Chunks, cyclic: bool, x: &mut [f64]) {
     let (p, count) = (chunks.half_band, chunks.count());
     let first = |k: usize| k * chunks.length - k.saturating_sub(chunks.long);
     let product = |a: &[[f64; 2]; 2], x: &[f64; 2]| a.map(|row| row[0] * x[0] + row[1] * x[1]);
-    // What each gives to separators, as seen from chunks before it and from those behind.
-    let mut given = vec![[[0.0; 2]; 2]; count];
+    // Contribution of each chunk to the separators of the chunks before it and of those behind it.
+    let mut contributions = vec![[[0.0; 2]; 2]; count];
     for k in 0..count {
         let chunk = &chunks.classes[chunks.class[k]];
         let b = &mut x[first(k)..][..chunk.points];
@@ -111,13 +111,16 @@ fn solve_chunks(chunks: &Chunks, cyclic: bool, x: &mut [f64]) {
         let [before, behind] = &chunks.seen[k];
         let (before, behind) = (product(before, &next), product(behind, &own));
         for i in 0..p {
-            given[k][0][i] = own[i] - before[i];
-            given[k][1][i] = behind[i] - next[i];
+            contributions[k][0][i] = own[i] - before[i];
+            contributions[k][1][i] = behind[i] - next[i];
         }
     }
     let at = |side: usize, k: isize| {
         let k = if cyclic { k.rem_euclid(count.cast_signed()) } else { k };
-        usize::try_from(k).ok().and_then(|k| given.get(k)).map_or([0.0; 2], |given| given[side])
+        usize::try_from(k)
+            .ok()
+            .and_then(|k| contributions.get(k))
+            .map_or([0.0; 2], |contributions| contributions[side])
     };
     let separators = (0..count.cast_signed()).map(|k| {
         let mut x = [0.0; 2];
@@ -180,7 +183,7 @@ fn solve_cyclic_reduction(reduction: &CyclicReduction, x: &mut [f64]) {
 }
 
 #[test]
-fn a_cyclic_matrix_is_solved_by_its_open_core() {
+fn bordering_solves_every_matrix_by_its_open_core() {
     assert_agrees(1e-13, |matrix, x| {
         let border = Border::new(matrix, TOLERANCE);
         solve(&Factors::new(&border.core), &mut x[..border.rows()]);
@@ -189,7 +192,7 @@ fn a_cyclic_matrix_is_solved_by_its_open_core() {
 }
 
 #[test]
-fn chunks_of_any_length_solve_every_matrix() {
+fn chunks_of_several_lengths_solve_every_matrix() {
     for length in [4, 7, 8, 16] {
         assert_agrees(1e-13, |matrix, x| {
             solve_chunks(&Chunks::new(matrix, length, f64::EPSILON / 8.0), matrix.is_cyclic(), x)
@@ -220,7 +223,7 @@ fn cyclic_reduction_solves_every_tridiagonal_matrix() {
 }
 
 #[test]
-fn reductions_of_compact_schemes_have_at_most_eight_special_rows_an_end() {
+fn compact_scheme_reductions_have_at_most_eight_special_rows_per_end() {
     for n in SIZES {
         for (name, matrix) in matrices(n).into_iter().filter(|(_, a)| a.half_band() == 1) {
             let border = Border::new(&matrix, TOLERANCE);

@@ -1,4 +1,4 @@
-//! Integration tests, one binary: each module holds the library to something that must be true of it.
+//! Integration tests, in one binary. Each module tests one part of the library or of the program.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! What the texts say of the memory of a run is what the program counts.
+//! The documented memory of a run matches the estimate of the program.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use kolmo::backend::device::{Api, DeviceInfo};
 use kolmo::grid::{Block, Decomposition};
 use kolmo::scheme::{Form, TABLEAUX};
-use kolmo::time::{Parts, for_messages};
+use kolmo::time::{Parts, message_bytes};
 
 use crate::common::{config, root};
 
@@ -25,17 +25,17 @@ fn device(is_gpu: bool) -> DeviceInfo {
         block_threads: 1024,
         multiprocessors: 132,
         has_f64: true,
-        copies_beside: true,
+        has_async_copies: true,
     }
 }
 
-fn bytes_a_point(set: &[&str], split: bool, device: Option<&DeviceInfo>) -> f64 {
+fn bytes_per_point(set: &[&str], split: bool, device: Option<&DeviceInfo>) -> f64 {
     let points = if split { [256, 256, 128] } else { POINTS };
     let block = Block { start: [0; 3], points };
-    Parts::of(&config("taylor-green", POINTS, set), &block, device).bytes_a_point()
+    Parts::of(&config("taylor-green", POINTS, set), &block, device).bytes_per_point()
 }
 
-/// The names of the integrators by what they hold: those in 2N storage, then those of so many stages.
+/// The names of the integrators by the number of rates that they store: 1 with 2N storage, otherwise the number of stages.
 fn integrators() -> BTreeMap<usize, Vec<&'static str>> {
     let mut all: BTreeMap<usize, Vec<_>> = BTreeMap::new();
     for tableau in TABLEAUX {
@@ -72,7 +72,7 @@ fn table() -> String {
                                 format!("compute.precision={precision}"),
                             ];
                             let set = set.each_ref().map(String::as_str);
-                            bytes_a_point(&set, split, is_gpu.map(device).as_ref())
+                            bytes_per_point(&set, split, is_gpu.map(device).as_ref())
                         });
                         let _ = write!(text, " {}, {} |", bytes[0], bytes[1]);
                     }
@@ -85,64 +85,67 @@ fn table() -> String {
 }
 
 #[test]
-fn the_table_of_the_user_guide_is_what_the_program_counts() {
+fn user_guide_table_matches_the_memory_estimate() {
     let path = root().join("docs/user-guide.md");
     let guide = std::fs::read_to_string(path).unwrap();
     let table = table();
-    assert!(guide.contains(&table), "it counts\n{table}");
+    assert!(guide.contains(&table), "the program estimates\n{table}");
 }
 
 #[test]
-fn a_vortex_takes_fifteen_fields_and_on_a_gpu_no_more_where_every_sweep_is_one_kernel() {
+fn vortex_takes_15_fields_also_on_a_gpu_if_every_sweep_is_fused() {
     let gpu = device(true);
     for place in [None, Some(&gpu)] {
-        assert_eq!(bytes_a_point(&[], false, place), 15.0 * 8.0);
+        assert_eq!(bytes_per_point(&[], false, place), 15.0 * 8.0);
     }
     let long = |n: usize, on_chip: usize| {
         let config = config("taylor-green", [n; 3], &[]);
         let block = Block { start: [0; 3], points: config.grid.points };
-        Parts::of(&config, &block, Some(&DeviceInfo { on_chip, ..gpu.clone() })).bytes_a_point()
+        Parts::of(&config, &block, Some(&DeviceInfo { on_chip, ..gpu.clone() })).bytes_per_point()
     };
     // 120 GiB at 1024^3.
     assert_eq!(long(1024, gpu.on_chip), 15.0 * 8.0);
     assert!(
         long(1024, 163 << 10) > 15.0 * 8.0,
-        "too little room on chip for a line and its values"
+        "too little on-chip memory for a line and its values"
     );
-    assert!(long(4096, gpu.on_chip) > 15.0 * 8.0, "lines too long for a block");
+    assert!(long(4096, gpu.on_chip) > 15.0 * 8.0, "lines too long for a thread block");
 }
 
 #[test]
-fn what_operators_make_is_counted_wherever_a_sweep_is_not_one_kernel() {
-    let alone = bytes_a_point(&[], false, Some(&device(true)));
+fn operator_results_are_counted_if_a_sweep_is_not_fused() {
+    let alone = bytes_per_point(&[], false, Some(&device(true)));
     for set in ["compute.line_solver=pcr", "compute.pencils=permuted"] {
-        assert!(bytes_a_point(&[set], false, Some(&device(true))) > alone + 100.0, "{set}");
+        assert!(bytes_per_point(&[set], false, Some(&device(true))) > alone + 100.0, "{set}");
     }
     for set in ["compute.right_hand_side=composed", "scheme.derivative=compact10-penta"] {
-        let host = bytes_a_point(&[set], false, None);
-        assert_eq!(bytes_a_point(&[set], false, Some(&device(true))), host, "{set}");
+        let host = bytes_per_point(&[set], false, None);
+        assert_eq!(bytes_per_point(&[set], false, Some(&device(true))), host, "{set}");
     }
-    assert!(bytes_a_point(&[], true, Some(&device(true))) > alone + 100.0, "blocks of lines");
-    assert!(bytes_a_point(&[], false, Some(&device(false))) > alone + 100.0, "no GPU");
+    assert!(
+        bytes_per_point(&[], true, Some(&device(true))) > alone + 100.0,
+        "lines split across ranks"
+    );
+    assert!(bytes_per_point(&[], false, Some(&device(false))) > alone + 100.0, "no GPU");
     let odd = config("taylor-green", [256, 255, 256], &[]);
     let block = Block { start: [0; 3], points: odd.grid.points };
-    let odd = Parts::of(&odd, &block, Some(&device(true))).bytes_a_point();
+    let odd = Parts::of(&odd, &block, Some(&device(true))).bytes_per_point();
     assert_eq!(odd, alone, "lines of an odd length");
     let prime = config("taylor-green", [256, 257, 256], &[]);
     let block = Block { start: [0; 3], points: prime.grid.points };
-    let prime = Parts::of(&prime, &block, Some(&device(true))).bytes_a_point();
+    let prime = Parts::of(&prime, &block, Some(&device(true))).bytes_per_point();
     assert!(prime > alone + 100.0, "lines that no chunks divide");
 }
 
 #[test]
-fn a_plan_counts_what_ranks_take_to_exchange() {
+fn memory_estimate_includes_the_exchange_buffers_of_ranks() {
     let set = ["compute.ranks=[2, 1, 1]", "compute.distributed=transpose", "compute.backend=cpu"];
     let text = kolmo::time::budget(&config("taylor-green", [16; 3], &set)).unwrap();
     assert!(text.contains("2 x 1 x 1, each with 8 x 16 x 16 points: 0.00 GiB"), "{text}");
     let large = config("taylor-green", [128; 3], &["compute.distributed=transpose"]);
     let cut = Decomposition { ranks: [2; 3] };
     let block = cut.block(0, large.grid.points);
-    let fields = for_messages(&large, cut, &block) / (8 * block.len()) as f64;
-    // It was more than 900 fields of which none was counted.
+    let fields = message_bytes(&large, cut, &block) / (8 * block.len()) as f64;
+    // These buffers once took more than 900 fields, and the estimate ignored them.
     assert!((20.0..40.0).contains(&fields), "{fields} fields");
 }

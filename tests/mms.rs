@@ -1,8 +1,8 @@
 //! The right-hand side of the Navier-Stokes equations against the exact divergence of the fluxes of a smooth field: every
 //! term of every form, at the order of the scheme.
 //!
-//! The exact side is that of `kolmo verify`, automatic differentiation of the equations as the front page of the crate states
-//! them, and is itself held to a table made with a computer algebra system.
+//! The exact right-hand side is that of `kolmo verify`: automatic differentiation of the equations on the front page of the
+//! crate documentation. It is itself compared with a table from a computer algebra system.
 
 use std::f64::consts::TAU;
 
@@ -24,22 +24,22 @@ fn gas(law: &str, reynolds: f64) -> Gas {
 }
 
 #[test]
-fn the_exact_side_agrees_with_computer_algebra() {
+fn exact_right_hand_side_agrees_with_computer_algebra() {
     let lines = include_str!("data/manufactured_solution.csv").lines();
     for line in lines.filter(|line| !line.starts_with('#')).skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
         let number = |at: usize| cells[at].parse::<f64>().unwrap();
         let (in_time, rate) = exact(&gas(cells[0], 100.0), [1, 2, 3, 4].map(number));
         for v in 0..5 {
-            let off = (in_time[v] - rate[v] - number(5 + v)).abs();
-            assert!(off < 5e-15, "{line}: variable {v} is off by {off:.1e}");
+            let error = (in_time[v] - rate[v] - number(5 + v)).abs();
+            assert!(error < 5e-15, "{line}: variable {v}: error {error:.1e}");
         }
     }
 }
 
-/// The instant at which everything is compared.
+/// The time of the comparison.
 const TIME: f64 = 0.4;
-/// Small, so that the viscous terms weigh as much as the others.
+/// Small, so that the viscous terms are as large as the others.
 const REYNOLDS: f64 = 5.0;
 
 /// The exact dU/dt of a gas at every point of a grid.
@@ -89,7 +89,7 @@ fn refined(targets: &[Target; 3], set: &[String]) -> [(f64, f64); 3] {
 }
 
 #[test]
-fn every_form_with_every_viscosity_converges_at_sixth_order_to_the_exact_right_hand_side() {
+fn every_form_and_viscosity_converges_at_sixth_order_to_the_exact_rates() {
     // The error on the finest grid hardly depends on the convective forms; rows as LAWS, columns as VISCOUS.
     let finest = [[3.7e-7, 3.9e-7, 1.07e-6], [3.8e-7, 5.3e-7, 1.49e-6], [3.8e-7, 5.3e-7, 1.48e-6]];
     for (law, row) in LAWS.into_iter().zip(finest) {
@@ -101,19 +101,19 @@ fn every_form_with_every_viscosity_converges_at_sixth_order_to_the_exact_right_h
                     format!("scheme.energy={energy}"),
                     format!("scheme.viscous={viscous}"),
                 ];
-                let what = set.join(" ");
+                let label = set.join(" ");
                 let found = refined(&targets, &set);
-                assert_orders(&found, 5.7..6.4, &what);
-                assert_close(found[2].1, expected, 0.1, &what);
+                assert_orders(&found, 5.7..6.4, &label);
+                assert_close(found[2].1, expected, 0.1, &label);
             }
         }
     }
 }
 
 #[test]
-fn every_scheme_converges_at_its_order_to_the_exact_right_hand_side() {
+fn every_scheme_converges_at_its_order_to_the_exact_rates() {
     // The error on the finest grid: Laplacian with Kennedy-Gruber, midpoint with staggered convection.
-    let known = [
+    let rows = [
         ("explicit2", [2, 2], [7.90e-3, 7.98e-3]),
         ("explicit4", [4, 4], [9.63e-5, 7.09e-5]),
         ("explicit6", [6, 6], [2.66e-6, 2.19e-6]),
@@ -126,7 +126,7 @@ fn every_scheme_converges_at_its_order_to_the_exact_right_hand_side() {
         ("spectral-like", [4, 4], [1.72e-6, 6.56e-7]),
     ];
     let targets = GRIDS.map(|points| Target::new("sutherland", points));
-    for (derivative, orders, sizes) in known {
+    for (derivative, orders, sizes) in rows {
         let forms = [("kennedy-gruber", "laplacian"), ("staggered", "midpoint")];
         for (at, (convection, viscous)) in forms.into_iter().enumerate() {
             let set = [
@@ -134,10 +134,10 @@ fn every_scheme_converges_at_its_order_to_the_exact_right_hand_side() {
                 format!("scheme.convection={convection}"),
                 format!("scheme.viscous={viscous}"),
             ];
-            let (what, order) = (set.join(" "), f64::from(orders[at]));
+            let (label, order) = (set.join(" "), f64::from(orders[at]));
             let found = refined(&targets, &set);
-            assert_orders(&found, order - 0.7..order + 0.6, &what);
-            assert_close(found[2].1, sizes[at], 0.05, &what);
+            assert_orders(&found, order - 0.7..order + 0.6, &label);
+            assert_close(found[2].1, sizes[at], 0.05, &label);
         }
     }
 }

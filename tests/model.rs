@@ -1,4 +1,4 @@
-//! What the model says of many ranks follows from its rates as it should.
+//! The performance model: its predictions for many ranks follow from its rates.
 
 use kolmo::comm::Sent;
 use kolmo::config::{Config, parse};
@@ -18,8 +18,8 @@ fn work(ranks: [usize; 3], points: [usize; 3], method: Method) -> Work {
     Work::new(&config(), points, Decomposition { ranks }, Some(method)).unwrap()
 }
 
-/// Rates at which nothing takes time.
-fn free() -> Rates {
+/// Rates at which every operation takes no time.
+fn zero_cost() -> Rates {
     Rates {
         source: "a test".into(),
         latency: 0.0,
@@ -41,86 +41,86 @@ fn free() -> Rates {
     }
 }
 
-fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found:e}, not {expected:e}");
+fn assert_close(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual:e}, not {expected:e}");
 }
 
 #[test]
-fn one_rank_sweeps_and_does_nothing_else() {
+fn one_rank_spends_all_time_in_sweeps() {
     let work = work([1; 3], [64; 3], Method::Pcr);
-    let rates = Rates { sweep: 1e-9, ..free() };
+    let rates = Rates { sweep: 1e-9, ..zero_cost() };
     let found = predict(&work, &rates, Network::Flat);
-    // 65 line solves of the default forms, with gradients that are computed again rather than moved.
+    // The default forms take 65 line solves, with gradients that are recomputed instead of moved.
     let expected = 1e-9 * 65.0 * work.stages as f64 * 64.0_f64.powi(3);
-    close(found.step_seconds, expected);
-    close(found.local, expected);
+    assert_close(found.step_seconds, expected);
+    assert_close(found.local, expected);
     assert_eq!(work.sent(0), (Sent::default(), 0));
 }
 
 #[test]
-fn a_round_with_the_neighbours_takes_its_latency_and_its_bytes() {
+fn neighbour_exchange_costs_latency_overhead_and_bandwidth() {
     let work = work([1, 1, 4], [16, 16, 256], Method::Neighbour);
     let stages = work.stages as f64;
-    let latency = predict(&work, &Rates { latency: 1e-3, ..free() }, Network::Flat);
-    // One round for the gradients, one for the rest.
-    close(latency.step_seconds, 2.0 * stages * 1e-3);
+    let latency = predict(&work, &Rates { latency: 1e-3, ..zero_cost() }, Network::Flat);
+    // One round for the gradients, one for the other terms.
+    assert_close(latency.step_seconds, 2.0 * stages * 1e-3);
     let (sent, planes) = work.sent(1);
     assert_eq!(sent.messages, 4);
     assert_eq!(sent.bytes, (planes * 16 * 16 * 8) as u64);
-    let overhead = predict(&work, &Rates { overhead: 1e-3, ..free() }, Network::Flat);
-    close(overhead.step_seconds, 8.0 * stages * 1e-3);
-    let bandwidth = predict(&work, &Rates { bandwidth: 1e6, ..free() }, Network::Flat);
-    close(bandwidth.step_seconds, stages * sent.bytes as f64 / 1e6);
-    // Whether hardware carries the bytes or the rank itself: there is nothing to hide them behind.
-    let waiting = Rates { bandwidth: 1e6, progress: 0.0, ..free() };
-    close(predict(&work, &waiting, Network::Flat).step_seconds, bandwidth.step_seconds);
+    let overhead = predict(&work, &Rates { overhead: 1e-3, ..zero_cost() }, Network::Flat);
+    assert_close(overhead.step_seconds, 8.0 * stages * 1e-3);
+    let bandwidth = predict(&work, &Rates { bandwidth: 1e6, ..zero_cost() }, Network::Flat);
+    assert_close(bandwidth.step_seconds, stages * sent.bytes as f64 / 1e6);
+    // There is no work to overlap with, so that it does not matter whether hardware or the rank transfers the bytes.
+    let waiting = Rates { bandwidth: 1e6, progress: 0.0, ..zero_cost() };
+    assert_close(predict(&work, &waiting, Network::Flat).step_seconds, bandwidth.step_seconds);
 }
 
 #[test]
-fn messages_of_one_axis_hide_behind_sweeps_along_another_but_not_where_the_rank_carries_them() {
+fn messages_overlap_with_sweeps_only_if_hardware_transfers_them() {
     let work = work([1, 1, 4], [64, 64, 256], Method::Neighbour);
-    let rates = Rates { sweep: 1e-9, latency: 1e-5, bandwidth: 1e10, ..free() };
+    let rates = Rates { sweep: 1e-9, latency: 1e-5, bandwidth: 1e10, ..zero_cost() };
     let found = predict(&work, &rates, Network::Flat);
     assert!(found.communicate > 1e-3, "{found:?}");
     assert_eq!(found.exposed, 0.0, "{found:?}");
-    let carried = predict(&work, &Rates { progress: 0.0, ..rates }, Network::Flat);
-    assert!(carried.exposed > 0.9 * carried.communicate - 2e-4, "{carried:?}");
+    let by_rank = predict(&work, &Rates { progress: 0.0, ..rates }, Network::Flat);
+    assert!(by_rank.exposed > 0.9 * by_rank.communicate - 2e-4, "{by_rank:?}");
 }
 
 #[test]
-fn a_chain_waits_for_every_rank_and_back() {
+fn chain_method_has_a_round_per_rank_in_both_directions() {
     for ranks in [2, 5, 8] {
         let n = 12 * ranks;
         let work = work([1, 1, ranks], [12, 12, n], Method::Chain);
-        let found = predict(&work, &Rates { latency: 1e-3, ..free() }, Network::Flat);
-        // The halo, there and back, for the gradients and for the rest.
+        let found = predict(&work, &Rates { latency: 1e-3, ..zero_cost() }, Network::Flat);
+        // The halo, then forth and back along the chain; for the gradients and for the other terms.
         let rounds = 2.0 * (1.0 + 2.0 * (ranks - 1) as f64);
-        close(found.step_seconds, work.stages as f64 * rounds * 1e-3);
+        assert_close(found.step_seconds, work.stages as f64 * rounds * 1e-3);
     }
 }
 
 #[test]
-fn cyclic_reduction_takes_a_round_for_every_doubling_of_the_ranks() {
+fn cyclic_reduction_takes_one_round_per_doubling_of_the_ranks() {
     for (ranks, doublings) in [(2, 1.0), (4, 2.0), (16, 4.0)] {
         let work = work([1, 1, ranks], [12, 12, 12 * ranks], Method::Pcr);
-        let found = predict(&work, &Rates { latency: 1e-3, ..free() }, Network::Flat);
+        let found = predict(&work, &Rates { latency: 1e-3, ..zero_cost() }, Network::Flat);
         let rounds = 2.0 * (1.0 + doublings + 2.0);
-        close(found.step_seconds, work.stages as f64 * rounds * 1e-3);
+        assert_close(found.step_seconds, work.stages as f64 * rounds * 1e-3);
     }
 }
 
 #[test]
-fn every_rank_of_an_all_to_all_sends_to_every_other() {
+fn transpose_sends_from_every_rank_to_every_other() {
     let work = work([1, 1, 5], [12, 12, 61], Method::Transpose);
     for rank in 0..5 {
         let (sent, _) = work.sent(rank);
-        // There and back to four others: the gradients, then first and second derivatives, four operands at a time.
+        // Forth and back to four other ranks: the gradients, then first and second derivatives, four operands at a time.
         assert_eq!(sent.messages, (1 + 5) * 2 * 4);
     }
 }
 
 #[test]
-fn no_network_is_faster_than_one_where_all_are_neighbours_and_a_taper_costs() {
+fn no_network_is_faster_than_a_flat_one_and_tapering_is_never_faster() {
     for method in Method::ALL {
         let work = work([8, 8, 8], [512; 3], method);
         let step = |network| predict(&work, &Rates::h200(), network).step_seconds;
@@ -137,80 +137,80 @@ fn no_network_is_faster_than_one_where_all_are_neighbours_and_a_taper_costs() {
 }
 
 #[test]
-fn parts_of_a_step_add_up() {
+fn predicted_parts_add_up_to_the_step_time() {
     for method in Method::ALL {
         let work = work([4, 2, 3], [220, 120, 150], method);
         let Prediction {
             step_seconds, local, pack, exposed, reduced, pointwise, reductions, ..
         } = predict(&work, &Rates::h200(), Network::Torus);
-        close(local + pack + exposed + reduced + pointwise + reductions, step_seconds);
+        assert_close(local + pack + exposed + reduced + pointwise + reductions, step_seconds);
     }
 }
 
-/// Catches the messages of an axis that count for another one, or twice.
+/// Detects messages of one axis that are counted for another axis, or twice.
 #[test]
-fn messages_are_told_by_axis() {
+fn communication_time_is_reported_per_axis() {
     for method in Method::ALL {
         let work = work([4, 1, 2], [220, 60, 150], method);
         let found = predict(&work, &Rates::h200(), Network::Torus);
         assert!(found.communicate_x > 0.0 && found.communicate_z > 0.0, "{found:?}");
         assert_eq!(found.communicate_y, 0.0, "{found:?}");
-        // Those of the rank that waits longest along each axis are no less than those of one rank.
+        // The time along each axis is that of the rank that waits longest there, so that the sum is not below the time of any one rank.
         let along = found.communicate_x + found.communicate_z;
         assert!((0.999..1.5).contains(&(along / found.communicate)), "{found:?}");
     }
 }
 
 #[test]
-fn the_chapter_shows_what_the_command_prints() {
+fn model_docs_show_the_output_of_the_command() {
     let root = root();
     let chapter = std::fs::read_to_string(root.join("docs/model.md")).unwrap();
     let arguments = ["model", "--ranks", "8,131072", "--network", "fat-tree"];
     assert!(chapter.contains(&format!("kolmo {}\n", arguments.join(" "))));
     let printed = std::process::Command::new(program()).args(arguments).output().unwrap();
     let printed = String::from_utf8(printed.stdout).unwrap();
-    assert!(chapter.contains(&format!("```text\n{printed}```")), "it prints\n{printed}");
+    assert!(chapter.contains(&format!("```text\n{printed}```")), "the command prints\n{printed}");
 }
 
 #[test]
-fn blocks_that_are_too_short_are_refused_in_a_sentence() {
+fn model_rejects_blocks_that_are_too_short() {
     let split = Decomposition { ranks: [1, 1, 8] };
-    let refused = Work::new(&config(), [64; 3], split, Some(Method::Neighbour)).unwrap_err();
-    assert!(refused.contains("`neighbour` needs blocks of"), "{refused}");
-    let refused = Work::new(&config(), [64, 64, 4], split, None).unwrap_err();
-    assert!(refused.contains("4 points along z are fewer than 8 ranks"), "{refused}");
+    let error = Work::new(&config(), [64; 3], split, Some(Method::Neighbour)).unwrap_err();
+    assert!(error.contains("`neighbour` needs blocks of"), "{error}");
+    let error = Work::new(&config(), [64, 64, 4], split, None).unwrap_err();
+    assert!(error.contains("4 points along z are fewer than 8 ranks"), "{error}");
 }
 
 #[test]
-fn implicit_steps_are_not_taken_for_explicit_ones() {
+fn model_rejects_implicit_time_integration() {
     let model = ["model", "--ranks", "8", "--set", "time.implicit={ method = 'bdf2' }"];
     let output = std::process::Command::new(program()).args(model).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("the number of products of an implicit step"), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("the number of products of an implicit step"), "{stderr}");
 }
 
 #[test]
-fn grids_longer_than_a_run_may_have_are_refused_at_once() {
+fn model_rejects_lines_of_more_than_65536_points() {
     let program = || std::process::Command::new(program());
     let model = ["model", "--network", "flat", "--method", "pcr", "--ranks", "104729"];
     let printed = String::from_utf8(program().args(model).output().unwrap().stdout).unwrap();
-    let refusal = "26810624 points along z are more than the 65536 of a run";
-    assert!(printed.contains(refusal), "{printed}");
+    let message = "26810624 points along z are more than the 65536 of a run";
+    assert!(printed.contains(message), "{printed}");
 }
 
 #[test]
-fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_none() {
+fn rates_round_trip_exactly_and_invalid_files_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rates.json");
-    // Numbers that are read as they were written.
+    // Numbers that read back exactly.
     let rates = Rates { sweep: 9e-12, correct: 2e-12, ..Rates::h200() };
     let text = serde_json::to_string(&rates).unwrap();
     for text in [text.clone(), format!("{{\"rates\": {text}, \"results\": []}}")] {
         std::fs::write(&path, text).unwrap();
         assert_eq!(Rates::load(&path).unwrap(), rates);
     }
-    for (from, to, sentence) in [
+    for (from, to, message) in [
         ("\"latency\"", "\"latencies\"", "latencies"),
         ("\"bandwidth\":50000000000.0", "\"bandwidth\":0.0", "`bandwidth` is 0; it must be more"),
         ("\"progress\":1.0", "\"progress\":2.0", "`progress` is 2; it must be 0 to 1"),
@@ -219,8 +219,8 @@ fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_no
     ] {
         assert!(text.contains(from), "{text}");
         std::fs::write(&path, text.replace(from, to)).unwrap();
-        let refused = Rates::load(&path).unwrap_err().to_string();
-        assert!(refused.contains(sentence), "{refused}");
+        let error = Rates::load(&path).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
     }
 }
 
@@ -229,12 +229,12 @@ fn cut(points: [usize; 3], ranks: usize, rates: &Rates) -> Result<[usize; 3], ko
 }
 
 #[test]
-fn few_ranks_cut_one_axis_and_blocks_stay_long_enough_for_one_message() {
+fn few_ranks_cut_long_axes_and_avoid_blocks_shorter_than_the_stencil() {
     let rates = Rates::core();
     assert_eq!(cut([128, 128, 128], 2, &rates).unwrap(), [1, 1, 2]);
-    // Along z alone blocks would be shorter than compact6 reaches.
+    // Along z alone, blocks would be too short for compact6.
     assert_eq!(cut([256, 256, 64], 4, &rates).unwrap()[2], 1);
-    // A flat grid is cut where it is long.
+    // A thin grid is cut along its long axis.
     assert_eq!(cut([512, 8, 8], 4, &rates).unwrap(), [4, 1, 1]);
 }
 
@@ -245,8 +245,8 @@ fn input(points: [usize; 3], set: &str) -> Config {
     parse(&input, "test", &[]).unwrap()
 }
 
-/// The same by predicting every cut, each planned by itself.
-fn of_all(config: &Config, ranks: usize, rates: &Rates) -> Option<(Decomposition, f64)> {
+/// The same result from a prediction of every cut, each with its own plans.
+fn best_cut(config: &Config, ranks: usize, rates: &Rates) -> Option<(Decomposition, f64)> {
     let points = config.grid.points;
     let mut best: Option<(Decomposition, f64)> = None;
     for cut in Decomposition::all(ranks, points) {
@@ -261,7 +261,7 @@ fn of_all(config: &Config, ranks: usize, rates: &Rates) -> Option<(Decomposition
 }
 
 #[test]
-fn plans_that_decompositions_share_lead_to_the_same_choice() {
+fn shared_plans_give_the_same_fastest_decomposition() {
     for (points, set) in [
         ([64, 64, 64], ""),
         ([256, 128, 48], ""),
@@ -272,16 +272,16 @@ fn plans_that_decompositions_share_lead_to_the_same_choice() {
         for ranks in [2, 3, 4, 6, 8, 12, 16, 30, 64] {
             for rates in [Rates::core(), Rates::h200()] {
                 let found = fastest(&config, ranks, &rates).ok();
-                assert_eq!(found, of_all(&config, ranks, &rates), "{ranks} ranks, {points:?}");
+                assert_eq!(found, best_cut(&config, ranks, &rates), "{ranks} ranks, {points:?}");
             }
         }
     }
 }
 
 #[test]
-fn a_grid_that_cannot_be_cut_so_often_is_refused() {
-    let told = cut([8, 8, 8], 1024, &Rates::core()).unwrap_err().to_string();
-    assert!(told.contains("512"), "{told}");
+fn more_ranks_than_grid_points_are_rejected() {
+    let error = cut([8, 8, 8], 1024, &Rates::core()).unwrap_err().to_string();
+    assert!(error.contains("512"), "{error}");
 }
 
 fn study(arguments: &str) -> serde_json::Value {
@@ -293,8 +293,8 @@ fn study(arguments: &str) -> serde_json::Value {
 }
 
 #[test]
-fn the_command_times_one_derivative_along_one_cut_axis_as_papers_do() {
-    // Song et al. 2022, figure 11: lines of p blocks along x, speedups relative to one.
+fn model_predicts_single_derivatives_in_the_setups_of_papers() {
+    // Song et al. 2022, figure 11: p blocks along x, speedups relative to one rank.
     let found = study(
         "--derivative x --cut x --base 1 --method pcr --network fat-tree --ranks 1,63,64,2047,2048",
     );
@@ -306,7 +306,7 @@ fn the_command_times_one_derivative_along_one_cut_axis_as_papers_do() {
         assert_eq!(rows[row]["decomposition"], serde_json::json!([ranks, 1, 1]));
         assert_eq!(rows[row]["points"], serde_json::json!([256 * ranks, 256, 256]));
     }
-    // One less than a power of two detaches a row at every level.
+    // With one rank less than a power of two, a row is detached at every level.
     assert!(number(1, "efficiency") < number(2, "efficiency"));
     assert!(number(3, "efficiency") < number(4, "efficiency"));
     // Srinath 2015, figure 4.8: derivatives along all axes, one after another.
@@ -316,20 +316,20 @@ fn the_command_times_one_derivative_along_one_cut_axis_as_papers_do() {
         ));
         found["rows"][0]["prediction"]["step_seconds"].as_f64().unwrap()
     };
-    let apart: f64 = ["x", "y", "z"].map(strong).iter().sum();
-    close(strong("all"), apart);
+    let sum: f64 = ["x", "y", "z"].map(strong).iter().sum();
+    assert_close(strong("all"), sum);
 }
 
 #[test]
-fn a_cut_may_be_given_and_what_is_none_is_refused() {
+fn model_accepts_a_given_cut_and_rejects_invalid_ones() {
     let found = study("--cut 4x1x2 --method neighbour --network flat --points-per-rank 64");
     let rows = found["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["decomposition"]), (1, &serde_json::json!([4, 1, 2])));
     for cut in ["w", "2x2", "2x0x2", "2x2x2x2", "99999999x99999999x99999999", ""] {
         let mut program = std::process::Command::new(program());
         let output = program.args(["model", "--cut", cut]).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{cut}: {told}");
-        assert!(told.contains("a cut is cubic, x, y, z, or PXxPYxPZ, such as 4x2x2"), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{cut}: {stderr}");
+        assert!(stderr.contains("a cut is cubic, x, y, z, or PXxPYxPZ, such as 4x2x2"), "{stderr}");
     }
 }

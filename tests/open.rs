@@ -9,7 +9,7 @@ use kolmo::io::checkpoint::Checkpoint;
 use kolmo::time::Simulation;
 
 use crate::common::{
-    advance, assert_repeats, config, float, host, max_difference, on_host, state, steps,
+    advance, assert_reproducible, config, float, host, max_difference, on_host, state, steps,
 };
 use crate::spread::blocks::assert_cuts_agree;
 use crate::verify::assert_verified;
@@ -33,7 +33,7 @@ pub(crate) fn open_box(points: [usize; 3], more: &[&str]) -> Config {
 }
 
 #[test]
-fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
+fn ranks_and_composed_right_hand_side_agree_with_one_rank() {
     for more in [&[][..], &["time.integrator=rk4", "gas.viscosity=sutherland"]] {
         let cuts = [[2, 1, 1], [3, 1, 1], [1, 3, 1], [2, 2, 1]].map(|ranks| (ranks, None));
         assert_cuts_agree(&open_box([31, 32, 9], more), 12, &cuts);
@@ -41,20 +41,21 @@ fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
 }
 
 #[test]
-fn a_run_with_open_faces_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+fn runs_and_restarts_with_open_faces_are_bitwise_identical() {
     for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
-        assert_repeats(&open_box([19, 18, 1], more), &format!("{more:?}"));
+        assert_reproducible(&open_box([19, 18, 1], more), &format!("{more:?}"));
     }
 }
 
 #[test]
-fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
+fn single_precision_flow_matches_double_to_round_off() {
     let run = |precision: &str| {
         let mut flow = on_host(&open_box([18, 17, 1], &[precision]));
         steps(&mut flow, 30);
         let base = flow.system_and_state().0.base_state();
-        let whole = |(field, base): (Vec<f64>, f64)| field.into_iter().map(|x| x + base).collect();
-        let fields = state(&flow).into_iter().zip(base).map(whole).collect::<Vec<Vec<f64>>>();
+        let with_base =
+            |(field, base): (Vec<f64>, f64)| field.into_iter().map(|x| x + base).collect();
+        let fields = state(&flow).into_iter().zip(base).map(with_base).collect::<Vec<Vec<f64>>>();
         (fields, flow.quantity("pressure_dilatation").unwrap())
     };
     let ((double, work), (single, rounded)) =
@@ -66,9 +67,9 @@ fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
     }
 }
 
-/// Catches a state that only integrators in 2N storage impose, and equations of implicit steps that ignore it.
+/// Catches a state that only 2N-storage integrators impose, and implicit steps that ignore it.
 #[test]
-fn a_supersonic_inflow_has_the_state_that_is_given() {
+fn supersonic_inflow_imposes_the_prescribed_state() {
     let inflow = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
     let rho: f64 = 1.4 * 0.9 / 1.2;
     let energy = 0.9 / 0.4 + 0.5 * rho * (4.0 + 0.01);
@@ -90,10 +91,10 @@ fn a_supersonic_inflow_has_the_state_that_is_given() {
     }
 }
 
-/// Catches an initial flow at supersonic inflow that is only relaxed to, where deviations grow from the face on, and one that is imposed at
+/// Catches an initial flow that a supersonic inflow only relaxes to, so that deviations grow from the face, and one that is imposed at a
 /// subsonic inflow too.
 #[test]
-fn a_start_that_comes_in_faster_than_sound_is_imposed_where_it_does() {
+fn initial_flow_is_imposed_where_the_inflow_is_supersonic() {
     const WAKE: &str = "case.u='1 - 0.9*exp(-((y - 5)/2)^2) + 0.1*sin(pi*x/5)*sin(pi*y/5)^2'";
     let faces = "boundary.x={ low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }";
     let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 1 }";
@@ -117,22 +118,23 @@ fn a_start_that_comes_in_faster_than_sound_is_imposed_where_it_does() {
         let start = state(&flow);
         steps(&mut flow, 20);
         let now = state(&flow);
-        let mut moved = 0.0_f64;
+        let mut subsonic_change = 0.0_f64;
         for j in 0..20 {
-            let off = (0..5).map(|k| (now[k][21 * j] - start[k][21 * j]).abs()).fold(0.0, f64::max);
+            let change =
+                (0..5).map(|k| (now[k][21 * j] - start[k][21 * j]).abs()).fold(0.0, f64::max);
             match 2.0 * start[1][21 * j] > 1.0 {
-                true => assert!(off < bound, "{integrator}: {off:e} at {j}"),
-                false => moved = moved.max(off),
+                true => assert!(change < bound, "{integrator}: {change:e} at {j}"),
+                false => subsonic_change = subsonic_change.max(change),
             }
         }
-        assert!(moved > 1e-4, "{integrator}: {moved:e}");
+        assert!(subsonic_change > 1e-4, "{integrator}: {subsonic_change:e}");
     }
 }
 
-/// Catches a scalar that the filter changes where the flow is reset, and an inflow state that is kept instead of prescribed: the restart has
-/// another initial flow.
+/// Catches a scalar that the filter changes where the flow is imposed, and an inflow state taken from the checkpoint instead of the
+/// initial flow: the restart has another initial flow.
 #[test]
-fn what_comes_in_with_a_start_faster_than_sound_is_given_at_every_step() {
+fn supersonic_initial_inflow_is_imposed_at_every_step() {
     let faces = "boundary.x={ low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }";
     let flow_of = |u: &str, filter: &str, integrator: &str| {
         let set = [
@@ -171,7 +173,7 @@ fn what_comes_in_with_a_start_faster_than_sound_is_given_at_every_step() {
 
 /// Catches a scalar or wall condition that is not imposed before the first stage.
 #[test]
-fn a_start_is_given_before_the_first_step_and_a_wall_holds_its_corner() {
+fn inflow_is_imposed_before_the_first_step_and_wall_prevails_at_corner() {
     let from_start =
         "boundary.x={ low = { kind = 'inflow', state = 'initial' }, high = 'outflow' }";
     let dye = "scalars.dye={ schmidt = 1.0, start = '0', beyond = { x = { low = 1.0 } } }";
@@ -188,8 +190,8 @@ fn a_start_is_given_before_the_first_step_and_a_wall_holds_its_corner() {
 
 const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.49, every = 1 }";
 
-/// The largest deviation of a field from its mean at time `end`, from initial noise of 1e-4.
-fn left_of_noise(flow: &mut Simulation, end: f64) -> f64 {
+/// The largest deviation of a field from its mean at time `end`, after initial noise of 1e-4.
+fn remaining_noise(flow: &mut Simulation, end: f64) -> f64 {
     let mut noise = 0.5_f64;
     for field in 0..5 {
         let mut values: Vec<f64> = state(flow)[field].clone();
@@ -201,26 +203,26 @@ fn left_of_noise(flow: &mut Simulation, end: f64) -> f64 {
         flow.state_mut()[field] = changed;
     }
     advance(flow, end);
-    let spread = |field: Vec<f64>| {
+    let deviation = |field: Vec<f64>| {
         let mean = field.iter().sum::<f64>() / float(field.len());
         field.iter().map(|x| (x - mean).abs()).fold(0.0, f64::max)
     };
-    state(flow).into_iter().map(spread).fold(0.0, f64::max)
+    state(flow).into_iter().map(deviation).fold(0.0, f64::max)
 }
 
-/// The filter removes sawtooth waves, which the derivative does not see; the rest of the noise leaves the box.
+/// The filter removes sawtooth waves, for which the derivative is zero; the rest of the noise leaves the box.
 #[test]
-fn noise_dies_out_between_open_faces() {
+fn noise_decays_between_open_faces() {
     let stream = "{ kind = 'far-field', velocity = [1.0, 1.0, 1.0] }";
     let faces = format!("boundary.x={{ low = {stream}, high = 'outflow' }}");
     let set = ["case.mach=0.5", "case.amplitude=0", FILTER, &faces];
-    let left = left_of_noise(&mut on_host(&config("entropy-wave", [41, 1, 1], &set)), 40.0);
-    assert!(left < 1e-5, "{left:e}");
+    let remaining = remaining_noise(&mut on_host(&config("entropy-wave", [41, 1, 1], &set)), 40.0);
+    assert!(remaining < 1e-5, "{remaining:e}");
 }
 
 /// Catches transport along a face from an end where the arriving flow is unknown: waves would grow there without bound.
 #[test]
-fn noise_dies_out_where_a_stream_goes_along_open_faces() {
+fn noise_decays_in_a_stream_along_open_faces() {
     let face =
         |kind: &str, [u, v]: [f64; 2]| format!("{{ kind = '{kind}', velocity = [{u}, {v}, 0.0] }}");
     let [along, aslant] = [[1.0, 0.0], [0.7, 0.7]];
@@ -239,14 +241,14 @@ fn noise_dies_out_where_a_stream_goes_along_open_faces() {
         ];
         let set: Vec<&str> = set.iter().map(String::as_str).chain(grid).collect();
         let config = config("custom", [41, 39, 1], &set);
-        let left = left_of_noise(&mut on_host(&config), 70.0);
-        assert!(left < 1e-5, "{low} {high}: {left:e}");
+        let remaining = remaining_noise(&mut on_host(&config), 70.0);
+        assert!(remaining < 1e-5, "{low} {high}: {remaining:e}");
     }
 }
 
-/// Catches Taylor rows beside a wall and where points are clustered towards a face, with which sound grows at c/L and more; another
-/// derivative on a face than that of the scheme, with which it grows at 0.4 c/L at a clustered exit; and the whole pressure gradient along a
-/// far field that gas enters obliquely.
+/// Catches Taylor closures next to a wall and at a face with clustered points, with which sound grows at c/L and more; a derivative on a
+/// face other than that of the scheme, with which it grows at 0.4 c/L at a clustered exit; and the full pressure gradient along a far field
+/// with oblique inflow.
 #[test]
 fn noise_does_not_grow_without_a_filter() {
     let far = "{ kind = 'far-field', velocity = [0.8, 0.6, 0] }";
@@ -269,14 +271,14 @@ fn noise_does_not_grow_without_a_filter() {
             format!("boundary.x={{ low = {low}, high = {high} }}"),
         ];
         let set: Vec<&str> = set.iter().chain(&grid).map(String::as_str).collect();
-        let left = left_of_noise(&mut on_host(&config("custom", points, &set)), 60.0);
-        assert!(left < 2e-4, "{low} {high}: {left:e}");
+        let remaining = remaining_noise(&mut on_host(&config("custom", points, &set)), 60.0);
+        assert!(remaining < 2e-4, "{low} {high}: {remaining:e}");
     }
 }
 
-/// Catches faces where gas enters that drop what sponges, other faces or viscosity put into the rates: these boxes diverged at t = 4 to 27.
+/// Catches inflow faces that discard the rates of sponges, other faces or viscosity: these boxes diverged at t = 4 to 27.
 #[test]
-fn noise_dies_out_at_edges_and_in_sponges_where_gas_enters() {
+fn noise_decays_at_edges_and_in_sponges_with_inflow() {
     let stream = "velocity = [0.8, -0.5, 0]";
     let far = &*format!("{{ kind = 'far-field', {stream} }}");
     let damped = &*format!("{{ kind = 'far-field', {stream}, sponge = {{ width = 1.5 }} }}");
@@ -293,14 +295,14 @@ fn noise_dies_out_at_edges_and_in_sponges_where_gas_enters() {
             &*format!("boundary.x={{ low = {west}, high = {east} }}"),
             &*format!("boundary.y={{ low = {south}, high = {north} }}"),
         ];
-        let left = left_of_noise(&mut on_host(&config("custom", [25, 25, 1], &set)), 40.0);
-        assert!(left < 2e-4, "{west} {east} {south} {north}: {left:e}");
+        let remaining = remaining_noise(&mut on_host(&config("custom", [25, 25, 1], &set)), 40.0);
+        assert!(remaining < 2e-4, "{west} {east} {south} {north}: {remaining:e}");
     }
 }
 
-/// Catches the whole pressure gradient along a far field in vorticity waves: the enstrophy grew by a factor of 8.
+/// Catches the full pressure gradient along a far field in vorticity waves: the enstrophy grew by a factor of 8.
 #[test]
-fn oblique_sound_leaves_against_the_stream_without_vorticity() {
+fn oblique_sound_leaves_upstream_without_creating_vorticity() {
     let packet = "exp(-((x - 2)/0.7)^2)*cos(4*x - 4*y)";
     let far = "{ kind = 'far-field', velocity = [0.6, 0, 0] }";
     let set = [
@@ -318,9 +320,9 @@ fn oblique_sound_leaves_against_the_stream_without_vorticity() {
     assert!((after / before - 1.0).abs() < 0.01, "{before:e} {after:e}");
 }
 
-/// Catches missing transport by U along lines that meet the face at an angle: 15 % of the pressure was left.
+/// Catches missing transport by U along lines that meet the face at an angle: 15 % of the pressure remained.
 #[test]
-fn a_vortex_leaves_through_a_face_that_lines_meet_at_60_degrees() {
+fn vortex_leaves_through_a_face_that_grid_lines_meet_at_60_degrees() {
     const SWIRL: f64 = 0.25;
     let stream = 0.5 * 1.4_f64.sqrt();
     let round = "exp(0.5 - 50*((x - 0.5)^2 + (y - 0.5)^2))";
@@ -338,21 +340,21 @@ fn a_vortex_leaves_through_a_face_that_lines_meet_at_60_degrees() {
     ];
     let set = set.each_ref().map(String::as_str);
     let mut flow = on_host(&config("custom", [61, 61, 1], &set));
-    let off = |flow: &mut Simulation| {
+    let max_deviation = |flow: &mut Simulation| {
         let pressure = flow.field("pressure").unwrap();
         pressure.iter().map(|p| (p - 1.0).abs()).fold(0.0, f64::max)
     };
-    let own = off(&mut flow);
+    let initial = max_deviation(&mut flow);
     advance(&mut flow, 1.4);
-    let left = off(&mut flow) / own;
-    assert!(left < 0.01, "{left:e}");
+    let remaining = max_deviation(&mut flow) / initial;
+    assert!(remaining < 0.01, "{remaining:e}");
 }
 
 const GOOD: &str = "[case]\nname = 'taylor-green'\nmach = 0.5\n[grid]\npoints = [17, 18, 8]\n[boundary]\n\
                     x = { low = { kind = 'inflow', velocity = [1, 0, 0] }, high = 'outflow' }\n[time]\nend = 1\n";
 
 #[test]
-fn bad_open_faces_are_told_with_their_line_and_what_is_allowed() {
+fn errors_for_bad_open_faces_give_line_and_allowed_values() {
     let low = "{ kind = 'inflow', velocity = [1, 0, 0] }";
     #[rustfmt::skip]
     let rows = [
@@ -367,16 +369,16 @@ fn bad_open_faces_are_told_with_their_line_and_what_is_allowed() {
         ("'outflow'", "{ kind = 'outflow', pressure = 0 }", "7: pressure = 0: must be a positive finite number"),
         ("'outflow'", "{ kind = 'outflow', velocity = [1, 0, 0] }", "7: unknown key `velocity` in [boundary.x.high]"),
     ];
-    parse(GOOD, "in.toml", &[]).expect("a good input");
+    parse(GOOD, "in.toml", &[]).expect("a valid input");
     for (from, to, expected) in rows {
         let text = GOOD.replacen(from, to, 1);
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
-        assert!(told[0].starts_with(&format!("error: in.toml:{expected}")), "{told:?}");
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert!(messages[0].starts_with(&format!("error: in.toml:{expected}")), "{messages:?}");
     }
 }
 
 #[test]
-fn open_faces_are_read_back() {
+fn open_faces_round_trip() {
     let read = |text: &str| parse(text, "in.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
     let all = open_box([17, 17, 1], &[]);
     assert_eq!(read(&all.to_toml()), all);
@@ -391,5 +393,5 @@ fn open_faces_are_read_back() {
     assert!(((-2.0 * strength * 2.0 / 4.0 * 0.4_f64).exp() - 0.01).abs() < 1e-12);
     let case =
         read("[case]\nname = 'vortex-outflow'\n[grid]\npoints = [17, 17, 1]\n[time]\nend = 1\n");
-    assert!(case.is_of_case() && !case.to_toml().contains("boundary"));
+    assert!(case.starts_from_case() && !case.to_toml().contains("boundary"));
 }

@@ -1,6 +1,6 @@
-//! Operators and sweeps on the host: the compact formulas on whole fields, along every axis, against mathematics.
+//! Operators and sweeps on the host: compact schemes applied to fields along every axis, compared with exact results.
 
-#![allow(clippy::cast_possible_truncation, reason = "grids of tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "test grids are small")]
 
 mod direct;
 mod ends;
@@ -31,7 +31,7 @@ const OPS: [Op; 6] = [
 /// Spacings that differ from axis to axis.
 const SPACING: [f64; 3] = [0.3, 1.7, 0.08];
 
-/// The formula behind `op`, and where its operand and its result lie, in spacings after the point.
+/// The scheme of `op`, and the offsets of its operand and its result from the grid point, in spacings.
 fn formula(op: Op, family: &SchemeFamily, filter: &Scheme) -> (Scheme, Shift, f64, f64) {
     match op {
         Op::D1 => (family.first, Shift::None, 0.0, 0.0),
@@ -44,7 +44,7 @@ fn formula(op: Op, family: &SchemeFamily, filter: &Scheme) -> (Scheme, Shift, f6
     }
 }
 
-/// What a derivative for h = 1 is multiplied by.
+/// The factor from an operator for h = 1 to one for spacing h.
 fn per_spacing(scheme: &Scheme, h: f64) -> f64 {
     match scheme.kind {
         Kind::FirstDerivative | Kind::MidpointDerivative => 1.0 / h,
@@ -53,7 +53,7 @@ fn per_spacing(scheme: &Scheme, h: f64) -> f64 {
     }
 }
 
-/// Weights of f at i + s and at i − s (i ± (s − ½) where staggered) for h = 1, and that of f at i.
+/// Weights of f at i + s and i − s (at i ± (s − ½) if staggered) for h = 1, and the weight of f at i.
 fn weights(scheme: &Scheme) -> (Vec<(f64, f64)>, f64) {
     let sides = |(a, s): (&f64, u32)| {
         let s = f64::from(s);
@@ -72,7 +72,7 @@ fn weights(scheme: &Scheme) -> (Vec<(f64, f64)>, f64) {
     (pairs, center)
 }
 
-/// Round-off of A⁻¹ B f, in units of ε max |f|: (‖B‖ + ‖A‖ max |symbol|) ‖A⁻¹‖ on a line with spacing h.
+/// Round-off of A⁻¹ B f in units of ε max |f|: (‖B‖ + ‖A‖ max |symbol|) ‖A⁻¹‖ on a line with spacing h.
 fn round_off(scheme: &Scheme, h: f64) -> f64 {
     let (pairs, center) = weights(scheme);
     let b = center.abs() + pairs.iter().map(|pair| pair.0.abs() + pair.1.abs()).sum::<f64>();
@@ -123,7 +123,7 @@ pub(crate) fn grid(axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> 
     )
 }
 
-/// (point of the line, number of the line) of the point at `at` of a field, for lines along `axis`.
+/// (position on the line, index of the line) of point `at` of a field, for lines along `axis`.
 fn place(grid: &Grid, axis: Axis, at: usize) -> (usize, usize) {
     let [i, j, k] = grid.index(at);
     let [nx, ny, _] = grid.points;
@@ -134,7 +134,7 @@ fn place(grid: &Grid, axis: Axis, at: usize) -> (usize, usize) {
     }
 }
 
-/// A field made of lines along `axis`: `value(point, line)`.
+/// A field given by lines along `axis`: `value(point, line)`.
 pub(crate) fn field<T: Real>(
     grid: &Grid,
     axis: Axis,
@@ -148,14 +148,14 @@ pub(crate) fn field<T: Real>(
     field
 }
 
-/// A field that must not be read.
+/// A field of NaN, which must not be read.
 fn poisoned<T: Real>(grid: &Grid) -> Field<T> {
     let mut field = Field::zeros(grid.len());
     field.fill(T::of(f64::NAN));
     field
 }
 
-/// `f` under `op` along `axis`, added to a poisoned field with β = 0.
+/// `op` applied to `f` along `axis`, added to a field of NaN with β = 0.
 pub(crate) fn apply<T: Real>(
     cpu: &Cpu<T>,
     operators: &LineOperators,
@@ -172,14 +172,14 @@ pub(crate) fn apply<T: Real>(
     to
 }
 
-/// Largest |a − b| of two fields, or not-a-number where there is one.
+/// Largest |a − b| of two fields, NaN if any difference is NaN.
 fn distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());
     let differences = a.iter().zip(b).map(|(a, b)| (a.f64() - b.f64()).abs());
     differences.fold(0.0, |worst: f64, d| if d.is_nan() { d } else { worst.max(d) })
 }
 
-/// The same bits, where not-a-number counts as equal to itself.
+/// Whether two fields are bitwise identical, NaN included.
 fn same<T: Real>(a: &[T], b: &[T]) -> bool {
     let equal = |(a, b): (&T, &T)| a.f64().to_bits() == b.f64().to_bits();
     a.len() == b.len() && a.iter().zip(b).all(equal)

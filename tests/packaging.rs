@@ -1,4 +1,4 @@
-//! Recipes of packages and scripts of jobs: versions, commands and options in them are those of this program.
+//! Package recipes and job scripts: their versions, commands and options match this program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,13 +7,13 @@ use std::process::Command;
 
 use crate::common::{program, root};
 
-/// All files below some folders, with their text.
+/// All files below these folders, with their text.
 fn texts(folders: &[&str]) -> Vec<(PathBuf, String)> {
-    let mut left: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
+    let mut pending: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
     let mut texts = Vec::new();
-    while let Some(path) = left.pop() {
+    while let Some(path) = pending.pop() {
         if path.is_dir() {
-            left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         } else {
             texts.push((path.clone(), fs::read_to_string(&path).unwrap()));
         }
@@ -22,7 +22,7 @@ fn texts(folders: &[&str]) -> Vec<(PathBuf, String)> {
 }
 
 fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"))
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The value of a key of `Cargo.toml`.
@@ -32,7 +32,7 @@ fn cargo(key: &str) -> String {
 }
 
 #[test]
-fn recipes_have_the_version_of_the_program_and_a_compiler_that_is_new_enough() {
+fn recipes_have_the_program_version_and_the_minimum_compiler_version() {
     let (version, rust) = (cargo("version"), cargo("rust-version"));
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
     let eb = read(&format!("packaging/easybuild/Kolmo-{version}-gompi-2025b.eb"));
@@ -42,7 +42,7 @@ fn recipes_have_the_version_of_the_program_and_a_compiler_that_is_new_enough() {
     assert!(spack.contains(&format!("    version(\"{version}\", sha256=\"")), "{spack}");
     assert!(spack.contains(&format!("/kolmo-{version}.tar.gz\"")), "{spack}");
     assert!(spack.contains(&format!("depends_on(\"rust@{rust}:\"")), "{spack}");
-    // What the kernels are compiled with is what they are tested with.
+    // The images have the version of NVRTC that the tests compile kernels with.
     let tested = read("tests/requirements.txt");
     for image in ["packaging/docker/Dockerfile", "packaging/apptainer/kolmo.def"] {
         let image = read(image);
@@ -52,7 +52,7 @@ fn recipes_have_the_version_of_the_program_and_a_compiler_that_is_new_enough() {
     }
 }
 
-/// Commands of `kolmo` in a text, with the options that follow.
+/// The commands of `kolmo` in a text, with their options.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let text = text.replace("\\\n", " ");
     let mut found = Vec::new();
@@ -73,13 +73,13 @@ fn commands(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn commands_and_options_in_recipes_and_jobs_are_there() {
+fn commands_and_options_in_recipes_and_job_scripts_exist() {
     let mut pages: BTreeMap<Vec<String>, String> = BTreeMap::new();
     let mut page = |command: &[String]| {
         let help = || {
             let mut program = Command::new(program());
             let output = program.args(command).arg("--help").output().unwrap();
-            assert!(output.status.success(), "`kolmo {}` is no command", command.join(" "));
+            assert!(output.status.success(), "`kolmo {}` is not a command", command.join(" "));
             String::from_utf8(output.stdout).unwrap()
         };
         pages.entry(command.to_vec()).or_insert_with(help).clone()
@@ -105,7 +105,7 @@ fn commands_and_options_in_recipes_and_jobs_are_there() {
 }
 
 #[test]
-fn scripts_and_recipes_can_be_read() {
+fn scripts_and_recipes_have_valid_syntax() {
     let mut count = 0;
     for (path, text) in texts(&["packaging", "configs/cluster"]) {
         let end = path.extension().map(|end| end.to_string_lossy().into_owned());

@@ -1,8 +1,8 @@
-"""Say of pictures how large they are and whether there is anything on them.
+"""Print the sizes of pictures and whether they show anything.
 
 usage: picture.py PICTURE ...
 
-A line for each: width, height, frames, colours of the emptiest frame, frames that differ from the one before.
+One line per picture: width, height, number of frames, smallest number of colours in a frame, frames that differ from the previous one.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Open every file of runs with the software that users have: pandas for the series, VTK for the fields.
+"""Read all files of runs with the software that users have: pandas for the series, VTK for the fields.
 
 usage: readback.py RUN_DIR...
 
-Ends with a sentence and a non-zero status where something is missing or wrong. Needs: pip install pandas vtk
+Exits with an error message and a non-zero status if something is missing or wrong. Needs: pip install pandas vtk
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Wrong(Exception):
-    """Something in the run is not as it should be."""
+    """Something in the run is missing or wrong."""
 
 
 def check(condition, message):
@@ -28,29 +28,29 @@ def load(path):
 
 
 def check_series(path):
-    """Numbers throughout, steps and times that go on. Returns the number of rows."""
+    """Checks that all values are finite numbers, and that steps and times increase. Returns the number of rows."""
     import numpy
     import pandas
 
     check(path.is_file(), f"{path} is missing")
     series = pandas.read_csv(path)
-    check(list(series.columns[:3]) == ["step", "time", "dt"], f"{path} does not begin with step,time,dt")
+    check(list(series.columns[:3]) == ["step", "time", "dt"], f"{path} does not start with step,time,dt")
     check("mass" in series.columns, f"{path} has no column `mass`")
     check(len(series) > 0, f"{path} has no rows")
     for name in series.columns:
         check(
             pandas.api.types.is_numeric_dtype(series[name]) and numpy.isfinite(series[name]).all(),
-            f"{path}: column `{name}` holds something that is not a finite number",
+            f"{path}: column `{name}` contains a value that is not a finite number",
         )
-    check(pandas.api.types.is_integer_dtype(series["step"]), f"{path}: a step is not an integer")
+    check(pandas.api.types.is_integer_dtype(series["step"]), f"{path}: `step` is not a column of integers")
     for name in ("step", "time"):
         check((series[name].diff().dropna() > 0).all(), f"{path}: `{name}` does not increase from row to row")
     return len(series)
 
 
 def read_grid(path):
-    """Dimensions of a file of fields, the lengths between its ends, none on a curvilinear grid, along which axes it says that its last
-    points repeat the first, and its arrays [k, j, i, component] by name."""
+    """Returns the dimensions of a file of fields; the lengths between its ends, or None for a curvilinear grid; for each axis whether the
+    last points repeat the first; and the arrays [k, j, i, component] by name."""
     import vtk
     from vtk.util.numpy_support import vtk_to_numpy
 
@@ -58,7 +58,7 @@ def read_grid(path):
     kinds = {"i": "ImageData", "r": "RectilinearGrid", "s": "StructuredGrid"}
     parallel = "P" if path.suffix.startswith(".p") else ""
     reader = getattr(vtk, f"vtkXML{parallel}{kinds[path.suffix[-1]]}Reader")()
-    check(reader.CanReadFile(str(path)), f"{path}: VTK does not take it for what its name says")
+    check(reader.CanReadFile(str(path)), f"{path}: VTK does not accept it as the format of its extension")
     reader.SetFileName(str(path))
     reader.Update()
     check(reader.GetErrorCode() == 0, f"{path}: VTK could not read it")
@@ -66,7 +66,7 @@ def read_grid(path):
     if path.suffix.endswith("i"):
         check(min(image.GetSpacing()) > 0, f"{path}: the spacing {image.GetSpacing()} is not positive")
     repeats = image.GetFieldData().GetArray("last_plane_repeats_first")
-    check(repeats, f"{path} does not say whether its last planes repeat the first")
+    check(repeats, f"{path} has no array `last_plane_repeats_first`")
     bounds = image.GetBounds()
     lengths = None if path.suffix.endswith("s") else [end - start for start, end in zip(bounds[::2], bounds[1::2])]
     ends = image.GetExtent()
@@ -81,8 +81,8 @@ def read_grid(path):
 
 
 def check_fields(index, points, length):
-    """Every field listed is there, on the grid of the run, with the same finite arrays, and spans the whole box: the first
-    plane is there once more one period behind. Returns their number.
+    """Checks that every listed file exists, on the grid of the run, with the same finite arrays, and spans the complete box: along a
+    periodic axis the first plane is repeated one period further. Returns the number of files.
     """
     import numpy
 
@@ -94,24 +94,24 @@ def check_fields(index, points, length):
     for entry in entries:
         path = index.parent / entry["name"]
         dimensions, lengths, repeats, arrays = read_grid(path)
-        own = [n - repeat for n, repeat in zip(dimensions, repeats)]
-        check(own == points, f"{path}: {own} points where summary.json has {points}")
+        independent = [n - repeat for n, repeat in zip(dimensions, repeats)]
+        check(independent == points, f"{path}: {independent} points, but summary.json has {points}")
         for axis in (axis for axis in range(3) if lengths and points[axis] > 1):
-            whole = abs(lengths[axis] - length[axis]) < 1e-14 * length[axis]
-            check(whole, f"{path} is {lengths[axis]} long along {'xyz'[axis]}, and the box {length[axis]}")
-        check(arrays, f"{path} holds no arrays")
+            equal = abs(lengths[axis] - length[axis]) < 1e-14 * length[axis]
+            check(equal, f"{path}: the length along {'xyz'[axis]} is {lengths[axis]}, that of the box {length[axis]}")
+        check(arrays, f"{path} contains no arrays")
         first = first or set(arrays)
-        check(set(arrays) == first, f"{path}: arrays {sorted(arrays)} where the first file has {sorted(first)}")
+        check(set(arrays) == first, f"{path}: arrays {sorted(arrays)}, but the first file has {sorted(first)}")
         for name, values in arrays.items():
-            check(numpy.isfinite(values).all(), f"{path}: `{name}` holds something that is not finite")
+            check(numpy.isfinite(values).all(), f"{path}: `{name}` contains a value that is not finite")
             for axis in (axis for axis in range(3) if repeats[axis]):
                 same = (values.take(0, axis=2 - axis) == values.take(-1, axis=2 - axis)).all()
-                check(same, f"{path}: the last plane of `{name}` along {'xyz'[axis]} is not the first")
+                check(same, f"{path}: the last plane of `{name}` along {'xyz'[axis]} differs from the first")
     return len(entries)
 
 
 def check_summary(path):
-    """What other programs rely on is there. Returns the summary."""
+    """Checks that the keys that other programs use exist. Returns the summary."""
     summary = load(path)
     keys = "version case points backend precision machine steps end_time wall_seconds ns_per_point_stage phases verdict"
     for key in keys.split():
@@ -124,13 +124,13 @@ def check_summary(path):
 def check_report(path):
     check(path.is_file(), f"{path} is missing")
     page = path.read_text(encoding="utf-8")
-    check("<svg" in page and "</svg>" in page, f"{path} holds no plot")
-    check(page.rstrip().endswith("</html>"), f"{path} is cut off")
+    check("<svg" in page and "</svg>" in page, f"{path} contains no plot")
+    check(page.rstrip().endswith("</html>"), f"{path} is truncated")
 
 
 def read_back(run):
-    """A line on what a run has."""
-    check(run.is_dir(), f"{run} is no directory")
+    """Checks a run and returns a line that summarises it."""
+    check(run.is_dir(), f"{run} is not a directory")
     summary = check_summary(run / "summary.json")
     rows = check_series(run / "series.csv")
     pieces = "p" if "ranks" in summary else ""

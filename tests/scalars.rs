@@ -1,4 +1,4 @@
-//! Passive scalars: what the checks of `kolmo verify` do not ask for.
+//! Passive scalars: tests beyond the checks of `kolmo verify`.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use kolmo::statistics::{Sample, spectrum};
 use kolmo::time::Simulation;
 
 use crate::common::{
-    CONVECTION, VISCOUS, advance, assert_close, assert_repeats, config, host, max_difference,
+    CONVECTION, VISCOUS, advance, assert_close, assert_reproducible, config, host, max_difference,
     on_host, rate, run_with, simulation, state, steps,
 };
 use crate::device::gpu;
@@ -26,19 +26,19 @@ const DYE: &str = "scalars.dye={ schmidt = 0.7, start = '1.5 + sin(x)*cos(y) + 0
 const INK: &str = "scalars.ink={ schmidt = 2.0, start = 'cos(x + y)' }";
 const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
 
-/// The columns of `names` of a row.
+/// The values of the columns `names` in the current row of the time series.
 fn columns<const N: usize>(run: &mut Simulation, names: [&str; N]) -> [f64; N] {
     let row = run.row().unwrap();
     names.map(|name| row[run.columns().iter().position(|column| column == name).unwrap()])
 }
 
 #[test]
-fn constants_stay_variance_is_kept_budgets_close_and_waves_decay() {
+fn scalar_constancy_variance_budget_and_decay_checks_pass() {
     assert_verified(&["scalars"]);
 }
 
 #[test]
-fn conservative_diffusion_destroys_as_much_variance_as_the_gradients_say() {
+fn conservative_diffusion_of_variance_equals_scalar_dissipation() {
     // Σ φ d(μ dφ) = − Σ μ (dφ)²: the first derivative is antisymmetric.
     for law in ["constant", "sutherland"] {
         let law = format!("gas.viscosity={law}");
@@ -46,15 +46,15 @@ fn conservative_diffusion_destroys_as_much_variance_as_the_gradients_say() {
         let mut run = simulation("taylor-green", [11, 9, 12], &set);
         steps(&mut run, 5);
         for name in ["dye", "ink"] {
-            let [lost, made] = ["rate_diffusion", "dissipation"]
-                .map(|of| columns(&mut run, [&format!("{name}_{of}")])[0]);
-            assert_close(-lost, made, 1e-13, name);
+            let [diffusion, dissipation] = ["rate_diffusion", "dissipation"]
+                .map(|column| columns(&mut run, [&format!("{name}_{column}")])[0]);
+            assert_close(-diffusion, dissipation, 1e-13, name);
         }
     }
 }
 
 #[test]
-fn every_form_of_a_term_is_the_same_equation() {
+fn all_convective_and_viscous_forms_give_the_same_scalar_rate() {
     let rate_with = |convection: &str, viscous: &str| {
         let forms = ["compact10-penta", convection, "divergence", viscous];
         let set = [DYE, "case.mach=0.4", "case.reynolds=5", "gas.viscosity=sutherland"];
@@ -63,23 +63,23 @@ fn every_form_of_a_term_is_the_same_equation() {
         rate(&mut run).swap_remove(5)
     };
     let expected = rate_with("divergence", "conservative");
-    let size = expected.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    let size = expected.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
     assert!(size > 0.5, "{size}");
     for (convection, viscous) in CONVECTION
         .map(|it| (it, "conservative"))
         .into_iter()
         .chain(VISCOUS.map(|it| ("divergence", it)))
     {
-        let off = max_difference(&rate_with(convection, viscous), &expected) / size;
-        // The sixth-order part of the error of waves of four points a radian.
-        assert!(off < 2e-5, "{convection} {viscous}: {off:.1e}");
+        let difference = max_difference(&rate_with(convection, viscous), &expected) / size;
+        // The sixth-order error of waves with four points per radian.
+        assert!(difference < 2e-5, "{convection} {viscous}: {difference:.1e}");
     }
 }
 
 #[test]
-fn a_flow_has_the_bits_that_it_has_without_scalars_and_each_scalar_those_that_it_has_alone() {
+fn scalars_do_not_change_the_flow_or_each_other_bitwise() {
     for right_hand_side in ["fused", "composed"] {
-        let set = |more: &[&'static str]| {
+        let final_state = |more: &[&'static str]| {
             let own = format!("compute.right_hand_side={right_hand_side}");
             let set: Vec<&str> =
                 more.iter().copied().chain([&*own, FILTER, "time.dt=0.01"]).collect();
@@ -87,7 +87,8 @@ fn a_flow_has_the_bits_that_it_has_without_scalars_and_each_scalar_those_that_it
             steps(&mut run, 4);
             state(&run)
         };
-        let (both, dye, ink, none) = (set(&[DYE, INK]), set(&[DYE]), set(&[INK]), set(&[]));
+        let (both, dye, ink, none) =
+            (final_state(&[DYE, INK]), final_state(&[DYE]), final_state(&[INK]), final_state(&[]));
         let bits = |field: &[f64]| field.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         for k in 0..5 {
             assert_eq!(bits(&both[k]), bits(&none[k]));
@@ -98,7 +99,7 @@ fn a_flow_has_the_bits_that_it_has_without_scalars_and_each_scalar_those_that_it
 }
 
 #[test]
-fn fused_and_composed_steps_and_all_integrators_agree() {
+fn fused_and_composed_steps_and_integrators_give_the_same_scalar() {
     let run = |set: &[&str]| {
         let set: Vec<&str> =
             set.iter().copied().chain([DYE, FILTER, "time.dt=0.002", "case.mach=0.4"]).collect();
@@ -109,14 +110,14 @@ fn fused_and_composed_steps_and_all_integrators_agree() {
     let fused = run(&[]);
     assert!(max_difference(&fused, &run(&["compute.right_hand_side=composed"])) < 1e-13);
     for integrator in ["rk4", "williamson3", "ssprk3"] {
-        // The first term that a third-order method leaves out: (k u dt)⁴/24 a step.
-        let off = max_difference(&fused, &run(&[&format!("time.integrator={integrator}")]));
-        assert!(off < 1e-9, "{integrator}: {off:.1e}");
+        // Leading truncation error of a third-order method: (k u dt)⁴/24 per step.
+        let difference = max_difference(&fused, &run(&[&format!("time.integrator={integrator}")]));
+        assert!(difference < 1e-9, "{integrator}: {difference:.1e}");
     }
 }
 
 #[test]
-fn a_scalar_does_not_depend_on_the_blocks() {
+fn scalar_is_independent_of_the_decomposition() {
     for more in ["scheme.viscous=conservative", "scheme.convection=staggered"] {
         let set = [DYE, INK, FILTER, more, "gas.viscosity=power", "case.mach=0.4"];
         let config = config("taylor-green", [13, 12, 11], &set);
@@ -143,7 +144,7 @@ fn a_scalar_does_not_depend_on_the_blocks() {
 }
 
 #[test]
-fn in_single_precision_a_scalar_is_that_of_double_precision_to_its_round_off() {
+fn single_precision_scalar_matches_double_to_round_off() {
     let run = |precision: &str| {
         let precision = format!("compute.precision={precision}");
         let set = [DYE, "time.dt=0.01", "case.mach=0.3", &precision];
@@ -152,20 +153,20 @@ fn in_single_precision_a_scalar_is_that_of_double_precision_to_its_round_off() {
         let field: Vec<f64> = run.field("dye").unwrap().into_iter().collect();
         (field, columns(&mut run, ["dye_mean", "dye_variance", "dye_dissipation"]))
     };
-    let ((single, of_single), (double, of_double)) = (run("f32"), run("f64"));
-    // Steps, stages and roundings of a number of size 3.
+    let ((single, single_columns), (double, double_columns)) = (run("f32"), run("f64"));
+    // Rounding errors of values up to 3, accumulated over the steps and stages.
     assert!(max_difference(&single, &double) < 3.0 * 10.0 * 5.0 * f64::from(f32::EPSILON));
-    for (a, b) in of_single.into_iter().zip(of_double) {
+    for (a, b) in single_columns.into_iter().zip(double_columns) {
         assert_close(a, b, 1e-5, "column");
     }
 }
 
 #[test]
-fn what_is_said_of_a_scalar_is_what_its_field_has() {
+fn scalar_columns_and_output_match_the_field() {
     let mut run = simulation("taylor-green", [10, 9, 8], &[DYE, "case.mach=0.4"]);
     steps(&mut run, 4);
     let names = ["dye_mean", "dye_variance", "dye_min", "dye_max", "mass"];
-    let [mean, variance, least, most, mass] = columns(&mut run, names);
+    let [mean, variance, min, max, mass] = columns(&mut run, names);
     let phi: Vec<f64> = run.field("dye").unwrap().into_iter().collect();
     let rho: Vec<f64> = run.field("density").unwrap().into_iter().collect();
     let average = |of: &dyn Fn(f64, f64) -> f64| {
@@ -174,29 +175,30 @@ fn what_is_said_of_a_scalar_is_what_its_field_has() {
     assert_close(mean, average(&|rho, phi| rho * phi) / mass, 1e-14, "mean");
     let expected = average(&|rho, phi| rho * (phi - mean).powi(2)) / mass;
     assert_close(variance, expected, 1e-13, "variance");
-    assert_eq!(least, phi.iter().copied().fold(f64::INFINITY, f64::min));
-    assert_eq!(most, phi.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-    let carried: Vec<f64> = run.conserved("rho_dye").unwrap().into_owned().into_iter().collect();
-    let off = carried.iter().zip(rho.iter().zip(&phi)).map(|(c, (rho, phi))| (c - rho * phi).abs());
-    assert!(off.fold(0.0, f64::max) < 1e-15);
+    assert_eq!(min, phi.iter().copied().fold(f64::INFINITY, f64::min));
+    assert_eq!(max, phi.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    let rho_phi: Vec<f64> = run.conserved("rho_dye").unwrap().into_owned().into_iter().collect();
+    let differences =
+        rho_phi.iter().zip(rho.iter().zip(&phi)).map(|(c, (rho, phi))| (c - rho * phi).abs());
+    assert!(differences.fold(0.0, f64::max) < 1e-15);
     assert_eq!(run.output(&Variable::Passive("dye".into())).unwrap().len(), 720);
 }
 
 #[test]
-fn the_filter_is_in_the_budget_of_a_scalar() {
+fn scalar_budget_includes_the_filter() {
     let mut run = simulation("taylor-green", [10, 9, 11], &[DYE, FILTER, "time.dt=0.01"]);
     let variance = |run: &mut Simulation| {
         let [variance, mass] = columns(run, ["dye_variance", "mass"]);
         variance * mass
     };
-    let filtered = |set: &[&str]| {
+    let after_two_steps = |set: &[&str]| {
         let set: Vec<&str> = [DYE, "time.dt=0.01"].iter().chain(set).copied().collect();
         let mut run = simulation("taylor-green", [10, 9, 11], &set);
         steps(&mut run, 2);
         run
     };
     steps(&mut run, 2);
-    let (with, without) = (variance(&mut run), variance(&mut filtered(&[])));
+    let (with, without) = (variance(&mut run), variance(&mut after_two_steps(&[])));
     let [rate, filter, convection, diffusion] = columns(
         &mut run,
         ["dye_rate", "dye_rate_filter", "dye_rate_convection", "dye_rate_diffusion"],
@@ -207,7 +209,7 @@ fn the_filter_is_in_the_budget_of_a_scalar() {
 }
 
 #[test]
-fn a_strongly_diffusing_scalar_shortens_the_step() {
+fn strongly_diffusive_scalar_reduces_the_time_step() {
     let dt = |set: &[&str]| {
         let set: Vec<&str> =
             ["case.reynolds=1", "case.mach=1"].iter().chain(set).copied().collect();
@@ -220,12 +222,12 @@ fn a_strongly_diffusing_scalar_shortens_the_step() {
         dt(&["scalars.dye={ schmidt = 0.01, start = 'sin(x)' }"]),
     ];
     assert_eq!(none.to_bits(), weak.to_bits(), "the flow diffuses faster");
-    // γ/Pr = 1.97 against 1/Sc = 100 in the part of diffusion, which is nearly all of both.
+    // γ/Pr = 1.97 against 1/Sc = 100 in the diffusive part, which dominates both limits.
     assert!((30.0..55.0).contains(&(none / strong)), "{none} {strong}");
 }
 
 #[test]
-fn a_run_goes_on_to_the_bit_and_a_scalar_may_begin_at_a_checkpoint() {
+fn restart_is_bitwise_identical_and_can_add_a_scalar() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("step_00000003.zarr");
     let alone = config("taylor-green", [9, 10, 11], &[DYE, FILTER]);
@@ -237,24 +239,24 @@ fn a_run_goes_on_to_the_bit_and_a_scalar_may_begin_at_a_checkpoint() {
     let mut resumed = Simulation::resume(host(&alone.compute), &alone, &saved).unwrap();
     assert_eq!(resumed.row().unwrap(), run.row().unwrap());
     let both = config("taylor-green", [9, 10, 11], &[DYE, INK, FILTER]);
-    let mut more = Simulation::resume(host(&both.compute), &both, &saved).unwrap();
-    let grid = more.grid().clone();
-    for (at, ink) in more.field("ink").unwrap().into_iter().enumerate() {
+    let mut extended = Simulation::resume(host(&both.compute), &both, &saved).unwrap();
+    let grid = extended.grid().clone();
+    for (at, ink) in extended.field("ink").unwrap().into_iter().enumerate() {
         let [x, y, _] = grid.coordinates(grid.index(at));
         assert!((ink - (x + y).cos()).abs() < 1e-15);
     }
-    for run in [&mut run, &mut resumed, &mut more] {
+    for run in [&mut run, &mut resumed, &mut extended] {
         steps(run, 3);
     }
-    let (expected, found, more) = (state(&run), state(&resumed), state(&more));
+    let (expected, restarted, extended) = (state(&run), state(&resumed), state(&extended));
     for k in 0..6 {
-        assert!(expected[k].iter().zip(&found[k]).all(|(a, b)| a.to_bits() == b.to_bits()));
-        assert!(expected[k].iter().zip(&more[k]).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert!(expected[k].iter().zip(&restarted[k]).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert!(expected[k].iter().zip(&extended[k]).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
 }
 
 #[test]
-fn an_array_of_a_file_starts_a_scalar() {
+fn scalar_can_start_from_an_array_in_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let values: Vec<u8> = (0..60).flat_map(|at| f64::from(at).to_le_bytes()).collect();
     let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4, 5), }";
@@ -273,29 +275,26 @@ fn an_array_of_a_file_starts_a_scalar() {
     let dye = run.field("dye").unwrap();
     assert!(dye.iter().zip(0..60).all(|(found, at)| (found - f64::from(at)).abs() < 1e-13));
     let twice = parse(&input("start = 1"), "twice", &[]).unwrap();
-    let refused = Simulation::on(host(&twice.compute), &twice).err().unwrap().to_string();
-    assert!(
-        refused.contains("dye is given by `scalars.dye.start` and by `case.file`"),
-        "{refused}"
-    );
+    let error = Simulation::on(host(&twice.compute), &twice).err().unwrap().to_string();
+    assert!(error.contains("dye is given by `scalars.dye.start` and by `case.file`"), "{error}");
     std::fs::rename(dir.path().join("dye.npy"), dir.path().join("v.npy")).unwrap();
-    let refused = Simulation::on(host(&given.compute), &given).err().unwrap().to_string();
-    assert!(refused.contains("[scalars.dye] needs `start`"), "{refused}");
+    let error = Simulation::on(host(&given.compute), &given).err().unwrap().to_string();
+    assert!(error.contains("[scalars.dye] needs `start`"), "{error}");
 }
 
 #[test]
-fn a_start_that_is_no_number_is_told_with_the_scalar_and_the_point() {
+fn error_for_nan_initial_scalar_names_the_scalar_and_the_point() {
     let set = ["scalars.dye={ schmidt = 1, start = 'sqrt(x - 1)' }"];
     let config = config("taylor-green", [8, 9, 10], &set);
-    let refused = Simulation::on(host(&config.compute), &config).err().unwrap();
-    assert_eq!(refused.exit_code(), 2);
-    let told =
+    let error = Simulation::on(host(&config.compute), &config).err().unwrap();
+    assert_eq!(error.exit_code(), 2);
+    let expected =
         "the initial state has dye = NaN at point (0, 0, 0): scalars.dye.start = \"sqrt(x - 1)\"";
-    assert!(refused.to_string().contains(told), "{refused}");
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 #[test]
-fn a_scalar_that_blows_up_ends_the_run_by_its_name() {
+fn error_for_a_diverged_scalar_names_the_scalar() {
     let mut run = simulation("taylor-green", [8, 9, 10], &[DYE, INK]);
     let field = run.state_mut()[6].get_mut::<kolmo::backend::cpu::Field<f64>>();
     field[100] = f64::NAN;
@@ -304,7 +303,7 @@ fn a_scalar_that_blows_up_ends_the_run_by_its_name() {
 }
 
 #[test]
-fn the_resolved_input_repeats_the_scalars() {
+fn resolved_input_round_trips_the_scalars() {
     let config = config("taylor-green", [8, 9, 10], &[DYE, INK]);
     let again = parse(&config.to_toml(), "again", &[]).unwrap();
     assert_eq!(again.scalars, config.scalars);
@@ -312,20 +311,20 @@ fn the_resolved_input_repeats_the_scalars() {
 }
 
 #[test]
-fn the_spectrum_of_a_scalar_adds_up_to_its_variance() {
+fn scalar_spectrum_sums_to_the_scalar_variance() {
     let mut run = simulation("taylor-green", [10, 9, 8], &[DYE, INK, "case.mach=0.4"]);
     steps(&mut run, 3);
     let ink: Vec<f64> = run.field("ink").unwrap().into_iter().collect();
     let mean = ink.iter().sum::<f64>() / 720.0;
     let variance = ink.iter().map(|phi| (phi - mean).powi(2)).sum::<f64>() / 720.0;
-    let Sample::Flow(flow) = run.sample(false).unwrap() else { panic!("a flow") };
+    let Sample::Flow(flow) = run.sample(false).unwrap() else { panic!("not a flow") };
     let fourier = Fourier::new(Decomposition::ONE, [10, 9, 8], 1);
     let spectra = spectrum::flow(&Solo, &fourier, run.grid(), &flow);
     assert_eq!(spectra.values.len(), spectrum::FLOW.len() + 2);
     assert_close(spectra.values[spectrum::FLOW.len() + 1].iter().sum(), variance, 1e-13, "ink");
 }
 
-/// Gas at rest between walls across y, 0 ≤ y ≤ 1, with a scalar of Re Sc = 20.
+/// Gas at rest between walls at y = 0 and y = 1, with a scalar of Re Sc = 20.
 fn between_walls(points: [usize; 3], start: &str, walls: &str, more: &[&str]) -> Simulation {
     let dye = format!("scalars.dye={{ schmidt = 2.0, start = '{start}', walls = {walls} }}");
     let set = [
@@ -340,21 +339,21 @@ fn between_walls(points: [usize; 3], start: &str, walls: &str, more: &[&str]) ->
 }
 
 /// The largest deviation from `exact`(y).
-fn off_by(run: &mut Simulation, exact: impl Fn(f64) -> f64) -> f64 {
+fn max_error(run: &mut Simulation, exact: impl Fn(f64) -> f64) -> f64 {
     let grid = run.grid().clone();
     let found = run.field("dye").unwrap().into_iter();
-    let off = |(at, phi): (usize, f64)| {
+    let error = |(at, phi): (usize, f64)| {
         (phi - exact(grid.coordinate(1, at / grid.points[0] % grid.points[1]))).abs()
     };
-    found.enumerate().map(off).fold(0.0, f64::max)
+    found.enumerate().map(error).fold(0.0, f64::max)
 }
 
 #[test]
-fn between_walls_a_scalar_is_conducted_and_decays_as_the_exact_solutions_say() {
+fn scalar_conduction_and_decay_between_walls_match_exact_solutions() {
     let stretching = "grid.stretching={ y = { map = 'tanh', factor = 1.5 } }";
     for more in [&[][..], &[stretching], &["scheme.viscous=conservative"], &["time.integrator=rk4"]]
     {
-        // −1/(Re Sc) dφ/dy = −0.15 from y = 0 on is what comes in there, and what goes out at y = 1.
+        // The flux along y, −1/(Re Sc) dφ/dy = −0.15, enters at y = 0 and leaves at y = 1.
         for walls in [
             "{ y = { low = { value = 1.0 }, high = { value = 4.0 } } }",
             "{ y = { low = { value = 1.0 }, high = { flux = 0.15 } } }",
@@ -362,8 +361,8 @@ fn between_walls_a_scalar_is_conducted_and_decays_as_the_exact_solutions_say() {
         ] {
             let mut run = between_walls([6, 25, 1], "1 + 3*y", walls, more);
             steps(&mut run, 30);
-            let off = off_by(&mut run, |y| 1.0 + 3.0 * y);
-            assert!(off < 1e-12, "{more:?} {walls}: {off:.1e}");
+            let error = max_error(&mut run, |y| 1.0 + 3.0 * y);
+            assert!(error < 1e-12, "{more:?} {walls}: {error:.1e}");
         }
     }
     let errors = [25, 49].map(|n| {
@@ -371,25 +370,25 @@ fn between_walls_a_scalar_is_conducted_and_decays_as_the_exact_solutions_say() {
         steps(&mut run, 400);
         let decay = (-PI * PI * run.time() / 20.0).exp();
         let [mean] = columns(&mut run, ["dye_mean"]);
-        (mean, off_by(&mut run, |y| 1.0 + decay * (PI * y).cos()))
+        (mean, max_error(&mut run, |y| 1.0 + decay * (PI * y).cos()))
     });
-    // The condition knows the slope to h³π⁴/2, of which a layer of thickness (Dt)^½ makes at most (Dt/π)^½ h³π⁴ with D = 1/20.
+    // The wall condition has a slope error of h³π⁴/2, which causes at most (Dt/π)^½ h³π⁴ in a layer of thickness (Dt)^½, D = 1/20.
     let [(mean, coarse), (_, fine)] = errors;
-    let most = (0.4 / 20.0 / PI).sqrt() * (PI.powi(4) / 24.0_f64.powi(3));
-    assert!(coarse < most && coarse / fine > 7.5, "{errors:?}");
+    let bound = (0.4 / 20.0 / PI).sqrt() * (PI.powi(4) / 24.0_f64.powi(3));
+    assert!(coarse < bound && coarse / fine > 7.5, "{errors:?}");
     assert!((mean - 1.0).abs() < 1e-12, "{mean}");
 }
 
 /// ⟨ρφ⟩.
-fn carried(run: &mut Simulation) -> f64 {
+fn mean_rho_phi(run: &mut Simulation) -> f64 {
     let [mean, mass] = columns(run, ["dye_mean", "mass"]);
     mean * mass
 }
 
-/// Catches φ that is extrapolated to a wall.
+/// Catches extrapolation of φ to a wall.
 #[test]
-fn in_a_flow_between_closed_walls_a_scalar_is_kept() {
-    let lost = |derivative: &str, convection: &str, integrator: &str| {
+fn scalar_is_conserved_in_flow_between_closed_walls() {
+    let relative_change = |derivative: &str, convection: &str, integrator: &str| {
         let set = [
             "case.u='y*(1 + sin(2*pi*x)*(1 - y))'",
             "case.v='0.5*sin(pi*y)*cos(2*pi*x)'",
@@ -397,46 +396,46 @@ fn in_a_flow_between_closed_walls_a_scalar_is_kept() {
             "case.reynolds=100",
             "grid.length=[1, 1, 1]",
             "boundary.y={ low = 'wall', high = { kind = 'wall', temperature = 1.1, velocity = [1, 0, 0] } }",
-            // Diffusion, whose flux through a wall is 0 to the order of the condition only, is weak.
+            // Weak diffusion: its flux through a wall vanishes only to the order of the wall condition.
             "scalars.dye={ schmidt = 1e20, start = '1 + 0.5*sin(2*pi*x)*cos(3*y)' }",
             &format!("scheme.derivative={derivative}"),
             &format!("scheme.convection={convection}"),
             &format!("time.integrator={integrator}"),
         ];
         let mut run = simulation("custom", [16, 21, 1], &set);
-        let first = carried(&mut run);
+        let first = mean_rho_phi(&mut run);
         steps(&mut run, 40);
-        (carried(&mut run) / first - 1.0).abs()
+        (mean_rho_phi(&mut run) / first - 1.0).abs()
     };
     for derivative in ["explicit8", "compact6"] {
         for convection in ["divergence", "feiereisen", "kennedy-gruber"] {
             for integrator in ["hale64", "rk4"] {
-                let off = lost(derivative, convection, integrator);
-                assert!(off < 1e-14, "{derivative} {convection} {integrator}: {off:e}");
+                let change = relative_change(derivative, convection, integrator);
+                assert!(change < 1e-14, "{derivative} {convection} {integrator}: {change:e}");
             }
         }
     }
 }
 
-/// Catches a flux with another strength, sign or viscosity than those given.
+/// Catches a wall flux with a wrong strength, sign or viscosity.
 #[test]
-fn the_scalar_that_enters_is_what_is_given() {
+fn scalar_gain_equals_the_prescribed_wall_flux() {
     for viscous in ["scheme.viscous=conservative", "scheme.viscous=laplacian"] {
         let [coarse, fine] = [33, 65].map(|n| {
             let walls = "{ y = { low = { flux = 0.02 }, high = { flux = 0.03 } } }";
             let more = [viscous, "gas.viscosity={ law = 'power', exponent = 0.7 }"];
             let mut run = between_walls([1, n, 1], "1", walls, &more);
-            let first = carried(&mut run);
+            let first = mean_rho_phi(&mut run);
             advance(&mut run, 1.0);
-            ((carried(&mut run) - first) / 0.05 - 1.0).abs()
+            ((mean_rho_phi(&mut run) - first) / 0.05 - 1.0).abs()
         });
         assert!(coarse < 2.5e-3 && fine < coarse / 5.0, "{viscous}: {coarse:e} {fine:e}");
     }
 }
 
-/// Catches φ that is extrapolated to a wall, which grows at 0.08 c/L.
+/// Catches extrapolation of φ to a wall, with which φ grows at 0.08 c/L.
 #[test]
-fn in_a_shear_flow_between_walls_a_scalar_does_not_grow() {
+fn scalar_variance_decays_in_shear_flow_between_walls() {
     for (derivative, viscous) in [("explicit8", "conservative"), ("compact6", "laplacian")] {
         let [derivative, viscous] =
             [format!("scheme.derivative={derivative}"), format!("scheme.viscous={viscous}")];
@@ -462,9 +461,9 @@ fn in_a_shear_flow_between_walls_a_scalar_does_not_grow() {
     }
 }
 
-/// Catches ρφ that does not follow the density where two walls meet, and a condition of the earlier axis that prevails there.
+/// Catches ρφ that does not follow the density at the edge of two walls, and a condition of the earlier axis that prevails there.
 #[test]
-fn where_walls_meet_a_uniform_scalar_stays_uniform_and_the_later_value_is_kept() {
+fn uniform_scalar_stays_uniform_and_later_axis_prevails_at_wall_edges() {
     let run = |walls: &str, more: &[&str]| {
         let dye = format!("scalars.dye={{ schmidt = 0.7, start = '1.7', walls = {walls} }}");
         let set = [
@@ -480,17 +479,17 @@ fn where_walls_meet_a_uniform_scalar_stays_uniform_and_the_later_value_is_kept()
     };
     for more in [&[][..], &["time.integrator=rk4"], &["compute.right_hand_side=composed"]] {
         let phi = run("{}", more);
-        let off = phi.iter().map(|phi| (phi - 1.7).abs()).fold(0.0, f64::max);
-        assert!(off < 1e-13, "{more:?}: {off:e}");
+        let difference = phi.iter().map(|phi| (phi - 1.7).abs()).fold(0.0, f64::max);
+        assert!(difference < 1e-13, "{more:?}: {difference:e}");
     }
     let phi = run("{ x = { low = { flux = 0.1 } }, y = { high = { value = 2.0 } } }", &[]);
     let lid = phi.chunks_exact(13 * 12).flat_map(|plane| &plane[13 * 11..]);
     assert!(lid.clone().count() == 13 * 11 && lid.clone().all(|phi| (phi - 2.0).abs() < 1e-14));
 }
 
-/// Catches ρφ that follows its own equation where a moving wall begins: φ grows at the velocity over the spacing, as the density does not.
+/// Catches ρφ that follows its own equation at the start of a moving wall, as the density does not: φ grows at velocity over spacing.
 #[test]
-fn a_scalar_in_a_cavity_with_a_moving_lid_stays_within_bounds() {
+fn scalar_in_a_lid_driven_cavity_stays_bounded() {
     let set = [
         "case.mach=0.5",
         "case.reynolds=1000",
@@ -500,13 +499,13 @@ fn a_scalar_in_a_cavity_with_a_moving_lid_stays_within_bounds() {
     ];
     let mut run = simulation("lid-driven-cavity", [24, 25, 1], &set);
     steps(&mut run, 600);
-    let [least, most] = columns(&mut run, ["dye_min", "dye_max"]);
-    assert!(least > -1.5 && most < 1.5, "{least} {most}");
+    let [min, max] = columns(&mut run, ["dye_min", "dye_max"]);
+    assert!(min > -1.5 && max < 1.5, "{min} {max}");
 }
 
-/// Catches a limit of the step without the rate of a flux at a wall, above that of the inner points.
+/// Catches a time-step limit without the rate of the wall flux, which exceeds that of the interior points.
 #[test]
-fn steps_at_the_limit_of_a_flux_at_a_wall_are_stable() {
+fn steps_at_the_wall_flux_stability_limit_are_stable() {
     for derivative in ["explicit2", "explicit8", "compact4"] {
         let derivative = format!("scheme.derivative={derivative}");
         let more = [
@@ -528,7 +527,7 @@ fn steps_at_the_limit_of_a_flux_at_a_wall_are_stable() {
 }
 
 #[test]
-fn a_scalar_between_walls_does_not_depend_on_the_blocks_and_goes_on_from_a_checkpoint() {
+fn scalar_between_walls_agrees_on_ranks_device_and_restart() {
     let more = [
         "case.mach=0.3",
         "case.reynolds=40",
@@ -541,7 +540,7 @@ fn a_scalar_between_walls_does_not_depend_on_the_blocks_and_goes_on_from_a_check
     ];
     let config = config("taylor-green", [22, 24, 9], &more);
     assert_cuts_agree(&config, 8, &[[2, 1, 1], [1, 2, 1], [2, 1, 2]].map(|ranks| (ranks, None)));
-    assert_repeats(&config, "scalar between walls");
+    assert_reproducible(&config, "scalar between walls");
     let mut device =
         Simulation::on(Arc::new(gpu(config.compute.precision, 22 * 24 * 9)), &config).unwrap();
     let mut one = on_host(&config);
@@ -551,19 +550,25 @@ fn a_scalar_between_walls_does_not_depend_on_the_blocks_and_goes_on_from_a_check
 }
 
 #[test]
-fn bad_walls_of_a_scalar_are_told_with_their_line_and_what_is_allowed() {
-    let told = |walls: &str, expected: &str| {
+fn errors_for_bad_scalar_walls_give_line_and_allowed_values() {
+    let assert_rejected = |walls: &str, expected: &str| {
         let text = format!(
             "[case]\nname = 'couette-flow'\n[grid]\npoints = [6, 25, 1]\n[time]\nend = 1\n[scalars.dye]\nschmidt = 1\nstart = 'y'\nwalls = {walls}\n"
         );
-        let found = parse(&text, "in.toml", &[]).unwrap_err().to_string();
-        assert!(found.contains("in.toml:10: ") && found.contains(expected), "{walls}: {found}");
+        let message = parse(&text, "in.toml", &[]).unwrap_err().to_string();
+        assert!(
+            message.contains("in.toml:10: ") && message.contains(expected),
+            "{walls}: {message}"
+        );
     };
-    told("{ x = { low = { value = 1 } } }", "there is no wall at the low end of x");
-    told("{ y = { low = { value = 1, flux = 0 } } }", "only one of them is prescribed at a wall");
-    told("{ y = { low = {} } }", "needs `value` or `flux`");
-    told("{ y = { low = 1 } }", "must be a table such as { value = 1.0 }");
-    told("{ y = { high = { value = 'a' } } }", "found a string");
+    assert_rejected("{ x = { low = { value = 1 } } }", "there is no wall at the low end of x");
+    assert_rejected(
+        "{ y = { low = { value = 1, flux = 0 } } }",
+        "only one of them is prescribed at a wall",
+    );
+    assert_rejected("{ y = { low = {} } }", "needs `value` or `flux`");
+    assert_rejected("{ y = { low = 1 } }", "must be a table such as { value = 1.0 }");
+    assert_rejected("{ y = { high = { value = 'a' } } }", "found a string");
     let text = "[case]\nname = 'couette-flow'\n[grid]\npoints = [6, 25, 1]\n[time]\nend = 1\n[scalars.dye]\nschmidt = 1\nstart = 'y'\nwalls = { y = { high = { value = 2.0 } } }\n";
     let config = parse(text, "in.toml", &[]).unwrap();
     assert_eq!(config.scalars[0].walls[1], [AtWall::CLOSED, AtWall::Value(2.0)]);

@@ -7,7 +7,7 @@ use kolmo::config::{Config, parse};
 use kolmo::time::Simulation;
 
 use crate::common::{
-    advance, assert_close, assert_repeats, config, float, max_difference, on_host, simulation,
+    advance, assert_close, assert_reproducible, config, float, max_difference, on_host, simulation,
     state, steps,
 };
 use crate::device::gpu;
@@ -19,7 +19,7 @@ const LENGTH: f64 = 6.0;
 /// The speed of sound there.
 const SOUND: f64 = 2.0;
 
-/// A uniform stream of this velocity along x, of gas without viscosity, between these faces, with a scalar that starts so.
+/// A uniform inviscid stream of velocity `u` along x between the low and high `faces`, with a scalar that has the settings `dye`.
 fn stream(n: usize, u: f64, faces: [&str; 2], dye: &str, more: &[&str]) -> Simulation {
     let [low, high] = faces;
     let set = [
@@ -39,16 +39,16 @@ fn dye(run: &mut Simulation) -> Vec<f64> {
     run.field("dye").unwrap().into_iter().collect()
 }
 
-/// The largest difference to `exact`(x, t) now.
-fn off_by(run: &mut Simulation, exact: impl Fn(f64, f64) -> f64) -> f64 {
+/// The largest difference from `exact`(x, t) at the current time.
+fn max_error(run: &mut Simulation, exact: impl Fn(f64, f64) -> f64) -> f64 {
     let (grid, t) = (run.grid().clone(), run.time());
-    let off = |(at, phi): (usize, &f64)| (phi - exact(grid.coordinate(0, at), t)).abs();
-    dye(run).iter().enumerate().map(off).fold(0.0, f64::max)
+    let error = |(at, phi): (usize, &f64)| (phi - exact(grid.coordinate(0, at), t)).abs();
+    dye(run).iter().enumerate().map(error).fold(0.0, f64::max)
 }
 
-/// Each wrong by its own: where ∂(ρφ)/∂t does not follow ∂ρ/∂t at a face, in a sponge, or where the state is given.
+/// Catches ∂(ρφ)/∂t that does not follow ∂ρ/∂t at a face, in a sponge, or where the state is prescribed.
 #[test]
-fn a_uniform_scalar_stays_uniform_through_every_kind_of_face() {
+fn uniform_scalar_stays_uniform_with_every_kind_of_open_face() {
     const DYE: &str = "scalars.dye={ schmidt = 0.7, start = '1.7' }";
     let far = "{ kind = 'far-field', velocity = [1, 0, 0], sponge = { width = 2.0 } }";
     let far = format!("boundary.x={{ low = {far}, high = {far} }}");
@@ -63,29 +63,29 @@ fn a_uniform_scalar_stays_uniform_through_every_kind_of_face() {
         config("vortex-outflow", [33, 32, 1], &set)
     };
     let pulse = "case.amplitude=0.2";
-    for (what, config, count) in [
+    for (label, config, count) in [
         ("inflow and outflow", vortex(&["case.mach=0.5"]), 100),
-        ("by the Runge-Kutta method", vortex(&["case.mach=0.5", "time.integrator=rk4"]), 100),
+        ("inflow and outflow with rk4", vortex(&["case.mach=0.5", "time.integrator=rk4"]), 100),
         ("far fields with sponges", vortex(&["case.mach=0.5", &far]), 100),
-        ("the flow of the start", vortex(&[&["case.mach=0.5"], &start[..]].concat()), 100),
-        ("supersonic", vortex(&["case.mach=2", supersonic]), 100),
-        ("all, with a wall and a filter", open_box([25, 24, 1], &[DYE]), 300),
-        ("sound", config("acoustic-pulse", [65, 1, 1], &[pulse, DYE]), 200),
+        ("initial flow beyond the faces", vortex(&[&["case.mach=0.5"], &start[..]].concat()), 100),
+        ("supersonic inflow", vortex(&["case.mach=2", supersonic]), 100),
+        ("all faces, a wall and a filter", open_box([25, 24, 1], &[DYE]), 300),
+        ("acoustic pulse", config("acoustic-pulse", [65, 1, 1], &[pulse, DYE]), 200),
     ] {
         let mut run = on_host(&config);
         let density = state(&run).swap_remove(0);
         steps(&mut run, count);
         let changed = max_difference(&density, &state(&run)[0]);
-        assert!(changed > 1e-2, "{what}: nothing happens, {changed:e}");
-        let off = dye(&mut run).iter().map(|phi| (phi - 1.7).abs()).fold(0.0, f64::max);
-        assert!(off < 2e-12, "{what}: {off:e}");
+        assert!(changed > 1e-2, "{label}: the density changes by only {changed:e}");
+        let difference = dye(&mut run).iter().map(|phi| (phi - 1.7).abs()).fold(0.0, f64::max);
+        assert!(difference < 2e-12, "{label}: {difference:e}");
     }
 }
 
-/// Where what leaves were damped, or came back, it would not be the exact blob, or stay behind. Without a filter sawtooth waves,
-/// which the formulas do not move, stay: 3e-4 on the finer grid.
+/// Catches faces that damp or reflect the outgoing blob. Without a filter sawtooth waves, which the derivative does not transport,
+/// remain: 3e-4 on the finer grid.
 #[test]
-fn a_blob_leaves_through_an_outflow_and_a_far_field_as_the_exact_one_and_leaves_nothing_behind() {
+fn blob_leaves_through_outflow_and_far_field_without_residue() {
     let blob = |x: f64, t: f64| (-((x - 3.0 - t) / 0.5).powi(2)).exp();
     let start = "start = 'exp(-((x - 3)/0.5)^2)'";
     let far = "{ kind = 'far-field', velocity = [1, 0, 0] }";
@@ -94,55 +94,55 @@ fn a_blob_leaves_through_an_outflow_and_a_far_field_as_the_exact_one_and_leaves_
             let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 1 }";
             let mut run = stream(n, 1.0, faces, start, &["time.dt=0.02", filter]);
             advance(&mut run, 2.5);
-            let while_leaving = off_by(&mut run, blob);
+            let while_leaving = max_error(&mut run, blob);
             advance(&mut run, 8.0);
-            [while_leaving, off_by(&mut run, |_, _| 0.0)]
+            [while_leaving, max_error(&mut run, |_, _| 0.0)]
         });
-        let [[coarse, behind], [fine, behind_fine]] = errors;
-        // On 5 and on 10 points a half width; fourth order by the rows at the ends.
+        let [[coarse, residue], [fine, residue_fine]] = errors;
+        // 5 and 10 points per half width; fourth order because of the boundary closures.
         assert!(coarse < 5e-4 && (12.0..25.0).contains(&(coarse / fine)), "{faces:?} {errors:?}");
-        assert!(behind < 1e-9 && behind_fine < 1e-14, "{faces:?} {errors:?}");
+        assert!(residue < 1e-9 && residue_fine < 1e-14, "{faces:?} {errors:?}");
     }
 }
 
-/// dφ/dt = K (φ∞ − φ) at the face, K = σ c/L at an inflow and σ |u_n|/L elsewhere. With the start φ∞ − C exp(K s/U), s the distance
-/// from it, φ = φ∞ − C exp(K (s/U − t)), smooth everywhere. A wrong rate, a wrong value, or one of another face shows at once.
+/// At the face dφ/dt = K (φ∞ − φ), with K = σ c/L at an inflow and σ |u_n|/L elsewhere. From the initial φ∞ − C exp(K s/U), with s the
+/// distance from the face, φ = φ∞ − C exp(K (s/U − t)), smooth everywhere. Catches a wrong rate or value, and that of another face.
 #[test]
-fn what_comes_in_relaxes_to_the_value_beyond_and_is_carried_in_exactly() {
-    let c = [0.25 * SOUND / LENGTH, 0.25 / LENGTH];
+fn incoming_scalar_relaxes_to_value_beyond_and_is_advected_exactly() {
+    let rates = [0.25 * SOUND / LENGTH, 0.25 / LENGTH];
     let inflow = "{ kind = 'inflow', velocity = [1, 0, 0] }";
     let far = "{ kind = 'far-field', velocity = [1, 0, 0] }";
     let back = "{ kind = 'far-field', velocity = [-1, 0, 0] }";
     for (faces, u, end, rate) in [
-        ([inflow, "'outflow'"], 1.0, "low", c[0]),
-        ([far, far], 1.0, "low", c[1]),
-        ([back, "'outflow'"], -1.0, "high", c[1]),
+        ([inflow, "'outflow'"], 1.0, "low", rates[0]),
+        ([far, far], 1.0, "low", rates[1]),
+        ([back, "'outflow'"], -1.0, "high", rates[1]),
     ] {
-        // How far the gas at x has come.
-        let way = if u > 0.0 { "x" } else { "(lx - x)" };
+        // Distance of x from the face where the gas enters.
+        let distance = if u > 0.0 { "x" } else { "(lx - x)" };
         let other = if end == "low" { "high" } else { "low" };
         let text = format!(
-            "start = '2 - 1.5*exp({rate:?}*{way})', beyond = {{ x = {{ {end} = 2.0, {other} = 77.0 }} }}"
+            "start = '2 - 1.5*exp({rate:?}*{distance})', beyond = {{ x = {{ {end} = 2.0, {other} = 77.0 }} }}"
         );
         let mut run = stream(49, u, faces, &text, &["time.dt=0.02"]);
         advance(&mut run, 4.0);
         let exact = |x: f64, t: f64| {
-            let way = if u > 0.0 { x } else { LENGTH - x };
-            2.0 - 1.5 * (rate * (way - t)).exp()
+            let distance = if u > 0.0 { x } else { LENGTH - x };
+            2.0 - 1.5 * (rate * (distance - t)).exp()
         };
-        let off = off_by(&mut run, exact);
-        assert!(off < 5e-8, "{faces:?}: {off:e}");
+        let error = max_error(&mut run, exact);
+        assert!(error < 5e-8, "{faces:?}: {error:e}");
     }
 }
 
-/// Without a word of the user: the start at an inflow and beyond a stream, one that goes on beyond the flow of the start, what was
-/// there where the gas turns round.
+/// Defaults: the initial value at an inflow and beyond a prescribed stream, the continued initial profile beyond the initial flow, and
+/// the value at the face where gas enters through an outflow.
 #[test]
-fn where_nothing_is_said_what_comes_in_is_that_of_the_start() {
-    // What comes in keeps φ of the face: at the front, x = t, the slope jumps.
-    let kept = |x: f64, t: f64| (x - t).max(0.0);
+fn incoming_scalar_defaults_to_the_initial_scalar() {
+    // The incoming gas has the initial φ of the face: at the front, x = t, the slope jumps.
+    let constant = |x: f64, t: f64| (x - t).max(0.0);
     // dφ/dt = −U (1 + (σ/L) φ) at the face.
-    let grown = |x: f64, t: f64| match x - t {
+    let continued = |x: f64, t: f64| match x - t {
         ahead if ahead > 0.0 => ahead,
         behind => 4.0 * LENGTH * ((behind / (4.0 * LENGTH)).exp() - 1.0),
     };
@@ -151,9 +151,9 @@ fn where_nothing_is_said_what_comes_in_is_that_of_the_start() {
     let inflow = "{ kind = 'inflow', velocity = [1, 0, 0] }";
     type Exact<'a> = &'a dyn Fn(f64, f64) -> f64;
     let rows: [(_, _, Exact<'_>, _); 4] = [
-        ([inflow, "'outflow'"], 1.0, &kept, 2e-2),
-        ([far, "'outflow'"], 1.0, &kept, 2e-2),
-        ([initial, initial], 1.0, &grown, 1e-4),
+        ([inflow, "'outflow'"], 1.0, &constant, 2e-2),
+        ([far, "'outflow'"], 1.0, &constant, 2e-2),
+        ([initial, initial], 1.0, &continued, 1e-4),
         (
             ["{ kind = 'far-field', velocity = [-1, 0, 0] }", "'outflow'"],
             -1.0,
@@ -161,37 +161,37 @@ fn where_nothing_is_said_what_comes_in_is_that_of_the_start() {
             2e-2,
         ),
     ];
-    for (faces, u, exact, most) in rows {
+    for (faces, u, exact, bound) in rows {
         let mut run = stream(97, u, faces, "start = 'x'", &["time.dt=0.01"]);
         let face = if u > 0.0 { 0 } else { 96 };
         advance(&mut run, 3.0);
-        let off = off_by(&mut run, exact);
+        let error = max_error(&mut run, exact);
         let at_face = (dye(&mut run)[face] - exact(6.0 * float(face) / 96.0, 3.0)).abs();
-        assert!(off < most, "{faces:?}: {off:e}");
+        assert!(error < bound, "{faces:?}: {error:e}");
         assert!(at_face < 2e-5, "{faces:?}: {at_face:e}");
     }
 }
 
-/// In a gas at rest each point is by itself: φ − φ∞ falls as exp(−σ t), σ = 3 (1 − x/2)³. ρ is not 1: ρ∞φ∞ is no φ∞.
+/// In a gas at rest the points are independent: φ − φ∞ decays as exp(−σ t), σ = 3 (1 − x/2)³. ρ is not 1, so ρ∞φ∞ differs from φ∞.
 #[test]
-fn a_sponge_damps_a_scalar_towards_what_is_beyond() {
+fn sponge_damps_scalar_towards_the_value_beyond_the_face() {
     let far = "{ kind = 'far-field', velocity = [0, 0, 0], temperature = 0.8, sponge = { width = 2, strength = 3 } }";
     let sigma = |x: f64| 3.0 * (1.0 - x / 2.0).max(0.0).powi(3);
     for (beyond, value) in [("", None), (", beyond = { x = { low = 5.0 } }", Some(5.0))] {
         let text = format!("start = '1 + sin(x)'{beyond}");
         let mut run = stream(41, 0.0, [far, "'outflow'"], &text, &["case.T=0.8", "time.dt=0.02"]);
         advance(&mut run, 1.0);
-        let off = off_by(&mut run, |x, t| {
+        let error = max_error(&mut run, |x, t| {
             let start = 1.0 + x.sin();
-            let known = value.unwrap_or(start);
-            known + (start - known) * (-sigma(x) * t).exp()
+            let target = value.unwrap_or(start);
+            target + (start - target) * (-sigma(x) * t).exp()
         });
-        assert!(off < 1e-7, "{beyond}: {off:e}");
+        assert!(error < 1e-7, "{beyond}: {error:e}");
     }
 }
 
 #[test]
-fn a_supersonic_inflow_has_the_scalar_that_is_given() {
+fn supersonic_inflow_imposes_the_scalar() {
     let inflow = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
     let given = ", beyond = { x = { low = 0.3 } }";
     for (beyond, expected, integrator) in [
@@ -216,7 +216,7 @@ fn a_supersonic_inflow_has_the_scalar_that_is_given() {
     }
 }
 
-/// Scalars in the box with every kind of face: of given values, and of the start.
+/// Two scalars in the box with every kind of face: one with prescribed values beyond the faces, one with the initial values.
 fn scalars_in_open_box(points: [usize; 3], more: &[&str]) -> Config {
     const SCALARS: [&str; 2] = [
         "scalars.dye={ schmidt = 0.7, start = '1.5 + sin(x)*cos(y)', beyond = { x = { low = 1.0, high = 2.0 }, y = { high = -1.0 } }, walls = { y = { low = { value = 1.0 } } } }",
@@ -226,7 +226,7 @@ fn scalars_in_open_box(points: [usize; 3], more: &[&str]) -> Config {
 }
 
 #[test]
-fn ranks_sweeps_operator_by_operator_and_devices_agree() {
+fn ranks_device_and_composed_right_hand_side_agree_with_one_host() {
     for more in [&[][..], &["time.integrator=rk4", "gas.viscosity=sutherland"]] {
         let config = scalars_in_open_box([31, 32, 9], more);
         let cuts = [[2, 1, 1], [1, 3, 1], [2, 2, 1]].map(|ranks| (ranks, None));
@@ -242,17 +242,17 @@ fn ranks_sweeps_operator_by_operator_and_devices_agree() {
     }
 }
 
-/// What is known of the start beyond faces is no part of a checkpoint.
+/// A checkpoint does not contain the initial state that is used beyond the faces.
 #[test]
-fn a_run_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+fn runs_and_restarts_are_bitwise_identical() {
     for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
-        assert_repeats(&scalars_in_open_box([19, 18, 1], more), &format!("{more:?}"));
+        assert_reproducible(&scalars_in_open_box([19, 18, 1], more), &format!("{more:?}"));
     }
 }
 
-/// In single precision the state has ρ − 1: a face that took it for ρ would show.
+/// In single precision the state contains ρ − 1. Catches a face that takes it for ρ.
 #[test]
-fn in_single_precision_scalars_are_the_same_to_its_round_off() {
+fn single_precision_scalars_match_double_to_round_off() {
     let run = |precision: &str| {
         let mut run = on_host(&scalars_in_open_box([18, 17, 1], &[precision]));
         steps(&mut run, 30);
@@ -264,9 +264,9 @@ fn in_single_precision_scalars_are_the_same_to_its_round_off() {
     }
 }
 
-/// With d(ρφ''²)/dt = −∇·(ρuφ''²) the column of convection is what leaves through the faces, over the length of the box.
+/// Since d(ρφ''²)/dt = −∇·(ρuφ''²), the convection column is the net flux through the faces divided by the length of the box.
 #[test]
-fn convection_in_the_budget_is_what_goes_through_the_faces() {
+fn convection_in_the_scalar_budget_equals_the_flux_through_faces() {
     let faces = ["{ kind = 'inflow', velocity = [1, 0, 0] }", "'outflow'"];
     let mut run = stream(121, 1.0, faces, "start = 'exp(-((x - 3)/0.5)^2)'", &["time.dt=0.01"]);
     let names = ["dye_mean", "dye_variance", "dye_rate_convection", "dye_rate"];
@@ -281,9 +281,9 @@ fn convection_in_the_budget_is_what_goes_through_the_faces() {
     let phi = dye(&mut run);
     steps(&mut run, 1);
     let [_, after, ..] = columns(&mut run);
-    let out = (phi[120] - mean).powi(2) - (phi[0] - mean).powi(2);
-    assert_close(convection, -out / LENGTH, 1e-3, "what leaves");
-    assert_close(rate, (after - before) / 0.02, 1e-3, "what changes");
+    let net_flux = (phi[120] - mean).powi(2) - (phi[0] - mean).powi(2);
+    assert_close(convection, -net_flux / LENGTH, 1e-3, "net flux through the faces");
+    assert_close(rate, (after - before) / 0.02, 1e-3, "rate of change");
 }
 
 const GOOD: &str = "[case]\nname = 'taylor-green'\nmach = 0.5\n[grid]\npoints = [17, 18, 18]\n[boundary]\n\
@@ -292,7 +292,7 @@ const GOOD: &str = "[case]\nname = 'taylor-green'\nmach = 0.5\n[grid]\npoints = 
                     [scalars.dye]\nschmidt = 1\nstart = 'y'\n";
 
 #[test]
-fn bad_values_beyond_faces_are_told_with_their_line_and_what_is_allowed() {
+fn errors_for_bad_values_beyond_faces_give_line_and_allowed_values() {
     #[rustfmt::skip]
     let rows = [
         ("beyond = { y = { low = 1 } }", "low = 1: there is no open face at the low end of y", "`walls`, with `value` or `flux`"),
@@ -306,15 +306,15 @@ fn bad_values_beyond_faces_are_told_with_their_line_and_what_is_allowed() {
     ];
     for (line, expected, allowed) in rows {
         let text = format!("{GOOD}{line}\n");
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
-        assert!(told[0].starts_with(&format!("error: in.toml:14: {expected}")), "{told:?}");
-        assert!(told[0].contains(allowed), "{told:?}");
-        assert_eq!(told.len(), 2, "{told:?}");
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert!(messages[0].starts_with(&format!("error: in.toml:14: {expected}")), "{messages:?}");
+        assert!(messages[0].contains(allowed), "{messages:?}");
+        assert_eq!(messages.len(), 2, "{messages:?}");
     }
 }
 
 #[test]
-fn values_beyond_faces_are_read_back() {
+fn values_beyond_faces_round_trip() {
     let text = format!("{GOOD}beyond = {{ x = {{ low = 0.5 }} }}\n");
     let config = parse(&text, "in.toml", &[]).unwrap();
     assert_eq!(config.scalars[0].beyond, [[Some(0.5), None], [None; 2], [None; 2]]);

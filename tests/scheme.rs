@@ -1,18 +1,18 @@
-//! Schemes on paper: coefficients, symbols, closures, filters and Runge-Kutta tableaux.
+//! Analysis of schemes: coefficients, symbols, closures, filters and Runge-Kutta tableaux.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::cast_possible_truncation, reason = "exponents and stencil offsets are small")]
 
 use kolmo::scheme::*;
 
-use crate::common::{all_formulas as schemes, formula_of, formulas};
+use crate::common::{all_schemes as schemes, scheme_family, schemes_of_kind};
 
 mod closures;
 mod filters;
 mod runge_kutta;
 mod symbols;
 
-/// Lines of a table under `tests/data`, without comments and heading.
+/// Rows of a table in `tests/data`, without comments and header.
 fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
     table
         .lines()
@@ -25,7 +25,7 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// The formula of that name.
+/// The scheme with that name.
 fn scheme(name: &str) -> &'static Scheme {
     schemes().find(|scheme| scheme.name == name).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Reference spectra: their shells hold the energy and the dissipation that the histories have at that time.
+//! Reference spectra, whose shells sum to the energy and the dissipation of the reference histories, and their files.
 
 use kolmo::cases::{Case, Domain};
 use kolmo::io::spectra::{ReferenceSpectrum, Spectra};
@@ -11,7 +11,7 @@ fn gas(mach: f64, reynolds: f64) -> Gas {
 }
 
 #[test]
-fn the_shells_of_the_taylor_green_vortex_at_re_1600_have_its_energy_and_dissipation_at_t_9() {
+fn taylor_green_shells_at_re_1600_sum_to_energy_and_dissipation_at_t_9() {
     let case = Case::default_for("taylor-green").unwrap();
     let (gas, domain) = (gas(0.1, 1600.0), case.domain());
     let spectrum = case.reference_spectrum(&gas, &domain, [true; 3]).unwrap();
@@ -21,7 +21,7 @@ fn the_shells_of_the_taylor_green_vortex_at_re_1600_have_its_energy_and_dissipat
         spectrum.k.iter().copied().zip(spectrum.energy.iter().copied()).collect();
     assert!(shells.windows(2).all(|pair| pair[1].0 == pair[0].0 + 1.0));
     assert_eq!((shells[0].0, shells[shells.len() - 1].0), (4.0, 242.0));
-    // What the source leaves out: the vortex has nothing in shell 1, and a run on 64^3 points at t = 9 has these two.
+    // The shells that the source omits: shell 1 of the vortex is empty, and these two are from a run on 64^3 points at t = 9.
     let (second, third) = (0.019985, 0.011861);
     let energy = second + third + shells.iter().map(|shell| shell.1).sum::<f64>();
     assert_close(energy, history.kinetic_energy_at(9.0).unwrap(), 0.01, "energy");
@@ -31,32 +31,32 @@ fn the_shells_of_the_taylor_green_vortex_at_re_1600_have_its_energy_and_dissipat
 }
 
 #[test]
-fn there_is_a_reference_spectrum_for_one_reynolds_number_in_the_usual_box() {
+fn reference_spectrum_exists_for_one_reynolds_number_in_the_default_box() {
     let case = Case::default_for("taylor-green").unwrap();
-    let usual = case.domain();
-    let there = |case: &Case, mach, reynolds, domain: &Domain, active| {
+    let default_box = case.domain();
+    let exists = |case: &Case, mach, reynolds, domain: &Domain, active| {
         case.reference_spectrum(&gas(mach, reynolds), domain, active).is_some()
     };
-    assert!(there(&case, 0.05, 1600.0, &usual, [true; 3]));
-    assert!(!there(&case, 0.1, 1500.0, &usual, [true; 3]));
-    assert!(!there(&case, 0.5, 1600.0, &usual, [true; 3]));
-    assert!(!there(&case, 0.1, 1600.0, &Domain::cube(1.0), [true; 3]));
-    assert!(!there(&case, 0.1, 1600.0, &usual, [true, true, false]));
+    assert!(exists(&case, 0.05, 1600.0, &default_box, [true; 3]));
+    assert!(!exists(&case, 0.1, 1500.0, &default_box, [true; 3]));
+    assert!(!exists(&case, 0.5, 1600.0, &default_box, [true; 3]));
+    assert!(!exists(&case, 0.1, 1600.0, &Domain::cube(1.0), [true; 3]));
+    assert!(!exists(&case, 0.1, 1600.0, &default_box, [true, true, false]));
     let wave = Case::default_for("entropy-wave").unwrap();
-    assert!(!there(&wave, 0.1, 1600.0, &usual, [true; 3]));
+    assert!(!exists(&wave, 0.1, 1600.0, &default_box, [true; 3]));
 }
 
 #[test]
-fn a_reference_spectrum_that_was_written_reads_back() {
+fn reference_spectrum_round_trips_through_its_file() {
     let case = Case::default_for("taylor-green").unwrap();
-    let found = case.reference_spectrum(&gas(0.1, 1600.0), &case.domain(), [true; 3]).unwrap();
+    let reference = case.reference_spectrum(&gas(0.1, 1600.0), &case.domain(), [true; 3]).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("reference_spectrum.csv");
-    std::fs::write(&path, found.csv()).unwrap();
+    std::fs::write(&path, reference.csv()).unwrap();
     let read = ReferenceSpectrum::read(&path).unwrap();
     assert!(read.source.starts_with("Taylor-Green vortex, Re = 1600, incompressible: "));
-    assert_eq!((read.spectrum.time, read.spectrum.k), (9.0, found.k));
-    assert_eq!(read.spectrum.energy, found.energy);
+    assert_eq!((read.spectrum.time, read.spectrum.k), (9.0, reference.k));
+    assert_eq!(read.spectrum.energy, reference.energy);
 }
 
 #[test]

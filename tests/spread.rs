@@ -1,4 +1,4 @@
-//! Flows, runs and files spread over ranks agree with those of one rank, whatever solves the lines.
+//! Flows, runs and files on several ranks match those of one rank, for every method that solves the lines.
 
 pub(crate) mod blocks;
 mod checkpoints;
@@ -34,7 +34,7 @@ use threads::on_ranks;
 use super::common::{config, max_difference, on_host, state, steps};
 use super::io::{python, readback};
 
-/// Uneven and even, along one axis, two and all.
+/// Unequal and equal blocks, along one axis, two axes and all axes.
 const DECOMPOSITIONS: [[usize; 3]; 6] =
     [[1, 1, 1], [2, 1, 1], [1, 3, 1], [1, 1, 5], [2, 3, 1], [3, 2, 2]];
 
@@ -42,7 +42,7 @@ fn ranks(decomposition: [usize; 3]) -> usize {
     decomposition.iter().product()
 }
 
-/// (series row, whole fields) after three steps with a filter.
+/// Returns (series row, fields on the whole grid) after three steps with a filter.
 fn after_three_steps(
     comm: Arc<dyn Communicator>,
     decomposition: [usize; 3],
@@ -56,7 +56,7 @@ fn after_three_steps(
 }
 
 #[test]
-fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
+fn state_diagnostics_and_solution_errors_do_not_depend_on_the_blocks() {
     let filter = "scheme.filter={ order = 8, alpha = 0.495 }";
     for (case, points) in [
         ("taylor-green", [13, 12, 11]),
@@ -68,7 +68,7 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
         steps(&mut one, 3);
         let row = one.row().unwrap();
         for decomposition in DECOMPOSITIONS {
-            let what = format!("{case} on {decomposition:?}");
+            let label = format!("{case} on {decomposition:?}");
             let found = on_ranks(ranks(decomposition), |comm| {
                 after_three_steps(comm, decomposition, &config)
             });
@@ -76,23 +76,23 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
                 for (name, (a, b)) in one.columns().iter().zip(row.iter().zip(&found_row)) {
                     assert!(
                         (a - b).abs() <= 1e-13 * a.abs().max(1.0),
-                        "{what}, {name}: {a:e} {b:e}"
+                        "{label}, {name}: {a:e} {b:e}"
                     );
                 }
                 for (a, b) in state(&one).iter().zip(&fields) {
                     let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                    let off = max_difference(a, b);
-                    // Terms are added in another order; p/(γ − 1) is 180 where |ρu| is 1.
-                    assert!(off <= 1e-12 * size, "{what}: {off:e} of {size:e}");
+                    let deviation = max_difference(a, b);
+                    // Terms are summed in another order; p/(γ − 1) is 180 where |ρu| is 1.
+                    assert!(deviation <= 1e-12 * size, "{label}: {deviation:e} of {size:e}");
                 }
             }
         }
     }
 }
 
-/// Catches a reduction that solves a block of a longer line as if its neighbours were not there, or is asked to solve the whole line.
+/// Catches a reduction that solves a block of a longer line without its neighbours, or that is given the complete line.
 #[test]
-fn blocks_are_solved_by_the_line_solver_of_the_host_that_is_asked_for() {
+fn host_line_solvers_on_blocks_match_one_rank() {
     let points = [12, 13, 29];
     let mut one = on_host(&config("taylor-green", points, &[]));
     steps(&mut one, 2);
@@ -115,36 +115,40 @@ fn blocks_are_solved_by_the_line_solver_of_the_host_that_is_asked_for() {
         }) {
             for (a, b) in state(&one).iter().zip(&fields) {
                 let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                let off = max_difference(a, b);
-                assert!(off <= 1e-12 * size, "{solver}, {method:?}: {off:e} of {size:e}");
+                let deviation = max_difference(a, b);
+                assert!(
+                    deviation <= 1e-12 * size,
+                    "{solver}, {method:?}: {deviation:e} of {size:e}"
+                );
             }
         }
     }
 }
 
-/// Catches ranks that find the cut each for itself: with other inputs they would go on with other blocks.
+/// Catches ranks that each choose the decomposition: with different inputs they would continue with different blocks.
 #[test]
-fn the_first_rank_cuts_the_grid_for_all() {
-    let cut = |first: &str, second: &str| {
+fn rank_0_chooses_the_decomposition_for_all_ranks() {
+    let decompositions = |first: &str, second: &str| {
         on_ranks(2, |comm| {
             let set = if comm.rank() == 0 { first } else { second };
             decomposition(&config("taylor-green", [16; 3], &[set]), &*comm, false)
         })
     };
-    for found in cut("compute.ranks=[2, 1, 1]", "compute.ranks=[1, 2, 1]") {
+    for found in decompositions("compute.ranks=[2, 1, 1]", "compute.ranks=[1, 2, 1]") {
         assert_eq!(found.unwrap().0.ranks, [2, 1, 1]);
     }
-    for found in cut("compute.ranks=auto", "compute.ranks=[2, 1, 1]") {
+    for found in decompositions("compute.ranks=auto", "compute.ranks=[2, 1, 1]") {
         assert_eq!(found.unwrap().0.ranks, [1, 1, 2]);
     }
-    for found in cut("compute.ranks=[3, 1, 1]", "compute.ranks=[2, 1, 1]") {
+    for found in decompositions("compute.ranks=[3, 1, 1]", "compute.ranks=[2, 1, 1]") {
         assert!(found.unwrap_err().to_string().contains("this run has 2"));
     }
 }
 
-/// Catches products and results of one batch of operands in the place of another's. Axes that are not cut would be summed first.
+/// Catches products and results of one batch of operands in place of those of another. All axes are split, because terms of axes that
+/// are not split would be summed first.
 #[test]
-fn whole_lines_give_the_bits_of_one_rank_where_operators_are_taken_one_by_one() {
+fn transpose_with_composed_operators_is_bitwise_identical_to_one_rank() {
     for more in ["scheme.viscous=laplacian", "scheme.convection=staggered"] {
         let set = ["compute.right_hand_side=composed", "compute.distributed=transpose", more];
         let config = config("taylor-green", [13, 12, 11], &set);
@@ -159,19 +163,19 @@ fn whole_lines_give_the_bits_of_one_rank_where_operators_are_taken_one_by_one() 
 }
 
 #[test]
-fn the_lowest_rank_with_a_broken_point_tells_all_where_it_is() {
+fn all_ranks_report_the_diverged_point_of_the_lowest_rank() {
     let [nx, ny, nz] = [12, 13, 14];
-    let broken = [[2, 12, 13], [9, 4, 8], [11, 12, 13]];
+    let nan_points = [[2, 12, 13], [9, 4, 8], [11, 12, 13]];
     for (case, name) in [("taylor-green", "density"), ("scalar-advection", "scalar")] {
         let config = config(case, [nx, ny, nz], &[]);
-        // Ranks along x hold i < 6 and the others, those along z k < 7: the ranks that are hit are 2, 3 and 3.
+        // Blocks along x have i < 6 and i ≥ 6, blocks along z k < 7 and k ≥ 7: the points are on ranks 2, 3 and 3.
         let errors = on_ranks(4, |comm| {
             let backend = blocks(comm, [2, 1, 2], &config);
             let mut simulation = Simulation::on(backend, &config).unwrap();
             let block = simulation.block();
             let field = simulation.state_mut()[0].get_mut::<Field<f64>>();
             for at in 0..block.len() {
-                if broken.contains(&block.index(at)) {
+                if nan_points.contains(&block.index(at)) {
                     field[at] = f64::NAN;
                 }
             }
@@ -181,19 +185,19 @@ fn the_lowest_rank_with_a_broken_point_tells_all_where_it_is() {
             let Error::Diverged { step: 0, field, value, index, .. } = error else {
                 panic!("{error}")
             };
-            assert!(field == name && value.is_nan() && index == broken[0], "{field} {index:?}");
+            assert!(field == name && value.is_nan() && index == nan_points[0], "{field} {index:?}");
         }
     }
 }
 
-/// Run Python, which must be content.
+/// Runs a Python script, which must succeed.
 fn python_script(script: &str, arguments: &[&Path]) {
     let output = Command::new(python()).args(["-c", script]).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A run of a vortex on blocks, or on one rank where that is all there is.
-fn spread_run(
+/// Runs `config` on blocks, or on one rank for the decomposition [1, 1, 1].
+fn run_on_blocks(
     config: &Config,
     decomposition: [usize; 3],
     directory: &Path,
@@ -213,7 +217,7 @@ fn spread_run(
     })
 }
 
-fn going(_: usize) -> Arc<AtomicBool> {
+fn no_stop(_: usize) -> Arc<AtomicBool> {
     Arc::default()
 }
 
@@ -226,7 +230,7 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_run_over_ranks_leaves_the_files_of_one_rank_but_for_pieces() {
+fn run_on_ranks_writes_the_files_of_one_rank_except_for_pieces() {
     let set = [
         "time.end=0.2",
         "output.series.every_steps=1",
@@ -238,11 +242,11 @@ fn a_run_over_ranks_leaves_the_files_of_one_rank_but_for_pieces() {
         let config = config("taylor-green", [12, 11, 13], &set);
         let [one, many] = ["one", "many"].map(|count| dir.path().join(format!("{name}-{count}")));
         for (directory, decomposition) in [(&one, [1, 1, 1]), (&many, [2, 1, 3])] {
-            for ending in spread_run(&config, decomposition, directory, going) {
+            for ending in run_on_blocks(&config, decomposition, directory, no_stop) {
                 assert_eq!(ending.unwrap(), Ending::Finished);
             }
-            let (content, text) = readback(directory);
-            assert!(content && text.contains("3 fields of 12 x 11 x 13 points"), "{text}");
+            let (valid, text) = readback(directory);
+            assert!(valid && text.contains("3 fields of 12 x 11 x 13 points"), "{text}");
         }
         assert_eq!(names(&one), names(&many));
         assert_eq!(names(&one.join("slices")), names(&many.join("slices")));
@@ -264,13 +268,13 @@ fn a_run_over_ranks_leaves_the_files_of_one_rank_but_for_pieces() {
                 assert!((a - b).abs() <= tolerance * size, "{name} {column}: {a:e} {b:e}");
             }
         }
-        let [alone, spread] =
+        let [serial, parallel] =
             [&one, &many].map(|run| Summary::read(&run.join("summary.json")).unwrap());
-        assert!(alone.ranks.is_none());
-        let ranks = spread.ranks.unwrap();
+        assert!(serial.ranks.is_none());
+        let ranks = parallel.ranks.unwrap();
         assert_eq!((ranks.count, ranks.decomposition), (6, [2, 1, 3]));
-        assert_eq!(spread.steps, alone.steps);
-        for (phase, slowest) in &spread.phases {
+        assert_eq!(parallel.steps, serial.steps);
+        for (phase, slowest) in &parallel.phases {
             let mean = ranks.phases_mean[phase];
             assert!(*slowest >= mean && mean > 0.0, "{phase}: {slowest} {mean}");
         }
@@ -298,7 +302,7 @@ for name in ("velocity", "pressure", "q_criterion"):
 "#;
         python_script(script, &[&one.join("fields").join(single), &many.join("fields").join(last)]);
 
-        // Another run in its place leaves nothing of the pieces.
+        // A new run in this directory removes the pieces and keeps other files.
         let foreign = many.join("fields/step_00000000/notes.txt");
         fs::write(&foreign, "mine").unwrap();
         kolmo::io::RunDirectory::create(&many, kolmo::io::RunId::new()).unwrap();
@@ -308,23 +312,23 @@ for name in ("velocity", "pressure", "q_criterion"):
 }
 
 #[test]
-fn what_one_rank_is_told_stops_all_after_the_same_step() {
+fn stop_request_on_one_rank_stops_all_after_the_same_step() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["output.series.every_steps=1", "output.fields={ every_wall = 0.001 }"];
     let config = config("taylor-green", [8, 9, 8], &set);
     let series = dir.path().join("series.csv");
     let rows = || fs::read_to_string(&series).map_or(0, |text| text.lines().count());
-    let told = Arc::new(AtomicBool::new(false));
+    let stop_request = Arc::new(AtomicBool::new(false));
     let endings = std::thread::scope(|scope| {
         scope.spawn(|| {
             let start = Instant::now();
             while rows() < 5 && start.elapsed() < Duration::from_secs(60) {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            told.store(true, Ordering::Relaxed);
+            stop_request.store(true, Ordering::Relaxed);
         });
-        spread_run(&config, [3, 1, 1], dir.path(), |rank| {
-            if rank == 1 { told.clone() } else { going(rank) }
+        run_on_blocks(&config, [3, 1, 1], dir.path(), |rank| {
+            if rank == 1 { stop_request.clone() } else { no_stop(rank) }
         })
     });
     for ending in endings {
@@ -332,29 +336,32 @@ fn what_one_rank_is_told_stops_all_after_the_same_step() {
     }
     let summary = Summary::read(&dir.path().join("summary.json")).unwrap();
     assert!(!summary.finished && summary.steps >= 3);
-    let (content, text) = readback(dir.path());
-    assert!(content, "{text}");
+    let (valid, text) = readback(dir.path());
+    assert!(valid, "{text}");
 }
 
 #[test]
-fn a_run_that_diverges_ends_all_ranks_with_the_same_error_and_a_report() {
+fn diverging_run_ends_all_ranks_with_the_same_error_and_a_report() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["scheme.convection=divergence", "time.dt=0.2", "output.series.every_steps=1"];
     let config = config("taylor-green", [12, 12, 12], &set);
-    let endings = spread_run(&config, [1, 2, 2], dir.path(), going);
-    let told: Vec<String> = endings.into_iter().map(|e| e.unwrap_err().to_string()).collect();
-    assert!(told[0].contains("diverged") && told.iter().all(|text| *text == told[0]), "{told:?}");
+    let endings = run_on_blocks(&config, [1, 2, 2], dir.path(), no_stop);
+    let messages: Vec<String> = endings.into_iter().map(|e| e.unwrap_err().to_string()).collect();
+    assert!(
+        messages[0].contains("diverged") && messages.iter().all(|text| *text == messages[0]),
+        "{messages:?}"
+    );
     let summary = Summary::read(&dir.path().join("summary.json")).unwrap();
-    assert!(!summary.finished && told[0].starts_with(&summary.stop_reason));
+    assert!(!summary.finished && messages[0].starts_with(&summary.stop_reason));
     assert!(fs::read_to_string(dir.path().join("report.html")).unwrap().contains("Not finished"));
 }
 
 #[test]
-fn a_start_without_a_meaning_is_refused_on_all_ranks_and_writes_nothing() {
+fn invalid_initial_state_is_rejected_on_all_ranks_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run");
     let config = config("taylor-green", [12, 12, 12], &["case.mach=2"]);
-    for ending in spread_run(&config, [2, 1, 2], &run, going) {
+    for ending in run_on_blocks(&config, [2, 1, 2], &run, no_stop) {
         let error = ending.unwrap_err();
         assert!(error.is_everywhere() && error.exit_code() == 2);
         let text = error.report();

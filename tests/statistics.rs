@@ -1,4 +1,4 @@
-//! Statistics of turbulence, and the Fourier transforms under them, on any ranks.
+//! Turbulence statistics and the distributed Fourier transforms that they use, on any number of ranks.
 
 mod files;
 mod fourier;
@@ -24,54 +24,54 @@ use kolmo::statistics::{
 use crate::common::{float, noise};
 use crate::spread::threads::on_ranks;
 
-/// Uneven and even, along one axis, two and all.
+/// Even and uneven decompositions along one, two and three axes.
 const DECOMPOSITIONS: [[usize; 3]; 7] =
     [[1, 1, 1], [1, 2, 2], [4, 1, 1], [1, 3, 1], [3, 2, 1], [1, 1, 5], [3, 2, 2]];
 
-/// All quantities, averaged over time from `from` on.
+/// All quantities, with time averages that start at `from`.
 fn options(from: f64) -> StatisticsConfig {
     let quantities = Statistic::ALL.to_vec();
     StatisticsConfig { schedule: Schedule::default(), from, quantities, scalars: Vec::new() }
 }
 
-/// A periodic grid over a box of these lengths.
+/// A periodic grid over a box with edges `length`.
 fn grid(points: [usize; 3], length: [f64; 3]) -> Grid {
     Grid::periodic(points, &Domain { origin: [0.3, -0.1, 0.7], length })
 }
 
-/// A grid over a cube of 2π, or less where there is one point.
+/// A periodic grid over a cube of edge 2π; axes may have a single point.
 fn cube(points: [usize; 3]) -> Grid {
     grid(points, [TAU; 3])
 }
 
-/// The values at the points of a block.
-fn part(whole: &[f64], points: [usize; 3], block: &Block) -> Vec<f64> {
-    let at = |[i, j, k]: [usize; 3]| whole[i + points[0] * (j + points[1] * k)];
+/// The values of the global field `global` at the points of a block.
+fn part(global: &[f64], points: [usize; 3], block: &Block) -> Vec<f64> {
+    let at = |[i, j, k]: [usize; 3]| global[i + points[0] * (j + points[1] * k)];
     (0..block.len()).map(|point| at(block.index(point))).collect()
 }
 
-/// The whole field, from what `work` makes on each rank of its block of `from` at the points of `points`.
+/// The global field, assembled from the values that `work` returns on each rank for its block.
 fn spread(
     decomposition: Decomposition,
     points: [usize; 3],
     work: impl Fn(Arc<dyn Communicator>) -> Vec<f64> + Sync,
 ) -> Vec<f64> {
-    let mut whole = vec![f64::NAN; points.iter().product()];
+    let mut global = vec![f64::NAN; points.iter().product()];
     for (rank, values) in on_ranks(decomposition.size(), work).into_iter().enumerate() {
         let block = decomposition.block(rank, points);
         assert_eq!(values.len(), block.len());
         for (at, value) in values.into_iter().enumerate() {
             let [i, j, k] = block.index(at);
-            whole[i + points[0] * (j + points[1] * k)] = value;
+            global[i + points[0] * (j + points[1] * k)] = value;
         }
     }
-    whole
+    global
 }
 
-/// A field of a function of the indices.
+/// A field with the values of a function of the indices.
 fn field(points: [usize; 3], value: impl Fn([usize; 3]) -> f64) -> Vec<f64> {
-    let whole = Block { start: [0; 3], points };
-    (0..whole.len()).map(|at| value(whole.index(at))).collect()
+    let block = Block { start: [0; 3], points };
+    (0..block.len()).map(|at| value(block.index(at))).collect()
 }
 
 /// Noise at every point.
@@ -80,13 +80,13 @@ fn random(points: [usize; 3], seed: u64) -> Vec<f64> {
     field(points, |_| 0.0).iter().map(|_| noise()).collect()
 }
 
-/// A gas of constant viscosity with this speed of sound.
+/// A gas with constant viscosity and the given speed of sound.
 fn gas(sound_speed: f64) -> Gas {
     let (mach, viscosity) = (1.0 / sound_speed, Viscosity::Constant);
     Gas { gamma: 1.4, prandtl: 0.71, mach, reynolds: 100.0, viscosity }
 }
 
-/// A flow of noise about a state at rest.
+/// Random perturbations of a uniform flow.
 fn random_flow(points: [usize; 3]) -> Flow {
     let about = |mean: f64, seed| random(points, seed).iter().map(|x| mean + 0.5 * x).collect();
     Flow {
@@ -102,9 +102,9 @@ fn random_flow(points: [usize; 3]) -> Flow {
     }
 }
 
-/// The block of a rank.
+/// The part of a flow in one block.
 fn part_of_flow(flow: &Flow, points: [usize; 3], block: &Block) -> Flow {
-    let of = |whole: &Vec<f64>| part(whole, points, block);
+    let of = |global: &Vec<f64>| part(global, points, block);
     Flow {
         density: of(&flow.density),
         velocity: flow.velocity.each_ref().map(of),
@@ -118,7 +118,7 @@ fn part_of_flow(flow: &Flow, points: [usize; 3], block: &Block) -> Flow {
     }
 }
 
-/// Everything that is computed, as lists of numbers.
+/// All statistics, as lists of numbers.
 fn everything(
     comm: &dyn Communicator,
     cut: &Decomposition,
@@ -144,27 +144,30 @@ fn everything(
 }
 
 #[test]
-fn no_statistic_depends_on_how_the_grid_is_cut() {
+fn statistics_are_independent_of_the_decomposition() {
     for (points, length) in
         [([12, 11, 10], [TAU, 2.0 * TAU, 1.0]), ([8, 13, 1], [TAU; 3]), ([1, 1, 14], [TAU; 3])]
     {
         let (grid, flow) = (grid(points, length), random_flow(points));
-        let one = everything(&kolmo::comm::Solo, &Decomposition::ONE, &grid, &flow);
+        let serial = everything(&kolmo::comm::Solo, &Decomposition::ONE, &grid, &flow);
         for ranks in DECOMPOSITIONS {
             let cut = Decomposition { ranks };
             for found in on_ranks(cut.size(), |comm| everything(&*comm, &cut, &grid, &flow)) {
-                assert_eq!(found.len(), one.len());
-                for (at, (found, expected)) in found.iter().zip(&one).enumerate() {
+                assert_eq!(found.len(), serial.len());
+                for (at, (found, expected)) in found.iter().zip(&serial).enumerate() {
                     let size = expected.iter().map(|x| x.abs()).fold(0.0, f64::max);
                     assert_eq!(found.len(), expected.len());
                     for (a, b) in found.iter().zip(expected) {
-                        let off = (a - b).abs();
-                        assert!(off <= 1e-12 * size, "{points:?} on {ranks:?}, {at}: {a:e} {b:e}");
+                        let difference = (a - b).abs();
+                        assert!(
+                            difference <= 1e-12 * size,
+                            "{points:?} on {ranks:?}, {at}: {a:e} {b:e}"
+                        );
                     }
                 }
             }
         }
-        let counted: f64 = one[2].iter().sum();
-        assert_eq!(counted, float(grid.len()), "every mode lies in a shell");
+        let counted: f64 = serial[2].iter().sum();
+        assert_eq!(counted, float(grid.len()), "every mode belongs to one shell");
     }
 }

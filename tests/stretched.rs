@@ -1,4 +1,4 @@
-//! Stretched grids: what the checks of `kolmo verify walls` do not ask for.
+//! Stretched grids: tests beyond the checks of `kolmo verify walls`.
 
 use std::f64::consts::{PI, TAU};
 use std::process::Command;
@@ -13,8 +13,8 @@ use kolmo::io::{FieldData, FieldWriter};
 use kolmo::time::Simulation;
 
 use crate::common::{
-    CONVECTION, ENERGY, VISCOUS, assert_close, assert_repeats, config, float, host, max_difference,
-    on_host, rate, set_flow, state, steps,
+    CONVECTION, ENERGY, VISCOUS, assert_close, assert_reproducible, config, float, host,
+    max_difference, on_host, rate, set_flow, state, steps,
 };
 use crate::device::gpu;
 use crate::io::python;
@@ -32,10 +32,10 @@ fn size(fields: &[Vec<f64>]) -> f64 {
     fields.iter().flatten().fold(0.0, |size, x| size.max(x.abs()))
 }
 
-/// A term that takes a metric under an operator, or two of them that cancel, would leave what the grid varies by.
+/// Catches a term with a metric inside an operator, or with two metrics that cancel only analytically: both leave a source.
 #[test]
-fn a_uniform_stream_stays_to_round_off_in_every_form() {
-    let forms = |set: &[&str], convection: &str, energy: &str, viscous: &str| {
+fn uniform_stream_is_preserved_to_round_off_in_every_form() {
+    let assert_preserved = |set: &[&str], convection: &str, energy: &str, viscous: &str| {
         let forms = [
             format!("scheme.convection={convection}"),
             format!("scheme.energy={energy}"),
@@ -46,28 +46,28 @@ fn a_uniform_stream_stays_to_round_off_in_every_form() {
         let config = config("taylor-green", [17, 18, 19], &set);
         let mut flow = on_host(&config);
         set_flow(&mut flow, 1.4, |_, _| [1.1, 0.5, 0.3, -0.2, 71.0]);
-        let off = size(&rate(&mut flow));
-        // (ρE + p) u/h, of which each difference has a rounding; m is at most 3.5.
+        let rates = size(&rate(&mut flow));
+        // One rounding error of (ρE + p) u/h per difference; the metric m is at most 3.5.
         let unit = f64::EPSILON * 250.0 * 3.5 * 2.7;
-        assert!(off <= 16.0 * unit, "{convection} {energy} {viscous}: {off:e}, unit {unit:e}");
+        assert!(rates <= 16.0 * unit, "{convection} {energy} {viscous}: {rates:e}, unit {unit:e}");
     };
     for convection in CONVECTION {
         for viscous in VISCOUS {
             let midpoints = convection == "staggered" || viscous == "midpoint";
-            forms(&[CLOSED], convection, "divergence", viscous);
+            assert_preserved(&[CLOSED], convection, "divergence", viscous);
             if !midpoints {
-                forms(&[MAPS, ADIABATIC], convection, "divergence", viscous);
+                assert_preserved(&[MAPS, ADIABATIC], convection, "divergence", viscous);
             }
         }
     }
     for energy in ENERGY {
-        forms(&[CLOSED], "kennedy-gruber", energy, "laplacian");
+        assert_preserved(&[CLOSED], "kennedy-gruber", energy, "laplacian");
     }
 }
 
-/// Weights other than dx/dξ by the same operator, or a metric that is not before the derivative, leave a source.
+/// Catches weights other than dx/dξ by the same operator, and a metric that is not in front of the derivative: both leave a source.
 #[test]
-fn volume_averages_are_of_the_box_and_fluxes_leave_them_alone() {
+fn volume_averages_are_exact_and_conserved_by_the_fluxes() {
     let set = [CLOSED, "scheme.viscous=conservative", "scheme.convection=divergence"];
     let mut flow = on_host(&config("taylor-green", [17, 18, 19], &set));
     let grid = flow.grid().clone();
@@ -75,10 +75,10 @@ fn volume_averages_are_of_the_box_and_fluxes_leave_them_alone() {
         (0..grid.len()).map(|at| grid.weight(grid.index(at)) * grid.per_interval()).collect();
     let sum = |field: &[f64]| field.iter().zip(&weights).map(|(f, w)| f * w).sum::<f64>();
     assert!((sum(&vec![1.0; grid.len()]) - 1.0).abs() < 1e-14);
-    // x over the box, by a rule of spectral accuracy for what is periodic: x − ξ is.
+    // Conservative fluxes do not change the average over the box.
     for (k, rate) in rate(&mut flow).iter().enumerate() {
-        let (off, size) = (sum(rate), rate.iter().fold(0.0, |size: f64, x| size.max(x.abs())));
-        assert!(off.abs() < 1e-14 * size.max(1.0), "variable {k}: {off:e} of {size}");
+        let (change, size) = (sum(rate), rate.iter().fold(0.0, |size: f64, x| size.max(x.abs())));
+        assert!(change.abs() < 1e-14 * size.max(1.0), "variable {k}: {change:e} of {size}");
     }
     let walls = config(
         "couette-flow",
@@ -94,9 +94,9 @@ fn volume_averages_are_of_the_box_and_fluxes_leave_them_alone() {
     assert_close(mean(&|y| y * y), 1.0 / 3.0, 2e-3, "trapezoidal rule");
 }
 
-/// Points where the maps should put them, and the step limit by the smallest spacing.
+/// The positions of the points, and the time-step limit from the smallest spacing.
 #[test]
-fn maps_put_points_where_they_say() {
+fn maps_place_points_by_their_formulas_and_limit_the_time_step() {
     let place = |map: &str, s: f64| {
         let set = format!("grid.stretching={{ y = {map} }}");
         let config = config("couette-flow", [1, 17, 1], &[&*set]);
@@ -128,7 +128,7 @@ fn maps_put_points_where_they_say() {
         1e-14,
         "polynomial",
     );
-    // Points lie closest about 0.3.
+    // The spacing is smallest near 0.3.
     let sinh = |s: f64| place("{ map = 'sinh', factor = 3.0, at = 0.3 }", s);
     let widths: Vec<f64> =
         (0..100).map(|i| sinh(float(i + 1) / 100.0) - sinh(float(i) / 100.0)).collect();
@@ -141,16 +141,16 @@ fn maps_put_points_where_they_say() {
             .unwrap()
     };
     let stretched = rate(&["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"]);
-    // dx/dξ at the wall: 2 · 2 / sinh 4 · cosh²... = 2 β / sinh 2β; the diffusive part falls with its square.
+    // dx/dξ at the wall is 2 β / sinh 2β = 4 / sinh 4; the diffusive part of the step limit decreases with its square.
     let slope = 4.0 / 4.0_f64.sinh();
     let ratio = stretched / rate(&[]);
     assert!(ratio > 0.9 / slope && ratio < 1.1 / (slope * slope), "{ratio} {slope}");
 }
 
-/// The upper half of a flow that is its own image, from a plane of symmetry to the wall, is that of the whole: parities of the metric
-/// and of what it is made from.
+/// The upper half of a mirror-symmetric flow, between a symmetry plane and the wall, has the rates of the full channel. Checks the
+/// parities of the metric and of the coordinates it is computed from.
 #[test]
-fn half_a_channel_from_a_plane_of_symmetry_is_half_of_the_whole() {
+fn half_channel_with_a_symmetry_plane_matches_the_full_channel() {
     const HALF: usize = 17;
     for viscous in ["laplacian", "conservative"] {
         let rates = |n: usize, length: f64, low: &str, ends: &str| {
@@ -179,13 +179,13 @@ fn half_a_channel_from_a_plane_of_symmetry_is_half_of_the_whole() {
             });
             rate(&mut flow)
         };
-        let whole = rates(2 * HALF - 1, 2.0, "wall", "both");
+        let full = rates(2 * HALF - 1, 2.0, "wall", "both");
         let half = rates(HALF, 1.0, "symmetry", "high");
-        for (k, (half, whole)) in half.iter().zip(&whole).enumerate() {
-            let upper = &whole[9 * (HALF - 1)..];
+        for (k, (half, full)) in half.iter().zip(&full).enumerate() {
+            let upper = &full[9 * (HALF - 1)..];
             let size = upper.iter().fold(1.0, |size: f64, x| size.max(x.abs()));
-            let off = max_difference(half, upper) / size;
-            assert!(off < 1e-11, "{viscous}, variable {k}: {off:e} of {size}");
+            let difference = max_difference(half, upper) / size;
+            assert!(difference < 1e-11, "{viscous}, variable {k}: {difference:e} of {size}");
         }
     }
 }
@@ -204,7 +204,7 @@ fn flow_in_a_box(more: &[&str]) -> Config {
 }
 
 #[test]
-fn ranks_a_device_and_sweeps_operator_by_operator_agree_with_one_host() {
+fn ranks_device_and_composed_right_hand_side_agree_with_one_host() {
     for more in [&[][..], &["scheme.viscous=laplacian", "gas.viscosity=sutherland"]] {
         let config = flow_in_a_box(more);
         let cuts = [[2, 1, 1], [1, 3, 1], [1, 2, 2]].map(|ranks| (ranks, None));
@@ -216,37 +216,38 @@ fn ranks_a_device_and_sweeps_operator_by_operator_agree_with_one_host() {
             let mut host = on_host(&config);
             steps(&mut host, 8);
             for (a, b) in state(&host).iter().zip(&state(&device)) {
-                let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                assert!(off <= 1e-12, "device: {off:e}");
+                let difference =
+                    max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                assert!(difference <= 1e-12, "device: {difference:e}");
             }
         }
     }
 }
 
 #[test]
-fn a_run_repeats_itself_from_a_checkpoint_which_goes_to_no_other_points() {
+fn restarts_are_bitwise_identical_and_reject_another_stretched_grid() {
     for more in [&[][..], &["compute.precision=f32"]] {
         let config = flow_in_a_box(more);
-        let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
-        let refused = |set: &str| {
+        let (_directory, saved) = assert_reproducible(&config, &format!("{more:?}"));
+        let error_message = |set: &str| {
             let other = flow_in_a_box(&[more, &[set]].concat());
-            let found = Simulation::resume(host(&other.compute), &other, &saved);
-            let Err(Error::Config(told)) = found else { panic!("{set}") };
-            told[0].clone()
+            let resumed = Simulation::resume(host(&other.compute), &other, &saved);
+            let Err(Error::Config(messages)) = resumed else { panic!("{set}") };
+            messages[0].clone()
         };
-        let told = refused("grid.stretching.y={ map = 'tanh', factor = 1.6 }");
-        assert!(told.contains("its values belong to those points"), "{told}");
-        let told = refused("grid.points=[16, 19, 14]");
+        let message = error_message("grid.stretching.y={ map = 'tanh', factor = 1.6 }");
+        assert!(message.contains("its values belong to those points"), "{message}");
+        let message = error_message("grid.points=[16, 19, 14]");
         assert!(
-            told.contains("12 points along z, the grid has 14; along a stretched axis"),
-            "{told}"
+            message.contains("12 points along z, the grid has 14; along a stretched axis"),
+            "{message}"
         );
     }
 }
 
-/// Planes, coordinates and pieces: VTK reads what was written where it was computed.
+/// VTK reads each value at the point where it was computed, also at the closing planes and from several files.
 #[test]
-fn vtk_reads_rectilinear_grids_whole_and_in_pieces() {
+fn vtk_reads_rectilinear_grids_from_one_or_several_files() {
     let grid = flow_in_a_box(&[]).grid();
     let values: Vec<f64> = (0..grid.len())
         .map(|at| {
@@ -279,16 +280,16 @@ fn vtk_reads_rectilinear_grids_whole_and_in_pieces() {
              off = numpy.abs(m['f'] - (numpy.sin(x) + 10*y + numpy.cos(z))).max()\n\
              print(type(m).__name__, *m.dimensions, off < 1e-12, m.y[0], m.x[-1])\n";
         let path = directory.path().join(name);
-        let found = Command::new(python()).args(["-c", script]).arg(&path).output().unwrap();
-        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        let output = Command::new(python()).args(["-c", script]).arg(&path).output().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let expected = format!("RectilinearGrid 17 19 13 True 0.0 {:?}\n", std::f64::consts::TAU);
-        assert_eq!(text, expected, "{}", String::from_utf8_lossy(&found.stderr));
+        assert_eq!(stdout, expected, "{}", String::from_utf8_lossy(&output.stderr));
     }
-    assert!(directory_of_uniform_is_unchanged());
+    assert!(uniform_grid_is_image_data());
 }
 
-/// A uniform grid is image data as before.
-fn directory_of_uniform_is_unchanged() -> bool {
+/// Whether a uniform grid is written as image data.
+fn uniform_grid_is_image_data() -> bool {
     let directory = tempfile::tempdir().unwrap();
     let grid = Grid::periodic([4, 4, 4], &Domain::cube(1.0));
     let layout = Layout { selection: Selection::all(&grid), grid, files: 1 };
@@ -306,7 +307,7 @@ const GOOD: &str = "[case]\nname = 'taylor-green'\n[grid]\npoints = [17, 18, 8]\
     stretching = { y = { map = 'tanh', factor = 2.0 } }\n[boundary]\ny = { low = 'wall', high = 'wall' }\n[time]\nend = 1\n";
 
 #[test]
-fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
+fn errors_for_bad_maps_give_line_and_allowed_values() {
     let y = "y = { map = 'tanh', factor = 2.0 }";
     let in_y = |map: &str| format!("y = {map}");
     #[rustfmt::skip]
@@ -329,12 +330,12 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
         (in_y("{ map = 'tanh', factor = 40.0 }"), "y = { factor = 40.0, map = \"tanh\" }: "),
         (in_y("3"), "y = 3: found a whole number"),
     ];
-    parse(GOOD, "in.toml", &[]).expect("a good input");
+    parse(GOOD, "in.toml", &[]).expect("a valid input");
     for (to, expected) in rows {
         let text = GOOD.replacen(y, &to, 1);
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
-        let first = told[0].lines().next().unwrap_or_default();
-        assert!(first.starts_with(&format!("error: in.toml:5: {expected}")), "{to}: {told:?}");
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        let first = messages[0].lines().next().unwrap_or_default();
+        assert!(first.starts_with(&format!("error: in.toml:5: {expected}")), "{to}: {messages:?}");
     }
     let others = [
         (
@@ -350,21 +351,21 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
     ];
     for (from, to, expected) in others {
         let text = GOOD.replacen(from, to, 1);
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
         let expected = format!("error: in.toml:{expected}");
         assert!(
-            told.iter().any(|line| line.lines().any(|line| line == expected)),
-            "{to}: {told:?}"
+            messages.iter().any(|line| line.lines().any(|line| line == expected)),
+            "{to}: {messages:?}"
         );
     }
     let half = GOOD.replace("low = 'wall'", "low = 'symmetry'");
-    let Err(Error::Config(told)) = parse(&half, "in.toml", &[]) else { panic!("{half}") };
+    let Err(Error::Config(messages)) = parse(&half, "in.toml", &[]) else { panic!("{half}") };
     assert!(
-        told[0].contains("at a symmetry plane the map must continue as its mirror image"),
-        "{told:?}"
+        messages[0].contains("at a symmetry plane the map must continue as its mirror image"),
+        "{messages:?}"
     );
     parse(&half.replace("factor = 2.0", "factor = 2.0, ends = 'high'"), "in.toml", &[])
-        .expect("an image");
+        .expect("a map with a mirror image");
     let periodic = GOOD
         .replace("y = { map = 'tanh', factor = 2.0 }", "y = 's + 0.1*sin(2*pi*s)'")
         .replace("[boundary]\ny = { low = 'wall', high = 'wall' }\n", "");
@@ -379,18 +380,19 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
             "statistics = { every_time = 1 }: need equal spacings",
         ),
     ] {
-        let Err(Error::Config(told)) = parse(&format!("{periodic}{more}"), "in.toml", &[]) else {
+        let Err(Error::Config(messages)) = parse(&format!("{periodic}{more}"), "in.toml", &[])
+        else {
             panic!("{more}")
         };
-        assert!(told[0].contains(expected), "{told:?}");
+        assert!(messages[0].contains(expected), "{messages:?}");
     }
-    // A slope of 0 at an end, whichever sign round-off gives it.
+    // A slope of 0 at an end, for either sign of its round-off.
     for map in ["s^2", "s*(2 - s)"] {
         let text = GOOD.replacen(y, &format!("y = '{map}'"), 1);
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{map}") };
-        assert!(told[0].contains("varies too fast for"), "{told:?}");
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{map}") };
+        assert!(messages[0].contains("varies too fast for"), "{messages:?}");
     }
-    // What is read is written, and read again.
+    // Maps round-trip through the resolved input.
     for map in [
         y,
         "y = { map = 'sinh', factor = 2.0, at = 1.5 }",
@@ -402,12 +404,12 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
     }
 }
 
-/// Catches an axis that is left out, the interval that closes a period, and n intervals between two ends.
+/// Catches an omitted axis, an omitted interval across the period, and n instead of n − 1 intervals between two ends.
 #[test]
-fn the_largest_spacing_is_that_of_any_axis_and_of_any_interval() {
+fn largest_spacing_is_taken_over_all_axes_and_intervals() {
     let custom = "case={ name = 'custom', mach = 0.1, reynolds = 50, u = 'sin(x)' }";
     let octant = "case.octant=true";
-    // Widest between the last point and the first.
+    // The widest interval is between the last point and the first.
     let shifted = "grid.stretching={ x = 's + 0.02*(sin(2*pi*(s + 1/48)) - sin(2*pi/48))' }";
     let widest = TAU * (1.0 / 24.0 + 0.04 * (PI / 24.0).sin());
     let wavy = "grid.mapping={ kind = 'wavy', amplitude = 0.02 }";

@@ -1,4 +1,4 @@
-//! Symmetry planes: part of a symmetric flow, computed with symmetry planes, equals the same part of the whole flow.
+//! Symmetry planes: part of a symmetric flow, computed with symmetry planes, equals the same part of the full flow.
 
 use std::f64::consts::PI;
 
@@ -10,13 +10,14 @@ use kolmo::grid::{Axis, Domain, End, Grid};
 use kolmo::scheme::compact_filter;
 
 use crate::common::{
-    FAMILIES, assert_repeats, config, float, formula_of, max_difference, on_host, state, steps,
+    FAMILIES, assert_reproducible, config, float, max_difference, on_host, scheme_family, state,
+    steps,
 };
 use crate::operators::apply;
 use crate::spread::blocks::assert_cuts_agree;
 
 #[test]
-fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
+fn operators_at_symmetry_planes_match_those_of_the_full_line() {
     let filter = compact_filter(8, 0.45);
     let cpu = Cpu::new(Some(1)).unwrap();
     let field = |values: &[f64]| {
@@ -30,7 +31,7 @@ fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
             let half = Grid::new([n, 1, 1], &length(n), [Some([End::Symmetry; 2]), None, None]);
             let all = Grid::periodic([2 * n - 2, 1, 1], &length(2 * n - 1));
             let [of_half, of_all] = [&half, &all].map(|grid| {
-                LineOperators::new(formula_of(family), Some(&filter), grid, Precision::F64)
+                LineOperators::new(scheme_family(family), Some(&filter), grid, Precision::F64)
             });
             let x = |at: usize| PI * float(at) / float(n - 1);
             let even: Vec<f64> = (0..2 * n - 2).map(|at| 1.0 / (1.5 + x(at).cos())).collect();
@@ -41,9 +42,12 @@ fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
                 for (own, values) in [(op, &even), (of_odd, &odd)] {
                     let expected = apply(&cpu, &of_all, &all, Axis::X, op, &field(values));
                     let found = apply(&cpu, &of_half, &half, Axis::X, own, &field(&values[..n]));
-                    let off = max_difference(&expected[..n], &found);
+                    let difference = max_difference(&expected[..n], &found);
                     let size = expected.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
-                    assert!(off <= 4e-14 * size, "{family} {own:?} {n}: {off:e} of {size}");
+                    assert!(
+                        difference <= 4e-14 * size,
+                        "{family} {own:?} {n}: {difference:e} of {size}"
+                    );
                 }
             }
         }
@@ -59,23 +63,24 @@ fn vortex(intervals: [usize; 3], octant: bool, more: &[&str]) -> Config {
 }
 
 /// Compare the fields of the octant with those of the box at the points of the octant.
-fn assert_is_octant(octant: &[Vec<f64>], all: &[Vec<f64>], intervals: [usize; 3], what: &str) {
+fn assert_is_octant(octant: &[Vec<f64>], all: &[Vec<f64>], intervals: [usize; 3], label: &str) {
     let [nx, ny, nz] = intervals.map(|n| n / 2 + 1);
     for (name, (octant, all)) in ["ρ", "ρu", "ρv", "ρw", "ρE"].iter().zip(octant.iter().zip(all))
     {
-        let mut off = 0.0_f64;
+        let mut difference = 0.0_f64;
         for (at, value) in octant.iter().enumerate() {
             let [i, j, k] = [at % nx, at / nx % ny, at / (nx * ny)];
-            off = off.max((value - all[i + intervals[0] * (j + intervals[1] * k)]).abs());
+            difference =
+                difference.max((value - all[i + intervals[0] * (j + intervals[1] * k)]).abs());
         }
         let size = all.iter().fold(1.0_f64, |a, b| a.max(b.abs()));
         assert_eq!(octant.len(), nx * ny * nz);
-        assert!(off <= 1e-13 * size, "{what}: {name} off by {off:e}");
+        assert!(difference <= 1e-13 * size, "{label}: {name} differs by {difference:e}");
     }
 }
 
 #[test]
-fn the_octant_of_a_vortex_is_the_whole_vortex_to_round_off() {
+fn octant_of_a_vortex_matches_the_full_vortex_to_round_off() {
     let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
     #[rustfmt::skip]
     let all = [
@@ -86,21 +91,21 @@ fn the_octant_of_a_vortex_is_the_whole_vortex_to_round_off() {
     ];
     let intervals = [24, 20, 28];
     for more in all {
-        let mut whole = on_host(&vortex(intervals, false, more));
-        steps(&mut whole, 10);
-        for how in [RightHandSide::Fused, RightHandSide::Composed] {
+        let mut full = on_host(&vortex(intervals, false, more));
+        steps(&mut full, 10);
+        for right_hand_side in [RightHandSide::Fused, RightHandSide::Composed] {
             let mut config = vortex(intervals, true, more);
-            config.compute.right_hand_side = how;
+            config.compute.right_hand_side = right_hand_side;
             let mut octant = on_host(&config);
             steps(&mut octant, 10);
             assert_is_octant(
                 &state(&octant),
-                &state(&whole),
+                &state(&full),
                 intervals,
-                &format!("{more:?} {how:?}"),
+                &format!("{more:?} {right_hand_side:?}"),
             );
             // Averages are equal, except momentum, which cancels between the octants.
-            let (found, expected) = (octant.row().unwrap(), whole.row().unwrap());
+            let (found, expected) = (octant.row().unwrap(), full.row().unwrap());
             let names = kolmo::physics::columns(&config.problem());
             for ((name, a), b) in names.iter().zip(&found).zip(&expected) {
                 let close = (a - b).abs() <= 1e-12 * b.abs().max(1.0);
@@ -111,7 +116,7 @@ fn the_octant_of_a_vortex_is_the_whole_vortex_to_round_off() {
 }
 
 #[test]
-fn ranks_agree_with_one_rank_between_planes_of_symmetry() {
+fn ranks_agree_with_one_rank_between_symmetry_planes() {
     let cuts = [
         ([3, 1, 1], Some(Method::Pcr)),
         ([1, 2, 1], Some(Method::Neighbour)),
@@ -141,7 +146,7 @@ fn plates(half: bool) -> Config {
 }
 
 #[test]
-fn a_wall_and_a_plane_of_symmetry_are_half_of_two_walls() {
+fn wall_and_symmetry_plane_match_half_of_two_walls() {
     let [mut half, mut all] = [true, false].map(|half| on_host(&plates(half)));
     steps(&mut half, 20);
     steps(&mut all, 20);
@@ -152,14 +157,14 @@ fn a_wall_and_a_plane_of_symmetry_are_half_of_two_walls() {
 }
 
 #[test]
-fn a_run_between_planes_repeats_itself_to_the_bit() {
+fn runs_and_restarts_between_planes_are_bitwise_identical() {
     for more in [&[][..], &["compute.precision=f32"]] {
-        assert_repeats(&vortex([16, 18, 20], true, more), &format!("{more:?}"));
+        assert_reproducible(&vortex([16, 18, 20], true, more), &format!("{more:?}"));
     }
 }
 
 #[test]
-fn bad_planes_are_told_and_good_ones_are_read_back() {
+fn bad_symmetry_planes_are_rejected_and_valid_ones_round_trip() {
     let text = |boundary: &str, reynolds: &str| {
         format!(
             "[case]\nname = 'taylor-green'\nreynolds = {reynolds}\n[grid]\npoints = [18, 18, 18]\n[boundary]\n{boundary}\n[time]\nend = 1\n"
@@ -181,10 +186,11 @@ fn bad_planes_are_told_and_good_ones_are_read_back() {
         (&*format!("{planes}\n[scheme]\nconvection = 'staggered'"), "9: convection = \"staggered\": uses midpoints, which have no closures at walls"),
     ];
     for (boundary, expected) in rows {
-        let Err(kolmo::Error::Config(told)) = parse(&text(boundary, "100"), "in.toml", &[]) else {
+        let Err(kolmo::Error::Config(messages)) = parse(&text(boundary, "100"), "in.toml", &[])
+        else {
             panic!("{boundary}")
         };
-        let first = told[0].lines().next().unwrap();
+        let first = messages[0].lines().next().unwrap();
         assert!(first.starts_with(&format!("error: in.toml:{expected}")), "{first}");
     }
 }

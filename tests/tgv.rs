@@ -10,7 +10,7 @@ fn vortex(n: usize, set: &[&str]) -> Simulation {
     simulation("taylor-green", [n; 3], &set)
 }
 
-/// The octant of a vortex on `n`^3 points, which is the whole one to round-off (`symmetry.rs`) in an eighth of the time.
+/// The octant of a vortex on `n`^3 points, which equals the full vortex to round-off (`symmetry.rs`) in an eighth of the time.
 fn octant(n: usize, set: &[&str]) -> Simulation {
     vortex(n / 2 + 1, &[&["case.octant=true"], set].concat())
 }
@@ -24,8 +24,8 @@ fn number(cell: &str) -> f64 {
     cell.parse().unwrap()
 }
 
-/// Largest deviations, over the instants of the table, of the quantities it holds: kinetic energy, enstrophy, pressure
-/// dilatation, solenoidal and dilatational dissipation.
+/// Largest errors, over the times of the table, of its quantities: kinetic energy, enstrophy, pressure dilatation, solenoidal
+/// and dilatational dissipation.
 fn short_time_errors(n: usize) -> [f64; 5] {
     const QUANTITIES: [&str; 5] = [
         "kinetic_energy",
@@ -63,7 +63,7 @@ fn short_time_errors(n: usize) -> [f64; 5] {
 }
 
 #[test]
-fn the_vortex_follows_its_short_time_series_with_errors_that_fall_at_sixth_order() {
+fn vortex_converges_to_its_short_time_series_at_sixth_order() {
     let coarse = short_time_errors(32);
     let fine = short_time_errors(48);
     // Measured at 32^3: 1.6e-9, 4.0e-8, 1.7e-8, 7.4e-10, 2.6e-10.
@@ -77,7 +77,7 @@ fn the_vortex_follows_its_short_time_series_with_errors_that_fall_at_sixth_order
 }
 
 #[test]
-fn at_reynolds_100_the_vortex_lies_on_the_spectral_solution() {
+fn vortex_at_reynolds_100_matches_the_spectral_solution() {
     let mut simulation = octant(64, &["case.mach=0.1", "case.reynolds=100"]);
     let (mut energy_error, mut dissipation_error, mut peak) = (0.0_f64, 0.0_f64, 0.0_f64);
     for row in rows(include_str!("data/tgv_re100_mach0.1.csv")) {
@@ -93,13 +93,13 @@ fn at_reynolds_100_the_vortex_lies_on_the_spectral_solution() {
         "kinetic energy {energy_error:.2e}, dissipation {:.2e} of the peak",
         dissipation_error / peak
     );
-    assert!(energy_error < 1e-5, "kinetic energy off by {energy_error}");
-    assert!(dissipation_error < 3e-4 * peak, "dissipation off by {dissipation_error}");
+    assert!(energy_error < 1e-5, "kinetic energy error {energy_error}");
+    assert!(dissipation_error < 3e-4 * peak, "dissipation error {dissipation_error}");
 }
 
 /// Deviations from the incompressible spectral solution at Re = 1600 until t = 10: the largest and the root mean square
-/// of the kinetic energy, of −dE/dt + ⟨p div u⟩, of the dissipation, and of the gap between the two; energy as a
-/// fraction of its start, the others of the peak of the dissipation.
+/// of the kinetic energy, of −dE/dt + ⟨p div u⟩, of the dissipation, and of the difference of the last two. The energy is
+/// relative to its initial value, the others to the peak of the dissipation.
 #[derive(Debug)]
 struct Deviations([[f64; 2]; 4]);
 
@@ -115,15 +115,15 @@ impl Deviations {
         let mut deviations = [[0.0_f64; 2]; 4];
         for &[time, energy, loss, dissipation] in history {
             let exact = reference.dissipation_at(time).unwrap();
-            let apart = [
+            let values = [
                 (energy - reference.kinetic_energy_at(time).unwrap()) / 0.125,
                 (loss - exact) / peak,
                 (dissipation - exact) / peak,
                 (loss - dissipation) / peak,
             ];
-            for ([largest, squares], apart) in deviations.iter_mut().zip(apart) {
-                *largest = largest.max(apart.abs());
-                *squares += apart * apart / history.len() as f64;
+            for ([largest, squares], deviation) in deviations.iter_mut().zip(values) {
+                *largest = largest.max(deviation.abs());
+                *squares += deviation * deviation / history.len() as f64;
             }
         }
         Self(deviations.map(|[largest, squares]| [largest, squares.sqrt()]))
@@ -144,7 +144,7 @@ fn run_at_reynolds_1600(n: usize, vortex: impl Fn(usize, &[&str]) -> Simulation)
     Deviations::of(&history)
 }
 
-/// A history that `validation/run` left.
+/// The deviations of a history that `validation/run` wrote.
 fn committed(text: &str) -> Deviations {
     let history: Vec<Instant> = rows(text)
         .map(|row| {
@@ -158,7 +158,7 @@ fn committed(text: &str) -> Deviations {
 }
 
 #[test]
-fn at_reynolds_1600_energy_loss_and_dissipation_converge_to_the_spectral_solution() {
+fn energy_loss_and_dissipation_at_re_1600_converge_to_spectral_solution() {
     let runs = [
         ("32", run_at_reynolds_1600(32, vortex)),
         ("64", run_at_reynolds_1600(64, octant)),
@@ -168,16 +168,16 @@ fn at_reynolds_1600_energy_loss_and_dissipation_converge_to_the_spectral_solutio
     for (n, deviations) in &runs {
         println!("{n}^3: {deviations:.4?}");
     }
-    // The largest ones: root mean squares of the histories are over other instants.
+    // Only the largest ones: root mean squares of the histories are over other times.
     let before = committed(include_str!("../validation/histories/re1600-ma0.1-64.csv"));
     for (now, before) in runs[1].1.0.iter().zip(before.0) {
-        assert_close(now[0], before[0], 0.01, "a deviation of the run on 64^3 points of before");
+        assert_close(now[0], before[0], 0.01, "a deviation of the committed run on 64^3 points");
     }
     for pair in runs.windows(2) {
         let (coarse, fine) = (&pair[0].1.0, &pair[1].1.0);
         for quantity in 0..4 {
-            // 32^3 holds too little of the flow for its energy to mean anything: there the scheme removes what should
-            // have become small vortices, at about the right rate by chance. The dissipation converges all the way.
+            // 32^3 points resolve too little of the flow for a meaningful energy: the scheme removes what should become
+            // small vortices, at about the right rate by chance. The dissipation converges on all grids.
             if pair[0].0 == "32" && quantity != 2 {
                 continue;
             }
@@ -188,7 +188,7 @@ fn at_reynolds_1600_energy_loss_and_dissipation_converge_to_the_spectral_solutio
     }
 }
 
-/// The time at which the run stops itself, with its message, or `None` where it reaches `end`.
+/// The time and the error message of a run that diverges, or `None` if it reaches `end`.
 fn blow_up(set: &[&str], end: f64) -> Option<(f64, String)> {
     let mut simulation = vortex(32, set);
     while simulation.time() < end {
@@ -200,14 +200,14 @@ fn blow_up(set: &[&str], end: f64) -> Option<(f64, String)> {
 }
 
 #[test]
-fn the_default_forms_run_to_the_end_without_a_filter() {
+fn default_forms_are_stable_without_a_filter() {
     assert_eq!(blow_up(&["case.mach=0.1", "case.reynolds=1600"], 20.0), None);
     assert_eq!(blow_up(&["case.mach=0.5", "case.reynolds=inf"], 20.0), None);
 }
 
 #[test]
-fn forms_that_do_not_keep_the_kinetic_energy_blow_up_and_say_where() {
-    // Windows round the times found with two independent solvers; the message is what a user meets.
+fn forms_that_do_not_preserve_kinetic_energy_diverge_and_report_the_point() {
+    // Windows around the times from two independent solvers. The message is the one that a user sees.
     let divergence = ["scheme.convection=divergence", "scheme.energy=divergence"];
     let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=divergence"];
     let flows = [
@@ -225,9 +225,10 @@ fn forms_that_do_not_keep_the_kinetic_energy_blow_up_and_say_where() {
             format!("case.start=constant-{start}"),
         ];
         let set: Vec<&str> = flow.iter().map(String::as_str).chain(forms).collect();
-        let (time, message) = blow_up(&set, 20.0).unwrap_or_else(|| panic!("{set:?} ran on"));
+        let (time, message) =
+            blow_up(&set, 20.0).unwrap_or_else(|| panic!("{set:?} did not diverge"));
         println!("{set:?}: t = {time:.2}");
-        assert!(expected.contains(&time), "{set:?} blew up at {time}");
+        assert!(expected.contains(&time), "{set:?} diverged at {time}");
         assert!(
             message.contains("diverged at step") && message.contains("at point ("),
             "{message}"

@@ -1,5 +1,5 @@
-//! `kolmo verify`: what it says of a sound program, of a broken one, and of mistakes of the user. Its checks themselves are
-//! tests of the method, and run here as users run them.
+//! `kolmo verify`: its reports, its verdicts and its errors for bad arguments. Its checks are themselves tests of the method and
+//! run here as users run them.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -22,8 +22,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The JSON of checks that all pass.
-fn sound(arguments: &[&str]) -> serde_json::Value {
+/// The JSON of checks, all of which must pass.
+fn passing(arguments: &[&str]) -> serde_json::Value {
     let dir = tempfile::tempdir().unwrap();
     let output = verify(dir.path(), &[arguments, &["--json"]].concat());
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -32,8 +32,8 @@ fn sound(arguments: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn quick_checks_pass_on_the_host_and_say_what_they_measured_and_against_what() {
-    let report = sound(&["--quick", "--backend", "cpu"]);
+fn quick_checks_pass_on_the_host_and_report_value_bound_and_source() {
+    let report = passing(&["--quick", "--backend", "cpu"]);
     let checks = report["checks"].as_array().unwrap();
     assert_eq!(report["passed"], checks.len());
     assert_eq!(report["failed"], 0);
@@ -53,18 +53,18 @@ fn quick_checks_pass_on_the_host_and_say_what_they_measured_and_against_what() {
     }
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), checks.len(), "a name stands for one check");
+    assert_eq!(names.len(), checks.len(), "duplicate names of checks");
 }
 
 #[test]
 fn quick_checks_of_named_families_pass_on_an_opencl_device() {
-    let report = sound(&["--quick", "--backend", "opencl", "closures", "waves", "exact"]);
+    let report = passing(&["--quick", "--backend", "opencl", "closures", "waves", "exact"]);
     assert!(report["checks"].as_array().unwrap().len() > 30);
     assert!(report["place"].as_str().unwrap().contains("OpenCL"), "{}", report["place"]);
 }
 
 #[test]
-fn the_table_ends_with_a_verdict_and_the_page_holds_the_same_checks() {
+fn verdict_ends_the_table_and_the_html_page_has_the_same_checks() {
     let dir = tempfile::tempdir().unwrap();
     let output = verify(dir.path(), &["filters", "--backend", "cpu", "--html", "page.html"]);
     let table = text(&output.stdout);
@@ -76,18 +76,18 @@ fn the_table_ends_with_a_verdict_and_the_page_holds_the_same_checks() {
     );
     let page = std::fs::read_to_string(dir.path().join("page.html")).unwrap();
     assert!(page.contains(verdict) && page.contains("filters/filter8-order"), "{page}");
-    // Its own page is replaced, somebody else's file is not.
+    // A page of `kolmo verify` is overwritten; another file is not.
     let again = ["closures", "--backend", "cpu", "--html", "page.html"];
     assert_eq!(verify(dir.path(), &again).status.code(), Some(0));
     std::fs::write(dir.path().join("page.html"), "mine").unwrap();
-    let refused = verify(dir.path(), &again);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("`kolmo verify` did not write it"));
-    assert!(refused.stdout.is_empty());
+    let rejected = verify(dir.path(), &again);
+    assert_eq!(rejected.status.code(), Some(2));
+    assert!(text(&rejected.stderr).contains("`kolmo verify` did not write it"));
+    assert!(rejected.stdout.is_empty());
 }
 
 #[test]
-fn the_list_names_every_family_and_runs_nothing() {
+fn list_option_names_every_family_and_runs_no_check() {
     let dir = tempfile::tempdir().unwrap();
     let output = verify(dir.path(), &["--list"]);
     assert_eq!(output.status.code(), Some(0));
@@ -99,10 +99,10 @@ fn the_list_names_every_family_and_runs_nothing() {
 }
 
 #[test]
-fn mistakes_of_the_user_are_told_before_anything_is_run() {
+fn verify_rejects_bad_arguments_before_any_check_runs() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
-    for (arguments, told) in [
+    for (arguments, error) in [
         (&["operator"][..], "`operator` is not a family of checks"),
         (&["--backend", "gpu"], "gpu"),
         (&["--backend", "opencl", "--device", "900"], "900"),
@@ -110,21 +110,21 @@ fn mistakes_of_the_user_are_told_before_anything_is_run() {
         (&["--html", "file/page.html"], "file: a file is there, not a directory"),
     ] {
         let output = verify(dir.path(), arguments);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(told) && !said.contains("checking"), "{arguments:?}: {said}");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(error) && !stderr.contains("checking"), "{arguments:?}: {stderr}");
     }
 }
 
 #[test]
-fn every_mistake_that_is_planted_to_try_the_checks_still_has_its_place() {
+fn every_planted_mistake_still_matches_the_source() {
     let script = root().join("validation/mistakes.py");
     let output = Command::new(python()).arg(script).arg("--check").output().unwrap();
-    let told = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}", text(&told));
+    let printed = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", text(&printed));
 }
 
-/// Every check of these families on the host passes; what users have no minute for is among them.
+/// Asserts that every check of these families passes on the host, including the slow checks that `--quick` leaves out.
 pub(crate) fn assert_verified(families: &[&str]) {
     let options = VerifyOptions {
         names: families.iter().map(ToString::to_string).collect(),

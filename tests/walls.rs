@@ -11,7 +11,8 @@ use kolmo::scheme::families;
 use kolmo::time::Simulation;
 
 use crate::common::{
-    advance, assert_orders, assert_repeats, config, host, max_difference, on_host, state, steps,
+    advance, assert_orders, assert_reproducible, config, host, max_difference, on_host, state,
+    steps,
 };
 use crate::device::gpu;
 use crate::spread::blocks::assert_cuts_agree;
@@ -36,7 +37,7 @@ fn box_with_walls(points: [usize; 3], more: &[&str]) -> Config {
 }
 
 #[test]
-fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
+fn ranks_and_composed_right_hand_side_agree_with_one_rank() {
     for more in [&[][..], &["scheme.derivative=compact8-penta"], &["gas.viscosity=sutherland"]] {
         let config = box_with_walls([31, 50, 9], more);
         let cuts = [
@@ -52,27 +53,27 @@ fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
 }
 
 #[test]
-fn a_run_between_walls_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+fn runs_and_restarts_between_walls_are_bitwise_identical() {
     for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
         let config = box_with_walls([19, 18, 1], more);
-        let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
+        let (_directory, saved) = assert_reproducible(&config, &format!("{more:?}"));
         // Refinement interpolates with Fourier modes, which needs periodic axes.
         let finer = box_with_walls([19, 36, 1], more);
-        let other = Simulation::resume(host(&finer.compute), &finer, &saved);
-        let Err(Error::Config(told)) = other else {
-            panic!("another grid between walls");
+        let resumed = Simulation::resume(host(&finer.compute), &finer, &saved);
+        let Err(Error::Config(messages)) = resumed else {
+            panic!("a restart on another grid between walls is accepted");
         };
-        assert!(told[0].contains("18 points along y, the grid has 36"), "{told:?}");
+        assert!(messages[0].contains("18 points along y, the grid has 36"), "{messages:?}");
     }
 }
 
 #[test]
-fn the_state_at_walls_is_what_they_ask_for() {
+fn state_at_walls_satisfies_the_wall_conditions() {
     let config = box_with_walls([18, 17, 1], &[]);
     let mut flow = on_host(&config);
     steps(&mut flow, 9);
     let [rho, u, v, w, e]: [Vec<f64>; 5] = state(&flow).try_into().unwrap();
-    let swing = (9.0 * flow.time()).cos();
+    let phase = (9.0 * flow.time()).cos();
     let t = |at: usize| {
         let kinetic = 0.5 * (u[at] * u[at] + v[at] * v[at] + w[at] * w[at]) / rho[at];
         1.4 * 0.09 * 0.4 * (e[at] - kinetic) / rho[at]
@@ -80,7 +81,7 @@ fn the_state_at_walls_is_what_they_ask_for() {
     for i in 1..17 {
         let at = i + 18 * 16;
         for (found, expected) in [(u[at], 0.7), (v[at], 0.0), (w[at], 0.3)] {
-            assert!((found / rho[at] - expected * swing).abs() < 1e-14, "{found}");
+            assert!((found / rho[at] - expected * phase).abs() < 1e-14, "{found}");
         }
         assert!((t(at) - 0.9).abs() < 1e-13, "{}", t(at));
         assert_eq!((u[i], v[i], w[i]), (0.0, 0.0, 0.0));
@@ -90,7 +91,7 @@ fn the_state_at_walls_is_what_they_ask_for() {
     }
 }
 
-/// A gas at rest, or with `u`, between walls across x.
+/// A gas with velocity `u` between walls across x.
 fn tube(points: usize, u: &str, reynolds: f64, more: &[&str]) -> Simulation {
     let own = [format!("case.u='{u}'"), format!("case.reynolds={reynolds}")];
     let own = own.iter().map(String::as_str);
@@ -127,9 +128,9 @@ fn sound_between_adiabatic_walls_does_not_grow() {
     }
 }
 
-/// Catches a heat flux with another strength, sign or viscosity than those given, and one that does not converge.
+/// Catches a heat flux with a wrong strength, sign or viscosity, and one that does not converge.
 #[test]
-fn the_heat_that_enters_is_what_is_given() {
+fn energy_gain_equals_the_prescribed_wall_heat_flux() {
     let walls = "boundary.x={ low = 'wall', high = { kind = 'wall', heat_flux = 0.05 } }";
     for viscous in ["scheme.viscous=conservative", "scheme.viscous=laplacian"] {
         let [coarse, fine] = [33, 65].map(|points| {
@@ -144,9 +145,9 @@ fn the_heat_that_enters_is_what_is_given() {
     }
 }
 
-/// Catches internal energy that an oscillating adiabatic wall loses or makes, which lowers the order in time to 2.
+/// Catches internal energy that an oscillating adiabatic wall loses or creates, which lowers the order in time to 2.
 #[test]
-fn an_oscillating_adiabatic_wall_keeps_the_order_in_time() {
+fn oscillating_adiabatic_wall_preserves_the_order_in_time() {
     let walls = "boundary.x={ low = { kind = 'wall', velocity = [0, 2, 0], frequency = 30 }, high = { kind = 'wall', temperature = 1 } }";
     for integrator in ["rk4", "hale64"] {
         let run = |dt: f64| {
@@ -155,8 +156,8 @@ fn an_oscillating_adiabatic_wall_keeps_the_order_in_time() {
             advance(&mut flow, 0.12);
             state(&flow).concat()
         };
-        let exact = run(0.000125);
-        let errors = [0.002, 0.001].map(|dt| (dt, max_difference(&run(dt), &exact)));
+        let reference = run(0.000125);
+        let errors = [0.002, 0.001].map(|dt| (dt, max_difference(&run(dt), &reference)));
         assert_orders(&errors, 3.6..4.6, integrator);
     }
 }
@@ -171,12 +172,12 @@ impl Formula<2, 2, 1> for Marked {
 }
 
 #[test]
-fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_alone() {
+fn map_on_a_part_reads_offset_points_and_changes_only_its_points() {
     let points = [5, 43, 3];
     let host = host(&config("taylor-green", [8; 3], &[]).compute);
     let device = gpu(Precision::F64, points.iter().product());
-    let places: [&dyn Backend; 2] = [&*host, &device];
-    for backend in places {
+    let backends: [&dyn Backend; 2] = [&*host, &device];
+    for backend in backends {
         let values =
             |first: f64| -> Vec<f64> { (0..645).map(|at| first + f64::from(at)).collect() };
         let field = |first| backend.field(&values(first).into()).unwrap();
@@ -197,8 +198,8 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
         let (one, two) = (values(0.0), values(0.5));
         for at in 0..645 {
             let [i, j, k] = [at % 5, at / 5 % 43, at / 215];
-            let is_in = i == 1 && j >= 2 && k < 2;
-            let expected = match is_in {
+            let is_mapped = i == 1 && j >= 2 && k < 2;
+            let expected = match is_mapped {
                 true => [two[at + 215] + 1000.0 * one[at], 2.0 * one[at - 1] - two[at]],
                 false => [one[at], two[at]],
             };
@@ -210,9 +211,9 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
 const GOOD: &str = "[case]\nname = 'couette-flow'\nreynolds = 50\n[grid]\npoints = [9, 18, 8]\n[boundary]\n\
                     y = { low = 'wall', high = 'wall' }\n[time]\nend = 1\n";
 
-/// Catches a viscosity of another temperature than that of the wall: steps were first-order.
+/// Catches a viscosity at a temperature other than that of the wall: steps were first-order.
 #[test]
-fn heat_through_a_wall_of_variable_viscosity_is_of_the_order_of_the_steps() {
+fn wall_heat_flux_with_variable_viscosity_keeps_the_order_in_time() {
     let at = |dt: f64| {
         let walls = "boundary.y={ low = { kind = 'wall', heat_flux = 1.0 }, high = { kind = 'wall', temperature = 1.0 } }";
         let (dt, law) =
@@ -224,15 +225,15 @@ fn heat_through_a_wall_of_variable_viscosity_is_of_the_order_of_the_steps() {
         flow.field("temperature").unwrap()
     };
     let fields = [0.008, 0.004, 0.002].map(at);
-    let apart = |a: usize, b: usize| {
+    let difference = |a: usize, b: usize| {
         fields[a].iter().zip(&fields[b]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
     };
-    let [coarse, fine] = [apart(0, 1), apart(1, 2)];
+    let [coarse, fine] = [difference(0, 1), difference(1, 2)];
     assert!(coarse > 10.0 * fine && coarse < 1e-6, "{coarse:e} {fine:e}");
 }
 
 #[test]
-fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
+fn errors_for_bad_boundaries_give_line_and_allowed_values() {
     let y = "y = { low = 'wall', high = 'wall' }";
     #[rustfmt::skip]
     let rows = [
@@ -255,27 +256,31 @@ fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
         ("[time]", "[forcing]\nkind = 'linear'\ncoefficient = 1\n[time]", "8: [forcing] is only available in a periodic box"),
         ("[time]", "[output]\nstatistics = { every_time = 1 }\n[time]", "9: statistics = { every_time = 1 }: quantities other than `profiles` need a fully periodic box"),
     ];
-    parse(GOOD, "in.toml", &[]).expect("a good input");
+    parse(GOOD, "in.toml", &[]).expect("a valid input");
     for (from, to, expected) in rows {
         let text = GOOD.replacen(from, to, 1);
-        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
-        assert_eq!(told[0].lines().next(), Some(&*format!("error: in.toml:{expected}")), "{to}");
-        assert_eq!(told.len(), 2, "{told:?}");
+        let Err(Error::Config(messages)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert_eq!(
+            messages[0].lines().next(),
+            Some(&*format!("error: in.toml:{expected}")),
+            "{to}"
+        );
+        assert_eq!(messages.len(), 2, "{messages:?}");
     }
 }
 
 #[test]
-fn boundaries_follow_the_case_unless_they_are_given_and_are_read_back() {
+fn boundaries_default_to_the_case_and_round_trip() {
     let read = |text: &str| parse(text, "in.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
     let config = read(GOOD);
     let walls = [Wall::ADIABATIC, Wall::ADIABATIC];
     assert_eq!(config.boundaries, Boundaries::along(Axis::Y, walls));
     assert_eq!(config.grid().spacing[1], 1.0 / 17.0);
-    assert!(!config.is_of_case() && read(&config.to_toml()) == config);
+    assert!(!config.starts_from_case() && read(&config.to_toml()) == config);
     let own = read(&GOOD.replace("y = {", "x = 'periodic' #"));
     let moving = Wall { velocity: [1.0, 0.0, 0.0], ..Wall::isothermal(1.0) };
     assert_eq!(own.boundaries, Boundaries::along(Axis::Y, [Wall::isothermal(1.0), moving]));
-    assert!(own.is_of_case() && !own.to_toml().contains("boundary"));
+    assert!(own.starts_from_case() && !own.to_toml().contains("boundary"));
     let all = box_with_walls([17, 17, 1], &["gas.viscosity=sutherland"]);
     assert_eq!(read(&all.to_toml()), all);
     assert!(matches!(

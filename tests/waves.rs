@@ -1,8 +1,8 @@
-//! Waves and the vortex: entropy, sound and shear, held to what the discrete equations must give, and to the exact
-//! solutions at the order of the scheme in space and of the integrator in time.
+//! Entropy, acoustic and shear waves, compared with the solutions of the discrete equations, and with the exact solutions at
+//! the order of the scheme in space.
 //!
-//! A plane wave of small amplitude sees every derivative as a factor: i K for the first (K the symbol over h), −B for
-//! the second. So the discrete linear wave is known in closed form, and a run must agree with it to round-off and O(A²).
+//! For a plane wave of small amplitude every derivative is a factor: i K for the first (K is the symbol over h), −B for the
+//! second. The discrete linear wave is therefore known in closed form, and a run must agree with it to round-off and O(A²).
 
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -20,14 +20,14 @@ use crate::common::{
 use crate::verify::assert_verified;
 
 const I: Complex<f64> = Complex::I;
-/// Points on which a family of this order shows its order: finer, and round-off shows.
+/// Numbers of points on which a family of this order shows its order. On finer grids round-off is visible.
 fn grids(order: i32) -> [usize; 3] {
     if order < 8 { [12, 16, 24] } else { [8, 10, 12] }
 }
 
 /// max |x − mean| / |mean| of p and of each velocity component.
-fn unevenness(run: &Simulation, gamma: f64) -> f64 {
-    let [rho, m0, m1, m2, e] = &state(run)[..] else { panic!("this is a flow") };
+fn nonuniformity(run: &Simulation, gamma: f64) -> f64 {
+    let [rho, m0, m1, m2, e] = &state(run)[..] else { panic!("not a flow") };
     let mut worst = 0.0_f64;
     for quantity in 0..4 {
         let values: Vec<f64> = (0..rho.len())
@@ -48,7 +48,7 @@ fn unevenness(run: &Simulation, gamma: f64) -> f64 {
 }
 
 #[test]
-fn entropy_waves_keep_pressure_and_velocity_uniform_and_follow_the_discrete_equations() {
+fn entropy_waves_keep_p_and_u_uniform_and_follow_discrete_equations() {
     let (velocity, dt) = ([1.0, 0.8, -0.6], 0.004);
     let rk = tableau("hale64").unwrap();
     let compact6 = family("compact6").unwrap();
@@ -60,21 +60,24 @@ fn entropy_waves_keep_pressure_and_velocity_uniform_and_follow_the_discrete_equa
             let mut run = run_with("entropy-wave", points, forms, &set);
             let before = projection(points, periods, &state(&run)[0]);
             steps(&mut run, 40);
-            let uneven = unevenness(&run, 1.4);
+            let nonuniformity = nonuniformity(&run, 1.4);
             if energy == "split-enthalpy" {
-                // Its ½ (ρ D(1/ρ) + D(ρ)/ρ) p is not 0.
-                assert!(uneven > 1e-7 && uneven < 1e-5, "{points:?} {forms:?}: {uneven:.1e}");
+                // The term ½ (ρ D(1/ρ) + D(ρ)/ρ) p of this form is not 0.
+                assert!(
+                    nonuniformity > 1e-7 && nonuniformity < 1e-5,
+                    "{points:?} {forms:?}: {nonuniformity:.1e}"
+                );
                 continue;
             }
-            assert!(uneven < 1e-12, "{points:?} {forms:?}: {uneven:.1e}");
+            assert!(nonuniformity < 1e-12, "{points:?} {forms:?}: {nonuniformity:.1e}");
             let found = projection(points, periods, &state(&run)[0]) / before;
-            let turned = |axis: usize| {
+            let phase = |axis: usize| {
                 let symbols = Symbols::new(compact6, TAU, 1.0 / float(points[axis]));
                 velocity[axis] * dt * symbols.convection(convection)
             };
-            let angle: f64 = (0..3).filter(|&axis| points[axis] > 1).map(turned).sum();
-            let off = (found / rk.amplification(-I * angle).powu(40) - 1.0).norm();
-            assert!(off < 1e-12, "{points:?} {forms:?}: {off:.1e}");
+            let angle: f64 = (0..3).filter(|&axis| points[axis] > 1).map(phase).sum();
+            let error = (found / rk.amplification(-I * angle).powu(40) - 1.0).norm();
+            assert!(error < 1e-12, "{points:?} {forms:?}: {error:.1e}");
         }
     }
 }
@@ -84,24 +87,24 @@ fn entropy_waves_converge_at_the_order_of_the_scheme() {
     for ((derivative, order), convection) in
         FAMILIES.into_iter().flat_map(|f| ["kennedy-gruber", "staggered"].map(|c| (f, c)))
     {
-        let what = format!("{derivative} {convection}");
+        let label = format!("{derivative} {convection}");
         let found = grids(order).map(|n| {
             let forms = [derivative, convection, "split-pressure", "auto"];
             let mut run = run_with("entropy-wave", [n, 1, 1], forms, &["time.dt=0.001".into()]);
             advance(&mut run, 0.1);
             let error = run.error().unwrap().unwrap()[0];
-            // A phase that is off by (K − k) U t, A = 0.2 and U = 1.
+            // The phase error is (K − k) U t, with A = 0.2 and U = 1.
             let symbols = Symbols::new(family(derivative).unwrap(), TAU, 1.0 / float(n));
-            let late = (symbols.convection(convection) - TAU) * 0.1;
-            let expected = 0.2 * 2.0_f64.sqrt() * (0.5 * late).sin().abs();
-            assert_close(error, expected, 0.02, &what);
+            let phase_error = (symbols.convection(convection) - TAU) * 0.1;
+            let expected = 0.2 * 2.0_f64.sqrt() * (0.5 * phase_error).sin().abs();
+            assert_close(error, expected, 0.02, &label);
             (1.0 / float(n), error)
         });
-        assert_orders(&found, order_range(order), &what);
+        assert_orders(&found, order_range(order), &label);
     }
 }
 
-/// What counts as the order of a linear wave on [`grids`].
+/// The accepted orders of convergence of a linear wave on [`grids`].
 fn order_range(order: i32) -> Range<f64> {
     f64::from(order) - 0.25..f64::from(order) + 0.25
 }
@@ -117,7 +120,7 @@ struct Wave<'a> {
     derivative: &'a str,
 }
 
-/// Of the density: what is left out is its square, and round-off is 1e-11 of it.
+/// Amplitude of the density. The neglected terms are of order its square, and round-off is 1e-11 of it.
 const AMPLITUDE: f64 = 1e-5;
 
 impl Wave<'_> {
@@ -126,12 +129,12 @@ impl Wave<'_> {
         Symbols::new(family(self.derivative).unwrap(), k, TAU / float(self.points))
     }
 
-    /// s of the discrete equations next to `guess`.
+    /// The eigenvalue s of the discrete equations closest to `guess`.
     fn eigenvalue(&self, guess: Complex<f64>) -> Complex<f64> {
         self.symbols().eigenvalue(&self.gas, self.forms, guess)
     }
 
-    /// A run in a box of length 2π. Entropy waves may go along any axis, and their start is replaced.
+    /// A run in a box of length 2π. The entropy wave allows any axis; the caller replaces its initial state.
     fn run(&self, dt: f64, law: &str) -> Simulation {
         let [convection, energy, viscous] = self.forms;
         let reynolds = match self.gas.is_inviscid() {
@@ -151,7 +154,7 @@ impl Wave<'_> {
         run_with("entropy-wave", points, [self.derivative, convection, energy, viscous], &set)
     }
 
-    /// The eigenmode next to `guess` in a run of `n` steps of `dt`.
+    /// Measures the eigenmode closest to `guess` in a run of `n` steps of `dt`.
     fn measure(&self, guess: Complex<f64>, dt: f64, n: u32, law: &str) -> Measured {
         let (gas, axis) = (self.gas, self.axis);
         let s = self.eigenvalue(guess);
@@ -175,14 +178,14 @@ impl Wave<'_> {
         let expected = tableau("hale64").unwrap().amplification(s * dt).powu(n);
         let t = f64::from(n) * dt;
         let turns = ((s.im * t - ratio.arg()) / TAU).round();
-        Measured { off: (ratio / expected - 1.0).norm(), s: (ratio.ln() + I * TAU * turns) / t }
+        Measured { error: (ratio / expected - 1.0).norm(), s: (ratio.ln() + I * TAU * turns) / t }
     }
 }
 
-/// What a run says of a wave.
+/// The measured evolution of a wave.
 struct Measured {
     /// |ratio of amplitudes / R(s dt)ⁿ − 1| with the s of the discrete equations.
-    off: f64,
+    error: f64,
     /// ln(ratio of amplitudes) / t.
     s: Complex<f64>,
 }
@@ -192,7 +195,7 @@ fn gas(mach: f64, reynolds: f64, prandtl: f64) -> Gas {
 }
 
 #[test]
-fn linear_viscous_modes_grow_and_oscillate_as_their_eigenvalues_say() {
+fn linear_viscous_modes_match_their_growth_rates_and_frequencies() {
     let lines = include_str!("data/viscous_modes.csv").lines();
     for line in lines.filter(|line| !line.starts_with('#')).skip(1) {
         let row: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
@@ -211,19 +214,19 @@ fn linear_viscous_modes_grow_and_oscillate_as_their_eigenvalues_say() {
             };
             let (sound, dt) = (k / mach, 0.03 * mach / k);
             for exact in [Complex::new(growth, frequency), Complex::new(entropy, 0.0)] {
-                let Measured { off, s } = wave.measure(exact, dt, 100, "constant");
-                let what = format!("{line} {viscous} {exact:.4}");
-                // The step leaves 2e-9 of the frequency and 2e-7 of the growth, the grid less.
-                assert!(off < 3e-9, "{what}: discrete {off:.1e}");
-                assert!((s.im - exact.im).abs() < 5e-9 * sound, "{what}: frequency {s}");
-                assert!((s.re / exact.re - 1.0).abs() < 1e-6, "{what}: growth {s}");
+                let Measured { error, s } = wave.measure(exact, dt, 100, "constant");
+                let label = format!("{line} {viscous} {exact:.4}");
+                // The error of the time step is 2e-9 of the frequency and 2e-7 of the growth rate, that of the grid is smaller.
+                assert!(error < 3e-9, "{label}: discrete {error:.1e}");
+                assert!((s.im - exact.im).abs() < 5e-9 * sound, "{label}: frequency {s}");
+                assert!((s.re / exact.re - 1.0).abs() < 1e-6, "{label}: growth {s}");
             }
         }
     }
 }
 
 #[test]
-fn linear_modes_and_shear_follow_the_discrete_equations_in_every_form_along_every_axis() {
+fn linear_waves_follow_the_discrete_equations_in_every_form_and_axis() {
     assert_verified(&["waves"]);
 }
 
@@ -232,7 +235,7 @@ fn sound_converges_at_the_order_of_the_scheme() {
     for ((derivative, order), convection) in
         FAMILIES.into_iter().flat_map(|f| ["kennedy-gruber", "staggered"].map(|c| (f, c)))
     {
-        let what = format!("{derivative} {convection}");
+        let label = format!("{derivative} {convection}");
         let found = grids(order).map(|points| {
             let wave = Wave {
                 gas: gas(0.5, f64::INFINITY, 0.71),
@@ -244,13 +247,13 @@ fn sound_converges_at_the_order_of_the_scheme() {
             };
             let s = wave.measure(Complex::new(0.0, -2.0), 0.0025, 200, "constant").s;
             let error = (s.im + 2.0).abs();
-            // K/Ma in the place of k/Ma.
+            // The discrete frequency is K/Ma instead of k/Ma.
             let k = wave.symbols().convection(convection);
-            // Round-off in the pressure leaves 2e-10.
-            assert_close(error, 2.0 * (1.0 - k).abs(), 0.05, &what);
+            // Round-off in the pressure contributes 2e-10.
+            assert_close(error, 2.0 * (1.0 - k).abs(), 0.05, &label);
             (TAU / float(points), error)
         });
-        assert_orders(&found, order_range(order), &what);
+        assert_orders(&found, order_range(order), &label);
     }
 }
 
@@ -259,19 +262,19 @@ fn shear_waves_converge_at_the_order_of_the_scheme() {
     let set = ["case.velocity=0.0", "case.reynolds=2.0", "case.amplitude=1e-6", "time.dt=0.002"];
     for ((derivative, order), viscous) in FAMILIES.into_iter().flat_map(|f| VISCOUS.map(|v| (f, v)))
     {
-        let what = format!("{derivative} {viscous}");
+        let label = format!("{derivative} {viscous}");
         let found = grids(order).map(|n| {
             let forms = [derivative, "kennedy-gruber", "split-pressure", viscous];
             let mut run = run_with("shear-wave", [n, 1, 1], forms, &set.map(String::from));
             let before = projection([n, 1, 1], [1, 0, 0], &state(&run)[2]);
             advance(&mut run, 0.1);
             let ratio = projection([n, 1, 1], [1, 0, 0], &state(&run)[2]) / before;
-            // s = − k²/Re, −B/Re in the discrete equations.
+            // s = −k²/Re, and −B/Re in the discrete equations.
             let error = (ratio.norm().ln() / 0.1 + 0.5).abs();
             let symbols = Symbols::new(family(derivative).unwrap(), 1.0, TAU / float(n));
-            assert_close(error, 0.5 * (1.0 - symbols.diffusion(viscous)).abs(), 0.02, &what);
+            assert_close(error, 0.5 * (1.0 - symbols.diffusion(viscous)).abs(), 0.02, &label);
             (TAU / float(n), error)
         });
-        assert_orders(&found, order_range(order), &what);
+        assert_orders(&found, order_range(order), &label);
     }
 }

@@ -99,7 +99,7 @@ def main():
     elif len(words) == 3:
         row(words[0], words[1], float(words[2]))
     else:
-        parser.error(f"{len(words)} words; allowed: none, or RUN_DIR NAME FROM")
+        parser.error(f"{len(words)} arguments; allowed: none, or RUN_DIR NAME FROM")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class Vortex:
 def rows(reynolds, modes, dt):
     steps = round(SAMPLE / dt)
     if abs(steps * dt - SAMPLE) > 1e-12:
-        raise SystemExit(f"{SAMPLE} is no whole number of steps of {dt}")
+        raise SystemExit(f"{SAMPLE} is not a multiple of the step {dt}")
     vortex = Vortex(reynolds, modes)
     for sample in range(round(END / SAMPLE) + 1):
         for _ in range(steps if sample else 0):

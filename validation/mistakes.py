@@ -70,10 +70,10 @@ class Mistake:
 
     def place(self, text):
         """Return the position of the right text in its file."""
-        whole = self.before + self.right + self.after
-        if text.count(whole) != 1:
-            sys.exit(f"{self.name}: `{whole}` occurs {text.count(whole)} times in {self.file}, not once")
-        return text.index(whole) + len(self.before)
+        context = self.before + self.right + self.after
+        if text.count(context) != 1:
+            sys.exit(f"{self.name}: `{context}` occurs {text.count(context)} times in {self.file}, not once")
+        return text.index(context) + len(self.before)
 
     def planted(self):
         """Return the replacement of the right text."""
@@ -89,11 +89,11 @@ def read_list():
         mistakes = [Mistake(number, entry) for number, entry in enumerate(tomllib.load(file)["mistake"])]
     names = [mistake.name for mistake in mistakes]
     if len(set(names)) != len(names):
-        sys.exit("two mistakes have one name")
+        sys.exit("two mistakes have the same name")
     own = [prefix for mistake in mistakes for prefix in mistake.checks]
     for prefix in own:
         if sum(other.startswith(prefix) for other in own) != 1:
-            sys.exit(f"checks `{prefix}...` are named by two mistakes")
+            sys.exit(f"two mistakes name the checks `{prefix}...`")
     for mistake in mistakes:
         mistake.place((ROOT / mistake.file).read_text())
     return mistakes
@@ -124,7 +124,7 @@ def build(mistakes, to):
     environment = os.environ | {"CARGO_INCREMENTAL": "1"}
     built = subprocess.run(command, cwd=TREE, env=environment, capture_output=True, text=True)
     if built.returncode != 0:
-        sys.exit("does not build:\n" + built.stderr[-3000:])
+        sys.exit("the build failed:\n" + built.stderr[-3000:])
     shutil.copy2(WORK / "build" / "release" / "kolmo", to)
 
 
@@ -136,14 +136,14 @@ def verify(program, families, switched=None, backend="cpu", ranks=1, full=False)
     try:
         done = subprocess.run(command, cwd=WORK, env=environment, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        return "caught: it did not end", []
+        return "caught: time limit", []
     if done.returncode == 0:
         return "missed", []
     try:
         failed = [check["name"] for check in json.loads(done.stdout)["checks"] if not check["passed"]]
     except json.JSONDecodeError:
-        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
-        return f"caught: it stopped with {last!r}", []
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        return f"caught: the run stopped with {last!r}", []
     return f"caught by {len(failed)} checks", failed
 
 
@@ -154,13 +154,13 @@ def attempt(mistakes):
     asked = [mistake for mistake in mistakes if not mistake.checks]
     if asked:
         build(switched, program)
-        places = sorted({(mistake.backend, mistake.ranks, mistake.full) for mistake in asked})
-        for place in places:
-            there = [mistake for mistake in asked if (mistake.backend, mistake.ranks, mistake.full) == place]
-            families = sorted({family for mistake in there for family in mistake.families})
-            how, failed = verify(program, families, None, *place)
+        configurations = sorted({(mistake.backend, mistake.ranks, mistake.full) for mistake in asked})
+        for configuration in configurations:
+            tried = [mistake for mistake in asked if (mistake.backend, mistake.ranks, mistake.full) == configuration]
+            families = sorted({family for mistake in tried for family in mistake.families})
+            how, failed = verify(program, families, None, *configuration)
             if how != "missed":
-                sys.exit(f"checks fail with every mistake switched off on {place}, {how}: {failed}")
+                sys.exit(f"checks fail with all mistakes switched off in configuration {configuration}, {how}: {failed}")
     for mistake in asked:
         yield mistake, *verify(program, mistake.families, mistake.number, mistake.backend, mistake.ranks, mistake.full)
     asked = [mistake for mistake in mistakes if mistake.checks]

@@ -41,15 +41,15 @@ def resolution():
     ]
     for n in (32, 48, 64, 96, 128):
         path = HISTORIES / f"re1600-ma0.1-{n}.csv"
-        apart = []
+        deviations = []
         for row in read(path):
             row = {name: float(value) for name, value in row.items()}
             exact = interpolate(reference, "dissipation", row["time"])
             loss = row["pressure_dilatation"] - row["ke_rate"]
             energy = (row["kinetic_energy"] - interpolate(reference, "kinetic_energy", row["time"])) / 0.125
-            apart.append((energy, (loss - exact) / peak, (row["dissipation"] - exact) / peak, (loss - row["dissipation"]) / peak))
+            deviations.append((energy, (loss - exact) / peak, (row["dissipation"] - exact) / peak, (loss - row["dissipation"]) / peak))
         cells = []
-        for column in zip(*apart):
+        for column in zip(*deviations):
             largest = max(abs(x) for x in column)
             rms = math.sqrt(sum(x * x for x in column) / len(column))
             cells.append(f"{100 * largest:.2f} % / {100 * rms:.2f} %")

@@ -17,21 +17,21 @@ from book import DOCS, ROOT, BookError, cells, lesson, links, page, reference, s
 
 def main() -> None:
     """Build and check the book; on an error print messages and exit with 1."""
-    options = argparse.ArgumentParser(prog="docs/build", description="Make the book.")
-    options.add_argument("--out", type=Path, default=ROOT / "target/book", help="where it goes (target/book)")
+    options = argparse.ArgumentParser(prog="docs/build", description="Build the book.")
+    options.add_argument("--out", type=Path, default=ROOT / "target/book", help="output directory (target/book)")
     options.add_argument(
-        "--complete", action="store_true", help="refuse a book without explorables, which explorables/build makes"
+        "--complete", action="store_true", help="fail if the explorables are missing; explorables/build builds them"
     )
     chosen = options.parse_args()
     out = chosen.out.resolve()
-    begun = time.monotonic()
+    start = time.monotonic()
     try:
-        if chosen.complete and not sources.EXPLORABLES_MADE.is_dir():
-            raise BookError("there are no explorables: explorables/build makes them")
+        if chosen.complete and not sources.EXPLORABLES_DIST.is_dir():
+            raise BookError("the explorables are missing; build them with explorables/build")
         build(out)
     except BookError as why:
         sys.exit(f"error: {why}")
-    print(f"{out.relative_to(ROOT) if out.is_relative_to(ROOT) else out}/index.html ({time.monotonic() - begun:.0f} s)")
+    print(f"{out.relative_to(ROOT) if out.is_relative_to(ROOT) else out}/index.html ({time.monotonic() - start:.0f} s)")
 
 
 def build(out: Path) -> None:
@@ -41,14 +41,14 @@ def build(out: Path) -> None:
     sources.lay_out(stage)
     names = [path.stem for path in sorted((DOCS / "lessons").glob("*.md"))]
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        asked = pool.submit(_reference, stage)
+        reference_pages = pool.submit(_reference, stage)
         outcomes = list(pool.map(lambda name: _lesson(name, stage / "lessons"), names))
-        outcomes.append(asked.result())
+        outcomes.append(reference_pages.result())
     if wrong := [str(why) for why in outcomes if why]:
         raise BookError("\n".join(wrong))
-    told = subprocess.run(["mdbook", "build", stage, "--dest-dir", out], capture_output=True, text=True)
-    if told.returncode or re.search(r"WARN|ERROR", told.stderr):
-        raise BookError(told.stderr.strip())
+    result = subprocess.run(["mdbook", "build", stage, "--dest-dir", out], capture_output=True, text=True)
+    if result.returncode or re.search(r"WARN|ERROR", result.stderr):
+        raise BookError(result.stderr.strip())
     links.check(out)
 
 

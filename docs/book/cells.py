@@ -89,7 +89,7 @@ def _executed(name: str, cells: list[tuple[int, str, frozenset]]) -> nbformat.No
             raise BookError(f"docs/lessons/{name}.md:{cells[at][0]}: {str(why).splitlines()[0]}") from why
     for (line, _, words), cell in zip(cells, notebook.cells, strict=True):
         if "fails" in words and not any(output.output_type == "error" for output in cell.outputs):
-            raise BookError(f"docs/lessons/{name}.md:{line}: this block is to fail, and did not")
+            raise BookError(f"docs/lessons/{name}.md:{line}: this block is marked `fails`, but succeeded")
     return notebook
 
 
@@ -99,8 +99,8 @@ def _failure(name: str, cells: list[tuple[int, str, frozenset]], notebook: nbfor
         error = next((output for output in cell.outputs if output.output_type == "error"), None)
         if error is None or "fails" in words:
             continue
-        told = "\n".join(ANSI.sub("", text) for text in error.traceback)
-        inside = re.findall(r"Cell In\[\d+\], line (\d+)", told)
+        traceback = "\n".join(ANSI.sub("", text) for text in error.traceback)
+        inside = re.findall(r"Cell In\[\d+\], line (\d+)", traceback)
         line += int(inside[0]) if inside and not code.startswith(("%%", "print(f'''")) else 0
         printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
         return f"docs/lessons/{name}.md:{line}: {error.ename}: {error.evalue}\n{printed}".rstrip()

@@ -48,7 +48,7 @@ def typeset(name: str, line: int, text: str) -> str:
             mathml = _mathml(latex, block)
         except Exception as why:
             at = line + text[: match.start()].count("\n")
-            raise BookError(f"{name}:{at}: the equation {latex!r} cannot be set: {str(why) or type(why).__name__}") from why
+            raise BookError(f"{name}:{at}: the equation {latex!r} cannot be typeset: {str(why) or type(why).__name__}") from why
         return f"\n\n{match['indent']}{mathml}\n\n" if block else mathml
 
     return PIECES.sub(one, text)
@@ -58,7 +58,7 @@ def _mathml(latex: str, block: bool) -> str:
     latex = latex.replace("{aligned}", "{split}")
     mathml = convert(latex, display="block" if block else "inline").replace("\n", " ")
     if unknown := re.search(r">(\\\w+|&)<", mathml):
-        raise BookError(f"`{unknown[1]}` is not known")
+        raise BookError(f"`{unknown[1]}` is unknown")
     if short := next(
         (of.tag for of in ElementTree.fromstring(mathml).iter() if len(of) < PARTS.get(of.tag.rpartition("}")[2], 0)), None
     ):

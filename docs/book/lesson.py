@@ -68,7 +68,7 @@ def parts(name: str, text: str) -> list[Prose | Cell]:
             words = frozenset(fence[4].split())
             if words - WORDS:
                 raise BookError(
-                    f"{name}:{at + 1}: `{' '.join(sorted(words - WORDS))}` behind the language; known: {', '.join(sorted(WORDS))}"
+                    f"{name}:{at + 1}: unknown word `{' '.join(sorted(words - WORDS))}`; allowed: {', '.join(sorted(WORDS))}"
                 )
             prose(at)
             source = "\n".join(line.removeprefix(fence[1]) for line in lines[at + 1 : end])

@@ -18,7 +18,7 @@ class _Page(HTMLParser):
     def __init__(self, text: str):
         super().__init__()
         self.anchors: set[str] = set()
-        self.leads: list[tuple[str, str]] = []
+        self.targets: list[tuple[str, str]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -26,9 +26,9 @@ class _Page(HTMLParser):
             if name in {"id", "name"} and value:
                 self.anchors.add(value)
             if name in {"href", "src"} and value is not None:
-                self.leads.append((tag, value))
+                self.targets.append((tag, value))
             if name == "class" and "playground" in (value or "").split():
-                self.leads.append(("script", PLAYGROUND))
+                self.targets.append(("script", PLAYGROUND))
 
 
 def check(book: Path) -> None:
@@ -40,11 +40,11 @@ def check(book: Path) -> None:
     pages = {path: _Page(path.read_text(encoding="utf-8")) for path in book.rglob("*.html")}
     wrong = [f"{path.relative_to(book)}: {fault}" for path, page in sorted(pages.items()) for fault in _faults(path, page, pages)]
     if wrong:
-        raise BookError("the book has faults:\n" + "\n".join(wrong))
+        raise BookError("the book has errors:\n" + "\n".join(wrong))
 
 
 def _faults(path: Path, page: _Page, pages: dict[Path, _Page]) -> Iterator[str]:
-    for tag, link in page.leads:
+    for tag, link in page.targets:
         to = urllib.parse.urlsplit(link)
         if to.scheme or to.netloc:
             if tag in LOADED and to.scheme != "data":

@@ -79,11 +79,11 @@ class Figures:
 
 
 def _described(svg: str) -> str:
-    """Return the labels of a Matplotlib figure, which draws its texts as paths and keeps them in comments."""
+    """Return the labels of a Matplotlib figure, which draws its texts as paths and contains them as comments."""
     builder = ElementTree.TreeBuilder(insert_comments=True)
     figure = ElementTree.fromstring(svg, ElementTree.XMLParser(target=builder))
-    said = (_of_axes(group) for group in figure.iter() if _is(group, "axes_"))
-    return "; ".join(dict.fromkeys(filter(None, said)))
+    labels = (_of_axes(group) for group in figure.iter() if _is(group, "axes_"))
+    return "; ".join(dict.fromkeys(filter(None, labels)))
 
 
 def _of_axes(axes: ElementTree.Element) -> str:

@@ -94,8 +94,8 @@ def _input() -> str:
     ]
     for section, keys in zip(sections, tables, strict=True):
         chapter = CHAPTERS.get(section.path)
-        told = f"[In the user guide](user-guide.md#{chapter})\n\n" if chapter else ""
-        text += [f"## {section.title}\n", told + _table(section, keys, defaults.result())]
+        link = f"[In the user guide](user-guide.md#{chapter})\n\n" if chapter else ""
+        text += [f"## {section.title}\n", link + _table(section, keys, defaults.result())]
     text += ["## Keys of the cases\n", "In addition to `name`, `mach` and `reynolds`, which all flows have.\n"]
     for case, keys, resolved in zip(cases, keys_of_cases, of_cases, strict=True):
         text.append(f"### {case}\n\n{kolmo.cases()[case]}. [Its page](cases/{case}.md)\n")
@@ -137,12 +137,12 @@ def _sections() -> list[Section]:
 def _keys(section: Section) -> dict[str, str]:
     """Return the keys of a section with the allowed values of each."""
     unknown = "no_such_key"
-    told = _refusals(section.case, [*section.given, f"{section.path}.{unknown}={WRONG}"])
+    errors = _errors(section.case, [*section.given, f"{section.path}.{unknown}={WRONG}"])
     takes = next(
-        (re.search(r" takes (.*)", line) for line in told if f"unknown key `{unknown}` in [{section.path}]" in line), None
+        (re.search(r" takes (.*)", line) for line in errors if f"unknown key `{unknown}` in [{section.path}]" in line), None
     )
     if takes is None:
-        raise BookError(f"`kolmo` does not say what [{section.path}] takes: {' / '.join(told)}")
+        raise BookError(f"`kolmo` does not report the keys of [{section.path}]: {' / '.join(errors)}")
     keys = re.findall(r"`(\w+)`", takes[1])
     return {key: _allowed(section.case, section.given, f"{section.path}.{key}") for key in keys}
 
@@ -152,7 +152,7 @@ def _allowed(case: str, given: tuple[str, ...], path: str) -> str:
     for value in (WRONG, "[]"):
         # A given value of the key itself would be applied first.
         others = [one for one in given if not one.startswith(f"{path}=")]
-        for line in _refusals(case, [*others, f"{path}={value}"]):
+        for line in _errors(case, [*others, f"{path}={value}"]):
             if f"--set {path}={value}: " not in line or "unknown key" in line:
                 continue
             for words in (r" allowed: (.*)", r"must be (.*)", r"(?:is|has|stands) .*"):
@@ -161,7 +161,7 @@ def _allowed(case: str, given: tuple[str, ...], path: str) -> str:
     return "text"
 
 
-def _refusals(case: str, sets: list[str]) -> list[str]:
+def _errors(case: str, sets: list[str]) -> list[str]:
     """Return the errors of an input, each on one line."""
     command = [os.environ["KOLMO_PROGRAM"], "info", "--plan", case]
     ran = subprocess.run([*command, *_set(sets)], capture_output=True, text=True)
@@ -248,7 +248,7 @@ def _plain(documentation: str) -> str:
 
 
 def _struct_of_case(case: str) -> list[str]:
-    """Return the names of the structs in the file of a case, one of which holds its parameters."""
+    """Return the names of the structs in the file of a case, one of which contains its parameters."""
     for path in sorted((ROOT / "src/cases").rglob("*.rs")):
         text = path.read_text(encoding="utf-8")
         if f'name: "{case}"' in text:

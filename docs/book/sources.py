@@ -17,7 +17,7 @@ LINK = re.compile(
 )
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".cu": "c", ".cl": "c"}
 PICTURES = {".png", ".svg", ".jpg"}
-EXPLORABLES_MADE = ROOT / "explorables/dist"
+EXPLORABLES_DIST = ROOT / "explorables/dist"
 # Placeholders in SUMMARY.md for generated pages.
 EXPLORABLES, REFERENCE, CASES, FILES = (f"<!-- {name} -->" for name in ("explorables", "reference", "cases", "files"))
 PAGES = {"Keys of an input": "input.md", "Output of a run": "output.md", "Commands": "commands.md"}
@@ -62,12 +62,12 @@ def lay_out(stage: Path) -> None:
 
 
 def _explorables(stage: Path) -> list[str]:
-    """Copy the pages of `explorables/dist`, if `explorables/build` has made them, and write a page that links to them."""
-    made = EXPLORABLES_MADE
-    if made.is_dir():
-        shutil.copytree(made, stage / "explorables")
+    """Copy the pages of `explorables/dist`, if they have been built, and write a page that links to them."""
+    dist = EXPLORABLES_DIST
+    if dist.is_dir():
+        shutil.copytree(dist, stage / "explorables")
     titles = {
-        path.name: re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8")) for path in sorted(made.glob("*.html"))
+        path.name: re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8")) for path in sorted(dist.glob("*.html"))
     }
     links = [f"- [{title[1] if title else name}](explorables/{name})" for name, title in titles.items() if name != "index.html"]
     if not links:
@@ -109,7 +109,7 @@ def _targets(path: Path, text: str) -> list[str]:
     targets = [match["target"] for match in LINK.finditer(text) if match["target"] and _is_file(match["target"])]
     files = [_file(path, target.partition("#")[0]) for target in targets]
     if missing := [str(file) for file in files if not (ROOT / file).is_file()]:
-        raise BookError(f"{path}: links to files that are not there: {', '.join(missing)}")
+        raise BookError(f"{path}: links to missing files: {', '.join(missing)}")
     return [str(file) for file in files]
 
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::sentence;
 
 /// Largest number of points that a page computes in a reasonable time.
-const MOST_POINTS: usize = 256 * 256;
+const MAX_POINTS_PER_AXIS: usize = 256 * 256;
 
 /// A flow to start: the input of a case, changed by `key.path=value`.
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ impl Flow {
     /// two-dimensional flow.
     pub(crate) fn draw(&mut self, wanted: &Picture) -> Result<Value, String> {
         let variable =
-            Variable::OF_A_FLOW.into_iter().find(|known| known.name() == wanted.variable);
+            Variable::FLOW_VARIABLES.into_iter().find(|known| known.name() == wanted.variable);
         let variable =
             variable.ok_or_else(|| format!("`{}` is no field of a flow", wanted.variable))?;
         let values = self.simulation.output(&variable).map_err(|error| sentence(&error))?;
@@ -103,9 +103,9 @@ fn check(config: &Config) -> Result<(), String> {
             "{x} x {y} x {z} points: a page shows flows of the plane; use one point along z"
         ));
     }
-    if x * y > MOST_POINTS {
+    if x * y > MAX_POINTS_PER_AXIS {
         return Err(format!(
-            "{x} x {y} points: a page computes {MOST_POINTS} at most, as 256 x 256"
+            "{x} x {y} points: a page computes {MAX_POINTS_PER_AXIS} at most, as 256 x 256"
         ));
     }
     Ok(())

@@ -62,7 +62,7 @@ pub extern "C" fn ask() -> usize {
         let question = serde_json::from_slice(&desk.text).map_err(|error| error.to_string());
         let answer = match question.and_then(|question| desk.answer(question)) {
             Ok(value) => json!({ "ok": value }),
-            Err(sentence) => json!({ "error": sentence }),
+            Err(message) => json!({ "error": message }),
         };
         desk.text = answer.to_string().into_bytes();
         desk.text.len()
@@ -105,8 +105,8 @@ pub extern "C" fn complaint_length() -> usize {
 
 /// Message of an error for a page, without parts about files, since a page writes none.
 fn sentence(error: &kolmo::Error) -> String {
-    let told = error.what().replace("what was written before is intact; ", "");
-    let of_page = told.lines().filter(|line| !line.ends_with("nothing was run"));
+    let text = error.what().replace("what was written before is intact; ", "");
+    let of_page = text.lines().filter(|line| !line.ends_with("nothing was run"));
     let lines: Vec<&str> = of_page.map(|line| line.trim_start_matches("error: ").trim()).collect();
     lines.join("\n")
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Largest number of points of a line: matrices are inverted as a whole.
-const MOST_POINTS: usize = 256;
+const MAX_POINTS_PER_AXIS: usize = 256;
 
 /// Closures whose matrices have a zero pivot; `Factors::new` reports them.
 const WITHOUT_PIVOT: [&str; 1] = ["c5-pade4"];
@@ -48,8 +48,8 @@ impl Line {
         let closure = self.closure.as_deref().map(closure_of).transpose()?;
         let fewest =
             closure.as_ref().map_or(scheme.min_points(), |it| closed_min_points(&scheme, it));
-        if !(fewest..=MOST_POINTS).contains(&n) {
-            return Err(format!("{n} points; this line takes {fewest} to {MOST_POINTS}"));
+        if !(fewest..=MAX_POINTS_PER_AXIS).contains(&n) {
+            return Err(format!("{n} points; this line takes {fewest} to {MAX_POINTS_PER_AXIS}"));
         }
         let Some(closure) = closure else {
             return Ok(LineOperator::periodic(&scheme, Shift::None, n, 1.0));

@@ -6,7 +6,7 @@ use kolmo::config::parse;
 use kolmo::io::checkpoint::Head;
 use libfuzzer_sys::fuzz_target;
 
-// Damaged metadata is refused; the input stored in a head is parsed, valid or not.
+// Damaged metadata are rejected. The input stored in the metadata is parsed, whether valid or not.
 fuzz_target!(|text: &[u8]| {
     let _ = Head::parse(text, Path::new("zarr.json"));
     if let Ok(head) = serde_json::from_slice::<Head>(text) {

@@ -3,13 +3,13 @@
 use kolmo::config::parse;
 use libfuzzer_sys::fuzz_target;
 
-// An input is refused, or its resolved form has the same meaning.
+// An input is rejected, or its resolved form has the same meaning.
 fuzz_target!(|text: &str| {
     if let Ok(config) = parse(text, "input", &[]) {
         let resolved = config.to_toml();
         match parse(&resolved, "resolved", &[]) {
             Ok(again) => assert!(again == config, "{resolved}"),
-            Err(why) => panic!("{why}\n{resolved}"),
+            Err(error) => panic!("{error}\n{resolved}"),
         }
     }
 });

@@ -39,8 +39,8 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
 
     try:
         group: Any = zarr.open_group(path, mode="r")
-        said: Any = group.attrs["kolmo"]
-        head, files = said["head"], said["files"]
+        metadata: Any = group.attrs["kolmo"]
+        head, files = metadata["head"], metadata["files"]
     except KeyError as why:
         raise KolmoError(f"{path} is a Zarr group, but not one that Kolmo wrote") from why
     except (OSError, ValueError) as why:

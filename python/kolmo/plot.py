@@ -250,14 +250,14 @@ def _edges(x: "xarray.DataArray", y: "xarray.DataArray", asked: Edges) -> numpy.
         if edges.shape == (2, 2) and numpy.isfinite(edges).all() and (edges[:, 0] < edges[:, 1]).all():
             return edges
         raise KolmoError(f'edges = {asked!r}; allowed: ((left, right), (below, above)), "all", or None')
-    whole = numpy.array([[float(of.min()), float(of.max())] for of in (x, y)])
+    bounds = numpy.array([[float(of.min()), float(of.max())] for of in (x, y)])
     goes_round = "j" in x.dims and all(numpy.allclose(of[:, 0], of[:, -1]) for of in (x, y))
     if asked == "all" or not goes_round:
-        return whole
+        return bounds
     body = numpy.array([[float(of[0].min()), float(of[0].max())] for of in (x, y)])
     size = numpy.ptp(body, axis=1).max()
     view = body.mean(axis=1, keepdims=True) + size * _VIEW
-    return numpy.clip(view, whole[:, :1], whole[:, 1:])
+    return numpy.clip(view, bounds[:, :1], bounds[:, 1:])
 
 
 def _axes() -> "Axes":

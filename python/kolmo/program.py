@@ -95,11 +95,11 @@ def run(
         command = ["run", *_set(changes, keys)]
         command += ["--out", os.fspath(out)] if out is not None else []
         command += ["--overwrite"] if overwrite else []
-        _, told = _call([*command, "--", name], quiet=quiet, shown=name, may_stop=True)
+        _, stderr = _call([*command, "--", name], quiet=quiet, shown=name, may_stop=True)
     if out is not None:
         return runs.open(out)
     # At its end a run prints the path of its report.
-    report = next((line for line in reversed(told) if line.endswith("report.html")), None)
+    report = next((line for line in reversed(stderr) if line.endswith("report.html")), None)
     if report is None:
         raise KolmoError(f"{program()} ended, but named no run directory: give one with out=, or open it with kolmo.open", 0)
     return runs.open(Path(report).parent)
@@ -239,16 +239,16 @@ def _call(
     printed: list[str] = []
     listener = threading.Thread(target=lambda out: printed.append(out.read()), args=[process.stdout], daemon=True)
     listener.start()
-    told: list[str] = []
+    stderr: list[str] = []
     failed = False
     with process.stdout, process.stderr as messages:
         try:
             for line in messages:
-                told.append(line.rstrip("\n"))
+                stderr.append(line.rstrip("\n"))
                 failed = failed or line.startswith("error: ")
                 # Errors are raised as an exception.
                 if not quiet and not failed:
-                    print(told[-1], file=sys.stderr, flush=True)
+                    print(stderr[-1], file=sys.stderr, flush=True)
             code = process.wait()
         except KeyboardInterrupt:
             # The terminal sends the signal to both processes; the program treats two within two seconds as one request.
@@ -257,17 +257,17 @@ def _call(
             raise
         listener.join()
     if code == 0 or (code == _STOPPED and may_stop) or (code == 1 and may_fail and printed[0]):
-        return printed[0], told
-    raise KolmoError(_sentence(told, code, shown), code)
+        return printed[0], stderr
+    raise KolmoError(_error_message(stderr, code, shown), code)
 
 
-def _sentence(told: list[str], code: int, shown: str | None) -> str:
+def _error_message(stderr: list[str], code: int, shown: str | None) -> str:
     """Return the error message of the program: the lines from its first error on."""
-    first = next((at for at, line in enumerate(told) if line.startswith("error: ")), None)
+    first = next((at for at, line in enumerate(stderr) if line.startswith("error: ")), None)
     if first is None:
-        last = told[-1] if told else "it printed nothing"
+        last = stderr[-1] if stderr else "it printed nothing"
         return f"the program ended with {code}: {last}"
-    lines = [line for line in told[first:] if not _COUNT.fullmatch(line)]
+    lines = [line for line in stderr[first:] if not _COUNT.fullmatch(line)]
     text = "\n".join(lines).removeprefix("error: ")
     if shown is not None and Path(shown).parent.name.startswith(_SCRATCH):
         # The caller does not know the temporary file and its lines.

@@ -37,15 +37,15 @@ def grid(fields: "xarray.Dataset") -> "pyvista.DataSet":
     x, y, z = (fields[axis].values for axis in "xyz")
     if x.ndim == 2:
         points = numpy.broadcast_arrays(x, y, z[:, None, None])
-        made = pyvista.StructuredGrid(*(of.transpose(2, 1, 0) for of in points))
+        dataset = pyvista.StructuredGrid(*(of.transpose(2, 1, 0) for of in points))
     elif all(_even(of) for of in (x, y, z)):
         spacing = [of[1] - of[0] if of.size > 1 else 1.0 for of in (x, y, z)]
-        made = pyvista.ImageData(dimensions=(x.size, y.size, z.size), spacing=spacing, origin=(x[0], y[0], z[0]))
+        dataset = pyvista.ImageData(dimensions=(x.size, y.size, z.size), spacing=spacing, origin=(x[0], y[0], z[0]))
     else:
-        made = pyvista.RectilinearGrid(x, y, z)
+        dataset = pyvista.RectilinearGrid(x, y, z)
     for name, field in fields.data_vars.items():
-        made.point_data[name] = field.values.reshape(-1, 3) if "component" in field.dims else field.values.ravel()
-    return made
+        dataset.point_data[name] = field.values.reshape(-1, 3) if "component" in field.dims else field.values.ravel()
+    return dataset
 
 
 def refine(values: numpy.ndarray, times: int) -> numpy.ndarray:

@@ -24,9 +24,9 @@ def read(path: Path, meaning: Callable[[str], columns.Meaning | None]) -> "panda
     try:
         text = path.read_text(encoding="utf-8")
         # A running or killed run may have left an incomplete last row.
-        whole = text[: text.rfind("\n") + 1]
-        comments = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), io.StringIO(whole))]
-        frame = pandas.read_csv(io.StringIO(whole), comment="#")
+        complete = text[: text.rfind("\n") + 1]
+        comments = [line[1:].strip() for line in takewhile(lambda line: line.startswith("#"), io.StringIO(complete))]
+        frame = pandas.read_csv(io.StringIO(complete), comment="#")
     except (OSError, ValueError) as why:
         raise KolmoError(f"{path} cannot be read: {why}") from why
     known = {name: found for name in frame.columns if (found := meaning(name))}

@@ -122,32 +122,32 @@ def _header(path: Path, data: mmap.mmap) -> _File:
             break
         text = data[start + 1 : at - 1]
         tag = (text.split() or [b""])[0].decode()
-        said = {name.decode(): one.decode() for name, one in _ATTRIBUTE.findall(text)}
+        attributes = {name.decode(): one.decode() for name, one in _ATTRIBUTE.findall(text)}
         if tag == "VTKFile":
-            head.kind = said["type"]
+            head.kind = attributes["type"]
         elif tag == head.kind:
-            head.extent = _numbers(said["WholeExtent"], int)
-            head.origin = _numbers(said.get("Origin", "0 0 0"), float)
-            head.spacing = _numbers(said.get("Spacing", "1 1 1"), float)
-        elif tag == "Piece" and "Source" in said:
-            head.pieces.append((_numbers(said["Extent"], int), said["Source"]))
+            head.extent = _numbers(attributes["WholeExtent"], int)
+            head.origin = _numbers(attributes.get("Origin", "0 0 0"), float)
+            head.spacing = _numbers(attributes.get("Spacing", "1 1 1"), float)
+        elif tag == "Piece" and "Source" in attributes:
+            head.pieces.append((_numbers(attributes["Extent"], int), attributes["Source"]))
         elif tag == "Piece":
-            head.part = _numbers(said["Extent"], int)
+            head.part = _numbers(attributes["Extent"], int)
         elif tag in ("FieldData", "PointData", "Coordinates", "Points"):
             section = tag
         elif tag == "DataArray" and section == "FieldData":
-            if said["Name"] == _REPEATS:
+            if attributes["Name"] == _REPEATS:
                 head.repeats = [word != b"0" for word in data[at : data.find(b"<", at)].split()]
         elif tag == "DataArray":
             place = _base64(data, at)
             at = place.stop
             if not _END.match(data, at):
                 break
-            array = _Array(said["type"], int(said.get("NumberOfComponents", 1)), place)
+            array = _Array(attributes["type"], int(attributes.get("NumberOfComponents", 1)), place)
             if section == "PointData":
-                head.fields[said["Name"]] = array
+                head.fields[attributes["Name"]] = array
             elif section in ("Coordinates", "Points"):
-                head.places[said["Name"]] = array
+                head.places[attributes["Name"]] = array
     if tag != "/VTKFile":
         raise KolmoError(f"{path} is cut off or damaged, or is not a VTK XML file")
     return head
@@ -218,7 +218,7 @@ def _joined(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, n
 
 
 def _within(extent: tuple[int, ...], head: _File) -> tuple[slice, ...]:
-    """Return the slices along z, y, x of a piece within the whole grid."""
+    """Return the slices along z, y, x of a piece within the complete grid."""
     along = zip(extent[::2], extent[1::2], head.extent[::2])
     return tuple(slice(first - start, last - start + 1) for first, last, start in along)[::-1]
 

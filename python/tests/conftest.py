@@ -1,4 +1,4 @@
-"""Runs that the tests read: each is made once, by the program that the package finds."""
+"""Runs that the tests read: each is computed once, by the program that the package finds."""
 
 import shutil
 from pathlib import Path
@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """A directory of its own for what a test runs, no GPU, which would be another run, and no figures of the test before."""
+def isolated(tmp_path, monkeypatch):
+    """Every test has a separate working directory, no GPU (whose results would differ), and no figures of other tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     yield
@@ -23,7 +23,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 def make(tmp_path_factory, name, **keys):
-    """A run of a few steps on few points with all that it can write."""
+    """A run of a few steps on few points that writes all kinds of output."""
     out = tmp_path_factory.mktemp("runs") / name
     keys = {"time": {"max_steps": 4, "cfl": 0.8}, "compute__backend": "cpu"} | keys
     keys |= {"output__fields": {"every_steps": 2, "variables": "all"}, "output__series": {"every_steps": 1}}
@@ -32,7 +32,7 @@ def make(tmp_path_factory, name, **keys):
 
 @pytest.fixture(scope="session")
 def vortex(tmp_path_factory):
-    """In a periodic box, with another number of points along each axis, a passive scalar and statistics."""
+    """A periodic box with different numbers of points along the axes, a passive scalar and statistics."""
     return make(
         tmp_path_factory,
         "taylor-green",
@@ -48,9 +48,9 @@ def vortex(tmp_path_factory):
 
 
 @pytest.fixture
-def begun(vortex, tmp_path):
-    """The vortex as it lies there before its end, with a part of its last row."""
-    run = tmp_path / "begun"
+def unfinished(vortex, tmp_path):
+    """The files of the vortex before the run ends, with an incomplete last row of the series."""
+    run = tmp_path / "unfinished"
     shutil.copytree(vortex.path, run, ignore=shutil.ignore_patterns("summary.json"))
     table = (run / "series.csv").read_bytes()
     (run / "series.csv").write_bytes(table[:-9])
@@ -59,7 +59,7 @@ def begun(vortex, tmp_path):
 
 @pytest.fixture(scope="session")
 def channel(tmp_path_factory):
-    """Between walls, with points that lie close to them, profiles and a force."""
+    """A channel with points clustered at the walls, profiles and a force."""
     return make(
         tmp_path_factory,
         "channel",
@@ -70,5 +70,5 @@ def channel(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def cylinder(tmp_path_factory):
-    """On a curvilinear grid round a body."""
+    """A curvilinear grid around a body."""
     return make(tmp_path_factory, "cylinder", grid__points=[48, 25, 1])

@@ -1,4 +1,4 @@
-"""Fields and planes against VTK, which reads the same files by other code."""
+"""Fields and planes, compared with VTK, which reads the same files by independent code."""
 
 import re
 import warnings
@@ -32,8 +32,8 @@ def last_file(run):
 
 
 @pytest.mark.parametrize("name", ["vortex", "channel", "cylinder"])
-def test_fields_and_points_are_those_that_vtk_reads(name, request):
-    """Axes in the wrong order, coordinates of another grid, values that are cut or turned."""
+def test_fields_and_points_match_vtk(name, request):
+    """Catches axes in the wrong order, coordinates of another grid, and truncated or transposed values."""
     run = request.getfixturevalue(name)
     points, arrays = by_vtk(last_file(run))
     fields = run.fields(closed=True)
@@ -48,8 +48,8 @@ def test_fields_and_points_are_those_that_vtk_reads(name, request):
 
 
 @pytest.mark.parametrize(("name", "periodic"), [("vortex", "zyx"), ("channel", "zx"), ("cylinder", "i")])
-def test_points_that_close_a_period_are_there_only_where_they_are_asked_for(name, periodic, request):
-    """A mean that counts points twice."""
+def test_points_that_close_a_period_are_returned_only_on_request(name, periodic, request):
+    """Catches means that count points twice."""
     run = request.getfixturevalue(name)
     own, closed = run.fields(names=["density"]), run.fields(names=["density"], closed=True)
     points = dict(zip("xyz" if "x" in own.dims else "ijz", run.summary["points"]))
@@ -61,8 +61,8 @@ def test_points_that_close_a_period_are_there_only_where_they_are_asked_for(name
 
 
 @pytest.mark.parametrize("name", ["vortex", "channel", "cylinder"])
-def test_pieces_make_the_whole(name, request, tmp_path):
-    """A piece in the wrong place, or a layer where two meet that is lost."""
+def test_pieces_are_joined_to_the_complete_field(name, request, tmp_path):
+    """Catches a piece in the wrong place, and a lost layer where two pieces meet."""
     path = last_file(request.getfixturevalue(name))
     kind = GRIDS[path.suffix[-1]]
     reader = getattr(vtk, f"vtkXML{kind}Reader")()
@@ -77,10 +77,10 @@ def test_pieces_make_the_whole(name, request, tmp_path):
     writer.SetHeaderTypeToUInt64()
     assert writer.Write() == 1
     # Kolmo writes its field data as text.
-    said = re.compile("<FieldData>.*?</FieldData>", re.DOTALL)
+    field_data = re.compile("<FieldData>.*?</FieldData>", re.DOTALL)
     head = tmp_path / f"pieces.p{path.suffix[1:]}"
     head.write_text(
-        said.sub(said.search(path.read_text(encoding="utf-8")).group(), head.read_text(encoding="utf-8")),
+        field_data.sub(field_data.search(path.read_text(encoding="utf-8")).group(), head.read_text(encoding="utf-8")),
         encoding="utf-8",
     )
     for closed in (True, False):
@@ -88,17 +88,17 @@ def test_pieces_make_the_whole(name, request, tmp_path):
     assert vtk_files.read(head, ["density"]).density.equals(vtk_files.read(path).density)
 
 
-def test_times_are_the_nearest_the_last_some_or_all(vortex):
-    """The fields of another time than was asked for; of one far from it without a word."""
+def test_fields_are_read_at_the_nearest_time_the_last_several_or_all(vortex):
+    """Catches fields of another time than requested, and a distant time without a warning."""
     times = vortex.field_times
     assert len(times) == 3 and times == sorted(times)
     assert float(vortex.fields(names=["density"]).time) == times[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert float(vortex.fields(1.001 * times[1], ["density"]).time) == times[1]
-    with pytest.warns(UserWarning, match=f"t = {times[1]:g} is taken; near it are 0, ") as told:
+    with pytest.warns(UserWarning, match=f"t = {times[1]:g} is taken; near it are 0, ") as caught:
         assert float(vortex.fields(0.9 * times[1], "density").time) == times[1]
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="nothing was written at t = "):
         assert float(vortex.plane("z_3.14159", 0.9 * times[2]).time) == times[2]
     assert vortex.fields("all", ["density"]).density.dims == ("time", "z", "y", "x")
@@ -112,8 +112,8 @@ def test_times_are_the_nearest_the_last_some_or_all(vortex):
 
 
 @pytest.mark.parametrize("change", [{"grid__points": [16, 12, 12]}, {"output__fields__variables": ["density", "velocity"]}])
-def test_times_on_other_points_or_of_other_variables_are_not_joined(change):
-    """Values that no run has, on a grid of the points of both, and a sentence of another library."""
+def test_times_with_different_points_or_variables_are_not_joined(change):
+    """Catches invented values on the union of both grids, and an error message of another library."""
     fields = {"every_steps": 1, "variables": ["density"]}
     keys = {"grid__points": [12, 12, 12], "compute__backend": "cpu", "output__fields": fields}
     kolmo.run("taylor-green", out="run", quiet=True, time={"max_steps": 1, "cfl": 0.8}, **keys)
@@ -123,26 +123,26 @@ def test_times_on_other_points_or_of_other_variables_are_not_joined(change):
     assert numpy.isfinite(run.fields(0.0, ["density"]).density).all()
 
 
-def test_fields_know_their_names_and_units(vortex):
-    """A unit that is that of another field; a component that has no name."""
+def test_fields_have_units_and_named_components(vortex):
+    """Catches the unit of another field, and a component without a name."""
     fields = vortex.fields()
     assert fields.pressure.attrs["units"] == "ρ₀V₀²" and fields.q_criterion.attrs["units"] == "V₀²/L²"
     assert fields.velocity.sel(component="z").shape == (12, 13, 14)
-    # sin x cos y cos z: the x component changes its sign with x alone.
+    # u = sin x cos y cos z.
     u = vortex.fields(0).velocity.sel(component="x").sel(y=0, z=0)
     numpy.testing.assert_allclose(u, numpy.sin(u.x), atol=1e-15)
 
 
-def test_a_plane_is_that_of_the_fields(vortex):
-    """A plane that is listed by the wrong coordinate."""
+def test_a_plane_matches_the_fields(vortex):
+    """Catches a plane with the wrong coordinate."""
     assert vortex.planes == ["z_0.00000", "z_3.14159"]
     plane = vortex.plane("z_3.14159")
-    whole = vortex.fields(names=["vorticity"])
-    assert (plane.vorticity == whole.vorticity.sel(z=plane.z)).all() and plane.sizes["z"] == 1
+    fields = vortex.fields(names=["vorticity"])
+    assert (plane.vorticity == fields.vorticity.sel(z=plane.z)).all() and plane.sizes["z"] == 1
 
 
 @pytest.mark.parametrize(
-    ("spoil", "says"),
+    ("damage", "message"),
     [
         (lambda text: text[:-4000], "is cut off"),
         (lambda text: b"", "cannot be read"),
@@ -151,16 +151,16 @@ def test_a_plane_is_that_of_the_fields(vortex):
         (lambda text: re.sub(rb'(format="binary">\n)[^<]{11}', rb"\1" + 11 * b"/", text, count=1), "is cut off or damaged"),
     ],
 )
-def test_a_damaged_file_is_told_in_a_sentence(vortex, tmp_path, spoil, says):
-    """Numbers that are made up, or a traceback."""
-    path = tmp_path / "spoilt.vti"
-    path.write_bytes(spoil(last_file(vortex).read_bytes()))
-    with pytest.raises(KolmoError, match=says):
+def test_a_damaged_file_raises_a_kolmo_error(vortex, tmp_path, damage, message):
+    """Catches invented numbers, and a traceback of another library."""
+    path = tmp_path / "damaged.vti"
+    path.write_bytes(damage(last_file(vortex).read_bytes()))
+    with pytest.raises(KolmoError, match=message):
         vtk_files.read(path)
 
 
 def test_a_field_is_read_without_the_others(vortex, tmp_path):
-    """Catches a header that is sought in the values of all fields, which takes the whole file into memory."""
+    """Catches a search for the header in the values of all fields, which reads the complete file into memory."""
     text = last_file(vortex).read_bytes()
     (tmp_path / "one.vti").write_bytes(re.sub(rb'(Name="velocity"[^>]*>\n.{99}).{7}', rb"\1<Piece>", text))
     with pytest.raises(KolmoError, match="is damaged"):
@@ -168,8 +168,8 @@ def test_a_field_is_read_without_the_others(vortex, tmp_path):
     assert vtk_files.read(tmp_path / "one.vti", "pressure").equals(vtk_files.read(last_file(vortex), "pressure"))
 
 
-def test_what_is_missing_is_told_with_what_is_there(vortex, tmp_path):
-    """A KeyError of the package's insides."""
+def test_errors_for_missing_names_list_the_available_ones(vortex, tmp_path):
+    """Catches an internal KeyError."""
     with pytest.raises(KolmoError, match="holds no `speed`, but density, dilatation, dye, .*; add it to output.fields"):
         vortex.fields(names=["speed"])
     for wrong in (3, ["density", None]):
@@ -183,8 +183,8 @@ def test_what_is_missing_is_told_with_what_is_there(vortex, tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind"), [("vortex", "ImageData"), ("channel", "RectilinearGrid"), ("cylinder", "StructuredGrid")]
 )
-def test_a_grid_of_pyvista_has_the_points_of_the_file(name, kind, request):
-    """Fields that PyVista draws at other points."""
+def test_a_pyvista_grid_has_the_points_of_the_file(name, kind, request):
+    """Catches fields drawn at wrong points by PyVista."""
     run = request.getfixturevalue(name)
     grid = surfaces.grid(run.fields(closed=True))
     points, arrays = by_vtk(last_file(run))
@@ -195,7 +195,7 @@ def test_a_grid_of_pyvista_has_the_points_of_the_file(name, kind, request):
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_refined_field_keeps_its_values(times):
-    """Catches a shortest wave, of an even number of points, that is doubled on the finer grid."""
+    """Catches doubling of the shortest wave of an even number of points on the finer grid."""
     values = numpy.random.default_rng(1).normal(size=(6, 5, 4))
     fine = surfaces.refine(values, times)
     assert fine.shape == tuple(n * times + 1 for n in values.shape)

@@ -1,4 +1,4 @@
-"""Figures, and that they show what they say."""
+"""Figures show the data that their labels name."""
 
 import importlib
 import io
@@ -12,12 +12,12 @@ from matplotlib.colors import to_rgb
 
 
 def drawn(axes, label):
-    """What a curve shows."""
+    """The values of a curve."""
     return next(line for line in axes.lines if line.get_label() == label).get_ydata()
 
 
-def test_curves_are_those_of_the_series(vortex, cylinder, begun):
-    """A curve with the name of another; what a wall does drawn as an error of the scheme."""
+def test_curves_are_those_of_the_series(vortex, cylinder, unfinished):
+    """Catches a curve with the label of another, and work at a wall that is plotted as an error of the scheme."""
     series = vortex.series
     axes = vortex.plot.series("enstrophy", "mass")
     assert (drawn(axes, "mass") == series["mass"]).all() and axes.get_ylabel() == ""
@@ -27,20 +27,20 @@ def test_curves_are_those_of_the_series(vortex, cylinder, begun):
     assert (drawn(figure.axes[0], "from the energy") == vortex.energy_loss).all()
     (curves,) = cylinder.plot.dissipation().axes
     assert [line.get_label() for line in curves.lines] == ["from gradients"]
-    # What bounds a run that goes on is not known yet.
-    (curves,) = begun.plot.dissipation().axes
+    # The boundaries of an unfinished run are not known.
+    (curves,) = unfinished.plot.dissipation().axes
     assert (drawn(curves, "from gradients") == series["dissipation"][:-1]).all()
     assert (drawn(vortex.plot.budget(), "viscous") == series["ke_rate_viscous"]).all()
     with pytest.raises(KolmoError, match="has no column `lift`, but step, time"):
         vortex.plot.series("lift")
 
 
-def test_slices_show_the_plane_that_they_name(vortex, cylinder):
-    """x and y the wrong way round, or another plane, such as the edge for a place outside; a drawing by vectors that has megabytes."""
-    whole = vortex.fields(names=["velocity"], closed=True)["velocity"]
+def test_slices_show_the_plane_of_their_title(vortex, cylinder):
+    """Catches x and y exchanged, another plane, such as the edge for a position outside, and a vector drawing of megabytes."""
+    velocity = vortex.fields(names=["velocity"], closed=True)["velocity"]
     for across, at in (("z", None), ("x", 0.0), ("y", 3.0)):
         axes = vortex.plot.slice("velocity", across=across, at=at)
-        plane = whole.isel(z=6) if at is None else whole.sel({across: at}, method="nearest")
+        plane = velocity.isel(z=6) if at is None else velocity.sel({across: at}, method="nearest")
         shown = numpy.sqrt((plane**2).sum("component"))
         numpy.testing.assert_allclose(axes.collections[0].get_array().reshape(shown.shape), shown)
         right, up = [axis for axis in "xyz" if axis != across]
@@ -62,9 +62,9 @@ def test_slices_show_the_plane_that_they_name(vortex, cylinder):
             draw("all")
 
 
-def test_slices_round_a_body_show_what_is_near_it(cylinder):
-    """The whole far field, in which the body is a dot; colours of what is not seen; edges that nobody can draw."""
-    # A cylinder of diameter 1 about the origin; the run's own slices have the same edges.
+def test_slices_around_a_body_show_its_vicinity(cylinder):
+    """Catches slices of the complete domain, a colour scale that includes invisible points, and accepted invalid edges."""
+    # A cylinder of diameter 1 at the origin; the slices that the run writes have the same edges.
     own = json.loads((cylinder.path / "slices/slices.json").read_text())
     axes = cylinder.plot.slice("pressure")
     near = numpy.array([axes.get_xlim(), axes.get_ylim()])
@@ -91,12 +91,12 @@ def test_slices_round_a_body_show_what_is_near_it(cylinder):
 
 
 def test_spectra_are_those_nearest_to_the_times(vortex):
-    """A spectrum with the time of another, one that is left out, or two in one colour."""
+    """Catches a spectrum with a wrong time, a missing spectrum, and two with the same colour."""
     table = vortex.statistics["spectra"]
     last = table[(table["time"] == table["time"].max()) & (table["k"] > 0)]
-    with pytest.warns(UserWarning, match="nothing was written at t = 99, ") as told:
+    with pytest.warns(UserWarning, match="nothing was written at t = 99, ") as caught:
         axes = vortex.plot.spectra(99.0).axes[0]
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     shown = drawn(axes, f"t = {table['time'].max():g}")
     numpy.testing.assert_allclose(shown, last["energy"][last["energy"] > 1e-12 * last["energy"].max()])
     curves = [line for line in vortex.plot.spectra(7 * [0.0]).axes[0].lines if line.get_label() == "t = 0"]
@@ -105,8 +105,8 @@ def test_spectra_are_those_nearest_to_the_times(vortex):
         vortex.plot.spectra([])
 
 
-def test_the_mean_velocity_between_walls_is_drawn_in_wall_units(channel):
-    """Both walls, or the point at the wall, whose logarithm is infinite."""
+def test_mean_velocity_between_walls_is_plotted_in_wall_units(channel):
+    """Catches the points at the walls, where the logarithm of y+ is infinite."""
     axes = channel.plot.profiles()
     table = channel.statistics["profiles"]
     assert len(drawn(axes, "this run")) == (table["time"] == table["time"].max()).sum() - 2
@@ -114,20 +114,20 @@ def test_the_mean_velocity_between_walls_is_drawn_in_wall_units(channel):
 
 @pytest.mark.parametrize("name", ["vortex", "channel"])
 def test_vortices_are_a_surface_of_q(name, request):
-    """A surface of another level, or none where the grid is no periodic one."""
+    """Catches a surface at another level, and a missing surface on a grid that is not periodic."""
     run = request.getfixturevalue(name)
     plotter = run.plot.vortices(level=0.3)
     mesh = next(mesh for mesh in plotter.meshes if "enstrophy" in mesh.point_data)
     assert mesh.n_points > 100 and numpy.ptp(mesh["q_criterion"]) < 1e-6 * mesh["q_criterion"].max()
-    # Between the points of a coarse grid the largest Q is a little larger.
+    # On the refined grid the largest Q is slightly larger than at the points of the coarse grid.
     largest = float(run.fields(names=["q_criterion"]).q_criterion.max())
     assert 0.2999 * largest < mesh["q_criterion"].mean() < 0.36 * largest
     with pytest.raises(KolmoError, match="a level between 0 and 1"):
         run.plot.vortices(level=1.0)
 
 
-def test_a_library_that_cannot_be_imported_is_not_called_missing(tmp_path, monkeypatch):
-    """Advice to install what is installed, in place of the cause."""
+def test_a_failing_import_of_an_installed_library_reports_its_cause(tmp_path, monkeypatch):
+    """Catches the advice to install a library that is installed."""
     (tmp_path / "pyvista.py").write_text("raise ImportError('libGL.so.1 is not there')\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("pyvista", "kolmo.surfaces"):

@@ -1,4 +1,4 @@
-"""The program as the package calls it."""
+"""Calls of the program by the package."""
 
 import math
 import os
@@ -18,7 +18,7 @@ SMALL = {"case": {"name": "taylor-green"}, "grid": {"points": [16, 16, 16]}, "ti
 
 
 def test_an_input_is_a_case_a_file_or_a_dict(tmp_path):
-    """Changes that are lost with one of the three, or a run that is opened elsewhere."""
+    """Catches changes that one of the three ignores, and a wrong run directory."""
     (tmp_path / "my.toml").write_text(toml.document(SMALL), encoding="utf-8")
     for at, config in enumerate(["taylor-green", Path("my.toml"), SMALL]):
         run = kolmo.run(
@@ -34,8 +34,8 @@ def test_an_input_is_a_case_a_file_or_a_dict(tmp_path):
     assert kolmo.run(SMALL, quiet=True).path == Path("runs/taylor-green")
 
 
-def test_values_and_inputs_are_toml():
-    """A value that TOML reads as another, such as inf, a string with quotes, or a key with a dot."""
+def test_values_and_inputs_round_trip_as_toml():
+    """Catches values that TOML reads differently, such as inf, a string with quotes, or a key with a dot."""
     config = {
         "case": {"name": 'a "b" \\ \n \x7f é', "reynolds": math.inf, "octant": True, "list": [1, 2.5, [True]]},
         "scalars": {"dye": {"schmidt": 0.7, "walls": {"y": {"low": {"value": 1e-300}}}}},
@@ -51,47 +51,47 @@ def test_values_and_inputs_are_toml():
 
 
 @pytest.mark.parametrize(
-    ("config", "keys", "says"),
+    ("config", "keys", "message"),
     [
         ("taylor-green", {"time__ende": 3}, "--set time.ende=3: unknown key `ende` in [time]; did you mean `end`?"),
         ("taylor-gren", {}, "taylor-gren: no such file; did you mean `taylor-green`?\n"),
         (SMALL | {"grid": {"points": [16, 2, 16]}}, {}, "config: points = [16, 2, 16]: 2 points along y;"),
     ],
 )
-def test_what_the_program_refuses_is_an_error_with_its_sentence(config, keys, says, capfd):
-    """A traceback of `subprocess`, the name of a file that nobody has seen, or a message that is told twice."""
-    with pytest.raises(KolmoError) as told:
+def test_an_input_error_of_the_program_raises_an_exception_with_its_message(config, keys, message, capfd):
+    """Catches a traceback of `subprocess`, the name of a temporary file, and a message that is printed twice."""
+    with pytest.raises(KolmoError) as error:
         kolmo.run(config, **keys)
-    assert str(told.value).startswith(says) and told.value.exit_code == 2
-    assert "nothing was run" not in str(told.value)
+    assert str(error.value).startswith(message) and error.value.exit_code == 2
+    assert "nothing was run" not in str(error.value)
     assert capfd.readouterr() == ("", "") and not Path("runs").exists()
 
 
-def test_what_is_no_input_is_told_in_a_sentence():
-    """Catches a `TypeError` of the package's insides."""
+def test_arguments_of_wrong_type_raise_a_kolmo_error():
+    """Catches an internal `TypeError`."""
     with pytest.raises(KolmoError, match="^config = None; allowed: the name of a case, the path of an input file, or a dict$"):
         kolmo.run(None)
     with pytest.raises(KolmoError, match="^run = None; allowed: the directory of a run, or a run that is open$"):
         kolmo.restart(None)
 
 
-def test_a_run_that_is_there_is_replaced_only_if_that_is_asked_for():
-    """Results of days that are lost."""
+def test_an_existing_run_is_replaced_only_with_overwrite():
+    """Catches the loss of the results of days."""
     kolmo.run(SMALL, quiet=True)
     with pytest.raises(KolmoError, match="^runs/taylor-green already holds a run\n"):
         kolmo.run(SMALL, time__max_steps=2, quiet=True)
     assert kolmo.run(SMALL, time__max_steps=2, overwrite=True, quiet=True).summary["steps"] == 2
 
 
-def test_a_flow_that_diverges_is_an_error_with_the_place():
-    """A run that is opened as if all were well."""
-    with pytest.raises(KolmoError, match="diverged .* step") as told:
+def test_a_diverged_run_raises_an_error_with_the_step():
+    """Catches a diverged run that is returned without an error."""
+    with pytest.raises(KolmoError, match="diverged .* step") as error:
         kolmo.run(SMALL, time={"dt": 5.0, "max_steps": 20}, quiet=True)
-    assert told.value.exit_code == 1
+    assert error.value.exit_code == 1
 
 
-def test_progress_is_shown_unless_it_is_not_wanted(capsys):
-    """A notebook that shows nothing for an hour, or too much."""
+def test_progress_is_shown_unless_quiet(capsys):
+    """Catches a notebook that shows no progress, and output with `quiet`."""
     kolmo.run(SMALL, out="shown")
     assert "runs" not in capsys.readouterr().out
     kolmo.run(SMALL, out="again")
@@ -100,10 +100,10 @@ def test_progress_is_shown_unless_it_is_not_wanted(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_an_interrupted_run_ends_with_a_checkpoint_and_restart_ends_it():
-    """A program that goes on without anybody, or a run that has to begin again."""
+def test_an_interrupted_run_writes_a_checkpoint_and_can_be_restarted():
+    """Catches a program that continues after the interrupt, and a run that must start from the beginning."""
     script = f"import kolmo; kolmo.run({SMALL!r}, time={{'end': 3.0, 'cfl': 0.05}}, out='long')"
-    # A shell that starts it in the background has it ignore the signal.
+    # A process that a shell starts in the background ignores the signal by default.
     run = subprocess.Popen(
         [sys.executable, "-c", f"import signal; signal.signal(2, signal.default_int_handler); {script}"]
     )
@@ -119,14 +119,14 @@ def test_an_interrupted_run_ends_with_a_checkpoint_and_restart_ends_it():
     assert done.summary["finished"] and done.path == stopped.path
 
 
-def test_a_convergence_study_is_a_table_that_leaves_no_files():
-    """An order that is a string or None, or tables in the user's directory."""
+def test_a_convergence_study_returns_a_table_and_writes_no_files():
+    """Catches an order that is a string or None, and tables in the user's directory."""
     wave = {"name": "scalar-advection", "shape": "sine", "velocity": [1, 0, 0]}
     table = kolmo.converge(
         "scalar-advection", [24, 48], case=wave, grid__points=[9, 1, 1], time={"dt": 5e-3, "end": 0.5}
     )
     assert table["points"].tolist() == [24, 48] and table["order_l2"].dtype == "f8"
-    # One term more of the Taylor series of k' moves the order by about h²/2 of the coarse grid.
+    # The next term of the Taylor series of k' changes the order by about h²/2 of the coarse grid.
     assert math.isnan(table["order_l2"][0]) and abs(table["order_l2"][1] - table.attrs["formal_order"]) < 0.04
     assert os.listdir() == []
     for again in (False, True):
@@ -135,7 +135,7 @@ def test_a_convergence_study_is_a_table_that_leaves_no_files():
 
 
 def test_checks_cases_and_inputs_are_those_of_the_program():
-    """A list that is cut at the wrong place."""
+    """Catches errors in parsing the output of the program."""
     checks = kolmo.verify("integrators")
     assert len(checks) > 10 and checks["passed"].all() and (checks["measured"] <= checks["bound"]).all()
     assert kolmo.cases()["scalar-advection"].startswith("a scalar carried at constant velocity")
@@ -144,8 +144,8 @@ def test_checks_cases_and_inputs_are_those_of_the_program():
         kolmo.verify("nothing")
 
 
-def test_the_program_is_the_one_that_is_named(monkeypatch):
-    """Another program than the user's own, or none any more where the directory has changed."""
+def test_kolmo_program_selects_the_program(monkeypatch):
+    """Catches another program than the selected one, and a relative path that is not found after `os.chdir`."""
     program = kolmo.program()
     assert program.name.startswith("kolmo") and os.access(program, os.X_OK)
     monkeypatch.setenv("KOLMO_PROGRAM", "/nowhere/kolmo")
@@ -156,8 +156,8 @@ def test_the_program_is_the_one_that_is_named(monkeypatch):
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_a_program_that_ends_without_a_run_is_an_error(monkeypatch):
-    """A `StopIteration`, for one where a name is taken for an option; a directory of which a part is read."""
+def test_a_program_that_reports_no_run_directory_raises_an_error(monkeypatch):
+    """Catches a `StopIteration`, a name parsed as an option, and a directory name truncated at a line break."""
     assert kolmo.run(SMALL, out="two\nlines", quiet=True).path == Path("two\nlines")
     with pytest.raises(KolmoError, match="^--help: no such file"):
         kolmo.run("--help")
@@ -166,8 +166,8 @@ def test_a_program_that_ends_without_a_run_is_an_error(monkeypatch):
         kolmo.run(SMALL)
 
 
-def test_the_package_starts_without_what_takes_long_to_import():
-    """A second and more for `import kolmo` and `kolmo.open`."""
+def test_the_package_imports_slow_libraries_only_on_use():
+    """Catches `import kolmo` and `kolmo.open` that take a second and more."""
     kolmo.run(SMALL, quiet=True)
     slow = {"numpy.linalg.tests", "pandas", "xarray", "zarr", "matplotlib", "pyvista", "vtk"}
     script = (

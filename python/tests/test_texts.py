@@ -1,4 +1,4 @@
-"""What the texts show works as it stands there, on few points."""
+"""The Python examples of the documentation run as printed, on few points."""
 
 import re
 import textwrap
@@ -10,16 +10,16 @@ from conftest import ROOT
 
 @pytest.mark.filterwarnings("error:nothing was written")
 @pytest.mark.parametrize("name", ["README.md", "python/README.md", "docs/python.md", "python/kolmo/__init__.py"])
-def test_every_block_of_python_runs_in_the_order_in_which_it_stands(name, monkeypatch, tmp_path):
-    """A name, an argument or an attribute that the package does not have; fields of a time at which a run shown above writes none."""
-    run, made = kolmo.run, []
+def test_the_python_blocks_of_a_text_run_in_order(name, monkeypatch, tmp_path):
+    """Catches missing names, arguments and attributes of the package, and fields at a time at which the run of an example writes none."""
+    run, runs = kolmo.run, []
 
     def reduced(config, changes=None, **keys):
         few = {"output.statistics": {"every_steps": 10, "quantities": ["spectra"]}}
         if config == "taylor-green":
             keys["grid__points"] = [16, 16, 16]
-        made.append(run(config, few | (changes or {}), **keys))
-        return made[-1]
+        runs.append(run(config, few | (changes or {}), **keys))
+        return runs[-1]
 
     monkeypatch.setattr(kolmo, "run", reduced)
     (tmp_path / "my.toml").write_text(
@@ -29,7 +29,7 @@ def test_every_block_of_python_runs_in_the_order_in_which_it_stands(name, monkey
     if name.endswith(".py"):
         blocks = [textwrap.dedent("\n".join(re.findall(r"^    .*", kolmo.__doc__, re.MULTILINE)))]
     assert blocks
-    known: dict[str, object] = {}
+    namespace: dict[str, object] = {}
     for block in blocks:
-        exec(block, known)
-    assert made
+        exec(block, namespace)
+    assert runs

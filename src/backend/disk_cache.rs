@@ -1,7 +1,7 @@
 //! Persistent cache in the user's cache directory: compiled kernels, measurements.
 //!
-//! A file holds its key beside the stored value, and a checksum over both, so that neither two keys with the same file
-//! name nor a damaged file can give a wrong value. Errors here never stop a run: missing values are computed again.
+//! A file contains its key, the stored value and a checksum over both, so that neither two keys with the same file name
+//! nor a damaged file can give a wrong value. Errors here never stop a run: missing values are computed again.
 //! Unused files are removed eventually: see [`DiskCache::prune`].
 
 use std::cmp::Reverse;
@@ -17,14 +17,14 @@ use super::environment::folder;
 use crate::io::open;
 
 /// File extension of this program version; other versions have another one.
-const ENDING: &str = concat!(".", env!("CARGO_PKG_VERSION"), ".kept");
+const EXTENSION: &str = concat!(".", env!("CARGO_PKG_VERSION"), ".kept");
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Time after which unused files are removed; shorter for other versions, which may still be in use beside this one.
-const UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
-const UNUSED_OF_OTHERS: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Time after which unused files are removed; shorter for other versions, which may still be in use alongside this one.
+const MAX_UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
+const MAX_UNUSED_OTHER_VERSIONS: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Maximum size of the cache in bytes.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 
 /// A cache folder, or none.
 pub struct DiskCache {
@@ -47,7 +47,7 @@ impl DiskCache {
     /// Returns the value stored for `key`.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         let path = self.file(key)?;
-        let mut bytes = open::read(&path, open::MOST_JSON).ok()?;
+        let mut bytes = open::read(&path, open::MAX_JSON_BYTES).ok()?;
         let value = bytes.strip_prefix(&*header(key))?;
         let (value, sum) = value.split_last_chunk::<8>()?;
         if u64::from_le_bytes(*sum) != hash(&(key, value)) {
@@ -63,7 +63,7 @@ impl DiskCache {
     pub fn put(&self, key: &str, value: &[u8]) {
         static PRUNED: Once = Once::new();
         let Some(path) = self.file(key) else { return };
-        PRUNED.call_once(|| self.prune(MOST_BYTES));
+        PRUNED.call_once(|| self.prune(MAX_BYTES));
         if let Err(error) = write(&path, key, value) {
             tracing::debug!("not stored in {}: {error}", path.display());
         }
@@ -82,58 +82,59 @@ impl DiskCache {
     }
 
     /// Removes files not used for 60 days (7 days if another version left them) and incomplete files of interrupted
-    /// processes; then the least recently used files, until the rest has at most `most` bytes. Done once in a process
+    /// processes; then the least recently used files, until the rest has at most `max_bytes` bytes. Done once in a process
     /// that stores something. Another process may read, write and prune at the same time: it finds a complete file or
     /// none, and computes missing values again.
-    pub fn prune(&self, most: u64) {
+    pub fn prune(&self, max_bytes: u64) {
         let Some(files) = self.folder.as_ref().and_then(|folder| folder.read_dir().ok()) else {
             return;
         };
-        let mut kept: Vec<Kept> = files.filter_map(|file| Kept::of(&file.ok()?)).collect();
-        kept.sort_by_key(|kept| Reverse(kept.used));
+        let mut cached: Vec<CacheFile> =
+            files.filter_map(|file| CacheFile::of(&file.ok()?)).collect();
+        cached.sort_by_key(|cached| Reverse(cached.used));
         let mut bytes = 0;
-        for Kept { path, bytes: size, .. } in kept.into_iter().filter(|kept| {
-            bytes += kept.bytes;
-            kept.is_stale() || bytes > most
+        for CacheFile { path, bytes: size, .. } in cached.into_iter().filter(|cached| {
+            bytes += cached.bytes;
+            cached.is_stale() || bytes > max_bytes
         }) {
-            let gone = std::fs::remove_file(&path);
-            tracing::debug!("removal of {} ({size} bytes): {gone:?}", path.display());
+            let result = std::fs::remove_file(&path);
+            tracing::debug!("removal of {} ({size} bytes): {result:?}", path.display());
         }
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:016x}{ENDING}", hash(key))))
+        Some(self.folder.as_ref()?.join(format!("{:016x}{EXTENSION}", hash(key))))
     }
 }
 
 /// A file of the folder that holds a value, or part of one.
-struct Kept {
+struct CacheFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
-    /// Time that it is kept without being used.
-    unused: Duration,
+    /// Time after which it is removed if it is not used.
+    max_unused: Duration,
 }
 
-impl Kept {
+impl CacheFile {
     /// `None` if the file is not a cache file.
     fn of(file: &DirEntry) -> Option<Self> {
-        let (path, name, about) = (file.path(), file.file_name(), file.metadata().ok()?);
-        let name = name.to_str().filter(|_| about.is_file())?;
+        let (path, name, metadata) = (file.path(), file.file_name(), file.metadata().ok()?);
+        let name = name.to_str().filter(|_| metadata.is_file())?;
         let (number, rest) = (name.get(..16)?, name.get(16..)?);
         u64::from_str_radix(number, 16).ok()?;
-        let unused = match rest {
-            ENDING => UNUSED,
-            _ if rest.ends_with(".kept") => UNUSED_OF_OTHERS,
+        let max_unused = match rest {
+            EXTENSION => MAX_UNUSED,
+            _ if rest.ends_with(".kept") => MAX_UNUSED_OTHER_VERSIONS,
             _ if rest.contains(TEMPORARY) => DAY,
             _ => return None,
         };
-        Some(Self { path, bytes: about.len(), used: about.modified().ok()?, unused })
+        Some(Self { path, bytes: metadata.len(), used: metadata.modified().ok()?, max_unused })
     }
 
     fn is_stale(&self) -> bool {
         // If the clock was set back, no file counts as old.
-        self.used.elapsed().is_ok_and(|age| age > self.unused)
+        self.used.elapsed().is_ok_and(|age| age > self.max_unused)
     }
 }
 

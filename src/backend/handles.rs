@@ -7,21 +7,21 @@ use smallvec::SmallVec;
 
 use crate::engine::Sweep;
 
-/// Number of fields that a list holds without heap memory: a step allocates nothing.
-const FEW: usize = 24;
+/// Number of fields that a list stores without heap memory, so that a time step allocates nothing.
+const INLINE_FIELDS: usize = 24;
 
 /// Data that only the backend that created it can read.
-type Own = Box<dyn Any + Send + Sync>;
+type Object = Box<dyn Any + Send + Sync>;
 
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        pub struct $name(Own);
+        pub struct $name(Object);
 
         impl $name {
             /// Wraps a backend's object of type `T`.
-            pub(super) fn new<T: Any + Send + Sync>(own: T) -> Self {
-                Self(Box::new(own))
+            pub(super) fn new<T: Any + Send + Sync>(object: T) -> Self {
+                Self(Box::new(object))
             }
 
             /// Returns the backend's object.
@@ -29,7 +29,7 @@ macro_rules! handle {
             /// # Panics
             /// If another backend created it.
             pub fn get<T: Any>(&self) -> &T {
-                self.0.downcast_ref().unwrap_or_else(|| of_another_backend())
+                self.0.downcast_ref().unwrap_or_else(|| wrong_backend())
             }
 
             /// Returns the backend's object for modification.
@@ -37,7 +37,7 @@ macro_rules! handle {
             /// # Panics
             /// If another backend created it.
             pub fn get_mut<T: Any>(&mut self) -> &mut T {
-                self.0.downcast_mut().unwrap_or_else(|| of_another_backend())
+                self.0.downcast_mut().unwrap_or_else(|| wrong_backend())
             }
         }
     };
@@ -62,15 +62,15 @@ handle! {
 
 /// A [`Sweep`] prepared for execution.
 pub struct Program {
-    own: Own,
+    object: Object,
     /// True if it adds to fields: then β applies to it.
     pub(super) adds: bool,
 }
 
 impl Program {
     /// Wraps a backend's object of type `T` that runs `sweep`.
-    pub(super) fn new<T: Any + Send + Sync>(own: T, sweep: &Sweep) -> Self {
-        Self { own: Box::new(own), adds: !sweep.accesses().adds.is_empty() }
+    pub(super) fn new<T: Any + Send + Sync>(object: T, sweep: &Sweep) -> Self {
+        Self { object: Box::new(object), adds: !sweep.accesses().adds.is_empty() }
     }
 
     /// Returns the backend's object.
@@ -78,20 +78,22 @@ impl Program {
     /// # Panics
     /// If another backend created it.
     pub fn get<T: Any>(&self) -> &T {
-        self.own.downcast_ref().unwrap_or_else(|| of_another_backend())
+        self.object.downcast_ref().unwrap_or_else(|| wrong_backend())
     }
 }
 
-fn of_another_backend() -> ! {
+fn wrong_backend() -> ! {
     panic!("made by another backend, or for another precision")
 }
 
 /// The backend's objects of fields.
-pub(super) fn all<T: Any>(fields: &[impl Borrow<Field>]) -> SmallVec<[&T; FEW]> {
+pub(super) fn all<T: Any>(fields: &[impl Borrow<Field>]) -> SmallVec<[&T; INLINE_FIELDS]> {
     fields.iter().map(|field| field.borrow().get()).collect()
 }
 
 /// The backend's objects of fields that are written.
-pub(super) fn all_mut<T: Any>(fields: &mut [impl BorrowMut<Field>]) -> SmallVec<[&mut T; FEW]> {
+pub(super) fn all_mut<T: Any>(
+    fields: &mut [impl BorrowMut<Field>],
+) -> SmallVec<[&mut T; INLINE_FIELDS]> {
     fields.iter_mut().map(|field| field.borrow_mut().get_mut()).collect()
 }

@@ -70,18 +70,18 @@ impl Weights {
     }
 }
 
-/// Sums or maxima of a formula's results, at most [`Reduction::MOST`].
+/// Sums or maxima of a formula's results, at most [`Reduction::MAX`].
 #[must_use = "the result may still be pending"]
 pub enum Reduction {
     /// The values are known.
-    Done([f64; Self::MOST]),
+    Done([f64; Self::MAX]),
     /// The values are being computed on a device.
     Pending(device::PendingReduction),
 }
 
 impl Reduction {
     /// Maximum number of results of a formula.
-    pub const MOST: usize = 16;
+    pub const MAX: usize = 16;
 
     /// Waits for the values and returns W of them.
     ///
@@ -93,11 +93,11 @@ impl Reduction {
     }
 
     /// Waits for the values and returns them padded with zeros.
-    pub(crate) fn values(self) -> Result<[f64; Self::MOST]> {
+    pub(crate) fn values(self) -> Result<[f64; Self::MAX]> {
         match self {
             Reduction::Done(values) => Ok(values),
             Reduction::Pending(pending) => {
-                let mut values = [0.0; Self::MOST];
+                let mut values = [0.0; Self::MAX];
                 pending.wait(&mut values)?;
                 Ok(values)
             }
@@ -214,7 +214,7 @@ pub trait Backend: Send + Sync {
 
     /// Calls `work` for 0 to `count` − 1, in several threads if the backend's compiler is slow. See
     /// [`all_of`](#method.all_of).
-    fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    fn for_each_concurrently(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
         (0..count).for_each(work);
     }
 
@@ -223,7 +223,7 @@ pub trait Backend: Send + Sync {
 
     /// Like [`Backend::program`], but a device compiles the kernels at the first run, or in [`Backend::compile`];
     /// compiler errors may be reported after that.
-    fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+    fn lazy_program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
         self.program(sweep, lines)
     }
 
@@ -234,7 +234,8 @@ pub trait Backend: Send + Sync {
 
     /// Like [`Backend::program`], for a sweep that applies operators to a field that it advances itself: `None` if it
     /// could not run.
-    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>>;
+    fn program_on_advanced_field(&self, sweep: &Sweep, lines: Lines<'_>)
+    -> Result<Option<Program>>;
 
     /// Runs `program`.
     fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights);
@@ -264,8 +265,8 @@ pub trait Backend: Send + Sync {
     /// Evaluates a map at the points of its part.
     fn map_part(&self, formula: &Prepared, fields: Targets, parameters: &[f64]);
 
-    /// Starts sums over all points in a fixed order, or maxima. They may still be pending on return; to wait for them is not
-    /// to wait for work that is queued later.
+    /// Starts sums over all points in a fixed order, or maxima. They may still be pending on return; waiting for
+    /// them does not wait for work that is queued later.
     fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction>;
 
     /// Like [`Backend::reduce`], for the points of this rank only.
@@ -294,34 +295,36 @@ pub trait Backend: Send + Sync {
     /// sweeps are those of the whole matrix; the call is collective.
     fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets);
 
-    /// Does `work`, many calls of the methods above, where they cost least. See [`within`](#method.within).
-    fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
+    /// Runs `work`, which makes many calls to the methods above, where a call costs least. See [`within`](#method.within).
+    fn execute(&self, work: &mut (dyn FnMut() + Send)) {
         work();
     }
 }
 
 impl dyn Backend + '_ {
-    /// Calls `prepare` for each of `asked` and returns the results in order; the compilers of a device work on them
+    /// Calls `prepare` for each of `requests` and returns the results in order; the compilers of a device work on them
     /// concurrently.
     ///
     /// # Errors
     /// The first error in that order.
     pub fn all_of<A: Sync, B: Send + Sync>(
         &self,
-        asked: &[A],
+        requests: &[A],
         prepare: impl Fn(&A) -> Result<B> + Sync,
     ) -> Result<Vec<B>> {
-        let made: Vec<_> = asked.iter().map(|_| OnceLock::new()).collect();
-        self.at_once(asked.len(), &|at| drop(made[at].set(prepare(&asked[at]))));
-        let done = |made: OnceLock<_>| made.into_inner();
-        made.into_iter().filter_map(done).collect()
+        let results: Vec<_> = requests.iter().map(|_| OnceLock::new()).collect();
+        self.for_each_concurrently(requests.len(), &|at| {
+            drop(results[at].set(prepare(&requests[at])))
+        });
+        let done = |result: OnceLock<_>| result.into_inner();
+        results.into_iter().filter_map(done).collect()
     }
 
-    /// Runs `work`, many calls to the backend, where they cost least, and returns its result.
+    /// Runs `work`, which makes many calls to the backend, where a call costs least, and returns its result.
     pub fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
-        let (mut work, mut made) = (Some(work), None);
-        self.carry_out(&mut || made = work.take().map(|work| work()));
-        made.unwrap_or_else(|| unreachable!("work is done once"))
+        let (mut work, mut result) = (Some(work), None);
+        self.execute(&mut || result = work.take().map(|work| work()));
+        result.unwrap_or_else(|| unreachable!("work is done once"))
     }
 }
 

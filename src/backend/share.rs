@@ -32,11 +32,11 @@ impl Share {
         let device = all_or_error(comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
         let (mut cores, mut placement) = (None, None);
         if comm.size() > 1 {
-            let found = Placement::find(comm, compute.threads);
+            let assigned = Placement::find(comm, compute.threads);
             let name = device.as_ref().map(|device| device.info().name.as_str());
-            placement = found.described(comm, name);
-            cores = found.pins().map(<[usize]>::to_vec);
-            compute.threads = Some(found.threads);
+            placement = assigned.described(comm, name);
+            cores = assigned.pins().map(<[usize]>::to_vec);
+            compute.threads = Some(assigned.threads);
         }
         Ok(Self { device, compute, cores, placement })
     }

@@ -155,7 +155,7 @@ pub struct StepOptions {
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append, conflicts_with_all = ["weak", "strong"])]
     pub(super) beside: Vec<String>,
     /// Line solver: auto or a name such as thomas or chunked.
-    #[arg(long, default_value = "auto", value_parser = one_solver)]
+    #[arg(long, default_value = "auto", value_parser = single_solver)]
     pub(super) method: Solvers,
     /// How a device solves lines along y and z: in place, or permuted to x and back.
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
@@ -192,7 +192,7 @@ pub struct BlocksOptions {
     #[command(flatten)]
     pub(super) common: Common,
     /// Rows of a block: numbers and ranges.
-    #[arg(long, value_name = "NB", default_value = "1-100", value_delimiter = ',', value_parser = rows_of_blocks, action = ArgAction::Set)]
+    #[arg(long, value_name = "NB", default_value = "1-100", value_delimiter = ',', value_parser = parse_block_rows, action = ArgAction::Set)]
     pub(super) nb: Vec<Several<usize>>,
     /// Format of the off-diagonal blocks.
     #[arg(long, default_value = "f32", value_parser = ["f32", "f64"])]
@@ -259,12 +259,12 @@ impl Bench {
             _ => "strided",
         };
         ComputeConfig {
-            backend: meant(&common.backend),
+            backend: parse_word(&common.backend),
             device: common.device,
             threads: common.threads.map(usize::from),
-            simd: common.simd.as_deref().map(meant),
-            precision: meant(&common.precision),
-            pencils: meant(pencils),
+            simd: common.simd.as_deref().map(parse_word),
+            precision: parse_word(&common.precision),
+            pencils: parse_word(pencils),
             tune: false,
             ..ComputeConfig::default()
         }
@@ -272,7 +272,7 @@ impl Bench {
 }
 
 /// The value that a word represents in an input.
-fn meant<T: DeserializeOwned>(word: &str) -> T {
+fn parse_word<T: DeserializeOwned>(word: &str) -> T {
     T::deserialize(word.into_deserializer())
         .unwrap_or_else(|why: value::Error| unreachable!("{why}"))
 }
@@ -309,21 +309,21 @@ impl OperatorOptions {
     /// Refuse an axis with fewer points than the formula needs.
     pub(super) fn check(&self, points: [usize; 3], axis: Axis, ends: &str) -> Result<()> {
         let scheme = &self.scheme.first;
-        let fewest = match default_closure(scheme) {
+        let required = match default_closure(scheme) {
             _ if ends == "periodic" => scheme.min_points(),
             Some(closure) => closed_min_points(scheme, &closure),
             None => {
-                let found = format!("{} has no closure for the ends of a line", scheme.name);
-                return Err(refused(&found, "use `--ends periodic`, or another scheme"));
+                let problem = format!("{} has no closure for the ends of a line", scheme.name);
+                return Err(refused(&problem, "use `--ends periodic`, or another scheme"));
             }
         };
-        let found = points[axis.index()];
-        if found >= fewest {
+        let actual = points[axis.index()];
+        if actual >= required {
             return Ok(());
         }
-        let found = format!("{} points have {found} along {}", shape(points), axis.name());
-        let advice = format!("{} needs {fewest} on {} lines", scheme.name, ends);
-        Err(refused(&found, &advice))
+        let problem = format!("{} points have {actual} along {}", shape(points), axis.name());
+        let advice = format!("{} needs {required} on {} lines", scheme.name, ends);
+        Err(refused(&problem, &advice))
     }
 }
 
@@ -340,7 +340,7 @@ fn solvers(name: &str) -> Result<Solvers, String> {
     several("methods", [("auto", vec![None]), ("all", all)], each, name)
 }
 
-fn one_solver(name: &str) -> Result<Solvers, String> {
+fn single_solver(name: &str) -> Result<Solvers, String> {
     match name {
         "all" => Err("a step takes one method".to_string()),
         _ => solvers(name),
@@ -348,16 +348,16 @@ fn one_solver(name: &str) -> Result<Solvers, String> {
 }
 
 /// Maximum number of rows of a block.
-const MOST_ROWS: usize = 512;
+const MAX_ROWS: usize = 512;
 
 /// N, or FIRST-LAST.
-fn rows_of_blocks(text: &str) -> Result<Several<usize>, String> {
+fn parse_block_rows(text: &str) -> Result<Several<usize>, String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse(), last.parse()) {
-        (Ok(first), Ok(last)) if 1 <= first && first <= last && last <= MOST_ROWS => {
+        (Ok(first), Ok(last)) if 1 <= first && first <= last && last <= MAX_ROWS => {
             Ok(Several((first..=last).collect()))
         }
-        _ => Err(format!("rows of a block are N or FIRST-LAST, from 1 to {MOST_ROWS}")),
+        _ => Err(format!("rows of a block are N or FIRST-LAST, from 1 to {MAX_ROWS}")),
     }
 }
 

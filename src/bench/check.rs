@@ -9,40 +9,41 @@ use crate::grid::Axis;
 use crate::lines;
 use crate::real::Values;
 
-/// The largest difference between `found` and `operator` applied to `given` along `axis`, relative to the largest result. The
+/// The largest difference between `output` and `operator` applied to `input` along `axis`, relative to the largest result. The
 /// difference of NaN is infinite.
 pub(super) fn operator_error(
     operator: &LineOperator,
     points: [usize; 3],
     axis: Axis,
-    given: &Values<'_>,
-    found: &Values<'_>,
+    input: &Values<'_>,
+    output: &Values<'_>,
 ) -> f64 {
     let n = operator.len();
     let inner: usize = points[..axis.index()].iter().product();
     let at = |q: usize, m: usize| q / inner * inner * n + q % inner + m * inner;
-    let lines: Vec<usize> = (0..given.len() / n).collect();
-    error_of_lines(operator, &lines, 0..n, |q, m| given.at(at(q, m)), |q, m| found.at(at(q, m)))
+    let lines: Vec<usize> = (0..input.len() / n).collect();
+    error_of_lines(operator, &lines, 0..n, |q, m| input.at(at(q, m)), |q, m| output.at(at(q, m)))
 }
 
-/// The same for some `lines` of which only the points `own` were computed: `given` and `found` are values by line and point.
+/// The same for some `lines` of which only the points of `range` were computed: `input` and `output` are values by line and point.
 pub(super) fn error_of_lines(
     operator: &LineOperator,
     lines: &[usize],
-    own: Range<usize>,
-    given: impl Fn(usize, usize) -> f64 + Sync,
-    found: impl Fn(usize, usize) -> f64 + Sync,
+    range: Range<usize>,
+    input: impl Fn(usize, usize) -> f64 + Sync,
+    output: impl Fn(usize, usize) -> f64 + Sync,
 ) -> f64 {
     let line = |&q: &usize| {
-        let f: Vec<f64> = (0..operator.len()).map(|m| given(q, m)).collect();
+        let f: Vec<f64> = (0..operator.len()).map(|m| input(q, m)).collect();
         let mut expected: Vec<f64> =
             (0..f.len()).map(|m| right_hand_side(operator, &f, m)).collect();
         lines::solve(&operator.factors, &mut expected);
-        let off = own.clone().map(|m| difference(found(q, m), expected[m])).fold(0.0, f64::max);
-        (off, expected.iter().fold(0.0, |size: f64, x| size.max(x.abs())))
+        let deviation =
+            range.clone().map(|m| difference(output(q, m), expected[m])).fold(0.0, f64::max);
+        (deviation, expected.iter().fold(0.0, |size: f64, x| size.max(x.abs())))
     };
-    let most = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
-    let (worst, largest) = lines.par_iter().map(line).reduce(|| (0.0, 0.0), most);
+    let max_of_both = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
+    let (worst, largest) = lines.par_iter().map(line).reduce(|| (0.0, 0.0), max_of_both);
     worst / largest
 }
 
@@ -84,14 +85,14 @@ mod tests {
         let points = [3, operator.len(), 2];
         let x = |at: usize| h * (at / 3 % points[1]) as f64;
         let len = points.iter().product();
-        let given: Vec<f64> = (0..len).map(|at| f(x(at))[0]).collect();
-        let mut found: Vec<f64> = (0..len).map(|at| f(x(at))[1]).collect();
-        found[len / 2] += change;
-        operator_error(operator, points, Axis::Y, &given.into(), &found.into())
+        let input: Vec<f64> = (0..len).map(|at| f(x(at))[0]).collect();
+        let mut output: Vec<f64> = (0..len).map(|at| f(x(at))[1]).collect();
+        output[len / 2] += change;
+        operator_error(operator, points, Axis::Y, &input.into(), &output.into())
     }
 
     #[test]
-    fn the_reference_differentiates_a_wave_on_periodic_lines_and_a_parabola_between_ends() {
+    fn reference_is_accurate_for_periodic_waves_and_closed_parabolas() {
         let (n, h) = (41, TAU / 41.0);
         let wave: fn(f64) -> [f64; 2] = |x| [x.sin(), x.cos()];
         let parabola: fn(f64) -> [f64; 2] = |x| [x * x - 3.0 * x, 2.0 * x - 3.0];
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_value_is_found() {
+    fn single_wrong_value_is_detected() {
         let h = TAU / 41.0;
         let operator =
             LineOperator::periodic(&family("compact6").unwrap().first, Shift::None, 41, h);

@@ -15,9 +15,9 @@ pub(super) const WARM_UPS: usize = CALIBRATIONS + 2;
 /// Rounds that determine the duration of one call.
 const CALIBRATIONS: usize = 2;
 /// Minimum duration of one repeat in seconds: a clock or an event adds microseconds.
-const LONG_ENOUGH: f64 = 2e-3;
+const MIN_REPEAT_SECONDS: f64 = 2e-3;
 /// Maximum number of calls in one repeat.
-const MOST_CALLS: f64 = 200.0;
+const MAX_CALLS: f64 = 200.0;
 
 /// Work that can be timed: runs it once and returns the seconds per call.
 pub(super) type Repeat<'a> = Box<dyn FnMut() -> Result<f64> + 'a>;
@@ -52,9 +52,9 @@ pub(super) fn interleaved(
     let mut times = vec![Vec::new(); subjects.len()];
     for round in 0..WARM_UPS + repeats as usize {
         for (subject, times) in subjects.iter_mut().zip(&mut times) {
-            let (beside, seconds) = (copy()?, subject()?);
+            let (copy_seconds, seconds) = (copy()?, subject()?);
             if round >= WARM_UPS {
-                copies.push(beside);
+                copies.push(copy_seconds);
                 times.push(seconds);
             }
         }
@@ -82,32 +82,32 @@ pub(super) fn rotating<'a>(
         };
         let seconds = place.seconds(&mut || backend.within(&mut all))? / f64::from(calls.count);
         turn += calls.count as usize;
-        calls.took(seconds, count);
+        calls.record(seconds, count);
         Ok(seconds)
     })
 }
 
-/// `work`, at most `most` times per repeat if it is short; `before` runs untimed before each repeat.
-pub(super) fn prepared<'a>(
+/// `work`, at most `max_calls` times per repeat if it is short; `before` runs untimed before each repeat.
+pub(super) fn with_preparation<'a>(
     place: &'a dyn Place,
-    most: u32,
+    max_calls: u32,
     before: impl Fn() + 'a,
     mut work: impl FnMut() + 'a,
 ) -> Repeat<'a> {
     let mut calls = Calls::ONE;
     Box::new(move || {
         before();
-        let count = calls.count.min(most);
+        let count = calls.count.min(max_calls);
         let mut all = || (0..count).for_each(|_| work());
         let seconds = place.seconds(&mut all)? / f64::from(count);
-        calls.took(seconds, 1);
+        calls.record(seconds, 1);
         Ok(seconds)
     })
 }
 
 /// Collective `work`, timed from a barrier: the time of the slowest rank, which all ranks receive. Short work is run several
 /// times per repeat.
-pub(super) fn together<'a>(
+pub(super) fn collective<'a>(
     backend: &'a dyn Backend,
     comm: &'a dyn Communicator,
     mut work: impl FnMut() + Send + 'a,
@@ -121,7 +121,7 @@ pub(super) fn together<'a>(
         backend.finish()?;
         let mut seconds = [start.elapsed().as_secs_f64() / f64::from(calls.count)];
         comm.max(&mut seconds);
-        calls.took(seconds[0], 1);
+        calls.record(seconds[0], 1);
         Ok(seconds[0])
     })
 }
@@ -136,7 +136,7 @@ impl Calls {
     const ONE: Self = Self { count: 1, rounds: 0 };
 
     /// Record that a call of this round took `seconds`, for work on this many fields in turn.
-    fn took(&mut self, seconds: f64, fields: usize) {
+    fn record(&mut self, seconds: f64, fields: usize) {
         self.rounds += 1;
         if self.rounds <= CALIBRATIONS {
             self.count = calls_for(seconds, fields);
@@ -148,7 +148,7 @@ impl Calls {
 /// of launches.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 200")]
 pub(super) fn calls_for(seconds: f64, count: usize) -> u32 {
-    let calls = (LONG_ENOUGH / seconds).ceil().clamp(1.0, MOST_CALLS) as u32;
+    let calls = (MIN_REPEAT_SECONDS / seconds).ceil().clamp(1.0, MAX_CALLS) as u32;
     let count = u32::try_from(count).unwrap_or(1);
     if calls == 1 { 1 } else { calls.next_multiple_of(count) }
 }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_copy_runs_before_every_subject_and_warm_ups_do_not_count() {
+    fn copy_runs_before_every_subject_and_warm_ups_do_not_count() {
         let log = RefCell::new(String::new());
         let subject = |name: char| -> Repeat<'_> {
             let log = &log;
@@ -176,12 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_of_times_lies_between_the_middle_two() {
+    fn median_of_an_even_number_of_times_is_the_mean_of_the_middle_two() {
         assert_eq!(Times::new(vec![4.0, 1.0, 8.0, 2.0]).median(), 3.0);
     }
 
     #[test]
-    fn short_work_is_called_until_a_clock_resolves_it() {
+    fn short_work_is_repeated_until_the_clock_resolves_it() {
         assert_eq!([1.0, 1e-3, 0.0].map(|seconds| calls_for(seconds, 3)), [1, 3, 201]);
     }
 }

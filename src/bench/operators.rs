@@ -5,10 +5,10 @@ use std::f64::consts::TAU;
 
 use super::arguments::{Common, DerivativeOptions, LinesOptions, OperatorOptions};
 use super::check::operator_error;
-use super::maps::{Subject, each_size, measure};
+use super::maps::{Subject, for_each_size, measure};
 use super::output::{Report, Row, shape};
 use super::place::{Setup, Work};
-use super::pool::{FEWEST, Pool};
+use super::pool::{MIN_FIELDS, Pool};
 use super::{axes, tolerance};
 use crate::backend::device::LineSolver;
 use crate::cases::Domain;
@@ -25,7 +25,7 @@ pub(super) struct Request<'a> {
     sizes: Vec<[usize; 3]>,
     /// The axes; if none was requested, axes with one point are omitted.
     axes: Vec<Axis>,
-    asked: bool,
+    axis_requested: bool,
     methods: &'a [Option<LineSolver>],
 }
 
@@ -38,7 +38,7 @@ impl<'a> Request<'a> {
             options: &options.operator,
             sizes: options.common.sizes(256),
             axes: axes(&options.axis),
-            asked: options.axis != "all",
+            axis_requested: options.axis != "all",
             methods: &options.method.0,
         }
     }
@@ -51,7 +51,7 @@ impl<'a> Request<'a> {
             options: &options.operator,
             sizes: if options.table { table() } else { options.common.sizes(256) },
             axes: vec![Axis::X],
-            asked: true,
+            axis_requested: true,
             methods: &options.method.0,
         }
     }
@@ -65,14 +65,14 @@ fn table() -> Vec<[usize; 3]> {
 }
 
 pub(super) fn run(request: &Request<'_>, setup: &Setup, report: &mut Report) -> Result<()> {
-    let Request { name, options, ref sizes, ref axes, asked, .. } = *request;
-    each_size(name, sizes.clone(), setup, report, |points, report| {
-        let measured = |axis: &&Axis| asked || points[axis.index()] > 1;
+    let Request { name, options, ref sizes, ref axes, axis_requested, .. } = *request;
+    for_each_size(name, sizes.clone(), setup, report, |points, report| {
+        let measured = |axis: &&Axis| axis_requested || points[axis.index()] > 1;
         let axes: Vec<Axis> = axes.iter().filter(measured).copied().collect();
         for ends in options.ends() {
             axes.iter().try_for_each(|&axis| options.check(points, axis, ends))?;
         }
-        size(request, setup, report, points, &axes)
+        measure_size(request, setup, report, points, &axes)
     })
 }
 
@@ -85,7 +85,7 @@ struct Lines {
 }
 
 /// Measure one size with every suitable solver. Only one solver's scratch memory is allocated at a time.
-fn size(
+fn measure_size(
     request: &Request<'_>,
     setup: &Setup,
     report: &mut Report,
@@ -94,17 +94,18 @@ fn size(
 ) -> Result<()> {
     let Request { name, common, options, methods, .. } = *request;
     let (len, precision) = (points.iter().product(), setup.compute.precision);
-    let between = |ends: &&'static str| {
+    let lines_with_ends = |ends: &&'static str| {
         let line = (*ends == "closed").then_some([End::ByParts; 2]);
         let grid = Grid::new(points, &Domain::cube(TAU), [line; 3]);
         let operators = |precision| LineOperators::new(options.scheme, None, &grid, precision);
         Lines { ends, operators: operators(precision), reference: operators(Precision::F64) }
     };
-    let lines: Vec<Lines> = options.ends().iter().map(between).collect();
+    let lines: Vec<Lines> = options.ends().iter().map(lines_with_ends).collect();
     let parts = || axes.iter().flat_map(|&axis| lines.iter().map(move |lines| (axis, lines)));
-    let pool = RefCell::new(Pool::new(&*setup.place(len, None)?, len, FEWEST)?);
+    let pool = RefCell::new(Pool::new(&*setup.place(len, None)?, len, MIN_FIELDS)?);
     for &solver in methods {
-        let obstacle = |(axis, of): (_, &Lines)| setup.obstacle(solver?, &of.operators, axis);
+        let obstacle =
+            |(axis, of): (_, &Lines)| setup.why_unsupported(solver?, &of.operators, axis);
         if let Some(sentence) = parts().find_map(obstacle) {
             if methods.len() == 1 {
                 return Err(refused(&sentence, "use another method, or `--method all`"));
@@ -126,18 +127,18 @@ fn size(
                     ..common.row(&*place, points)
                 };
                 let expected = reference.get(axis, Op::D1);
-                let error = move |given: &Values<'_>, found: &Values<'_>| {
-                    operator_error(expected, points, axis, given, found)
+                let error = move |input: &Values<'_>, output: &Values<'_>| {
+                    operator_error(expected, points, axis, input, output)
                 };
-                let work = place.ready(Work::Derivative(operators, axis), points)?;
+                let work = place.prepare_work(Work::Derivative(operators, axis), points)?;
                 subjects.push(Subject { row, work, error: Box::new(error) });
             }
-            let (right, count) = (tolerance(precision), subjects.len());
-            measure(common, (&*place, points), &pool, subjects, right, report)?;
+            let (allowed_error, count) = (tolerance(precision), subjects.len());
+            measure(common, (&*place, points), &pool, subjects, allowed_error, report)?;
             if lines.len() > 1 {
                 let rows = &report.results[report.results.len() - count..];
                 let pairs = rows.as_chunks::<2>().0.iter();
-                let ratios: Vec<_> = pairs.map(|[before, after]| after.over(before)).collect();
+                let ratios: Vec<_> = pairs.map(|[before, after]| after.ratio_to(before)).collect();
                 ratios.into_iter().for_each(|ratio| report.note(ratio));
             }
             Ok(())
@@ -161,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_the_thesis_has_seven_plane_problems_and_five_boxes() {
+    fn table_4_1_has_seven_plane_and_five_cubic_grids() {
         let sizes = |typed: &str| {
             let line = Line::parse_from(format!("bench {typed}").split_whitespace());
-            let Bench::Lines(options) = line.bench else { panic!("`{typed}` is read otherwise") };
+            let Bench::Lines(options) = line.bench else { panic!("`{typed}` is not `lines`") };
             Request::lines(&options).sizes
         };
         let table = sizes("lines --table4.1");

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::blocks::{BlockRow, MeshRow};
 use super::measure::Times;
-use super::ranks::report::{MessageRow, Spreading};
+use super::ranks::report::{MessageRow, RanksRow};
 use super::sweeps::SweepRow;
-use super::table::{Table, figure, or_none};
+use super::table::{Table, figure, or_dash};
 use crate::backend::device::{Api, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::io::page::aligned;
@@ -148,7 +148,7 @@ pub(crate) struct Row {
     pub(super) sweep: Option<SweepRow>,
     /// If several ranks took part.
     #[serde(flatten)]
-    pub(super) spread: Option<Spreading>,
+    pub(super) spread: Option<RanksRow>,
 }
 
 impl Row {
@@ -263,7 +263,7 @@ impl Row {
     }
 
     /// The ratio of its time to that of `other`, which was measured in turn with it.
-    pub(super) fn over(&self, other: &Row) -> String {
+    pub(super) fn ratio_to(&self, other: &Row) -> String {
         let [a, b] = [self, other].map(|row| row.ns_per_point);
         let (part, beside, points) = (self.part(), other.part(), shape(self.points));
         let [smallest, median] = [a.min / b.min, a.median / b.median].map(figure);
@@ -328,15 +328,15 @@ impl Row {
             self.part(),
             shape(self.points),
             self.method.to_string(),
-            or_none(self.bytes_per_point, |bytes| bytes.to_string()),
+            or_dash(self.bytes_per_point, |bytes| bytes.to_string()),
             figure(min),
             figure(median),
             figure(1e-6 * min * points as f64),
-            or_none(self.gb_per_s, figure),
+            or_dash(self.gb_per_s, figure),
             figure(self.copy_gb_per_s),
-            or_none(self.gb_per_s, |rate| format!("{:.1} %", 100.0 * rate / self.copy_gb_per_s)),
+            or_dash(self.gb_per_s, |rate| format!("{:.1} %", 100.0 * rate / self.copy_gb_per_s)),
             figure(self.time_over_copy),
-            or_none(self.error, |error| format!("{error:.1e}")),
+            or_dash(self.error, |error| format!("{error:.1e}")),
         ]
     }
 }
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_answer_or_none_makes_a_report_unsound_and_a_right_one_does_not() {
+    fn large_or_non_finite_errors_make_a_report_unsound() {
         let row = |error| Row { name: "derivative", axis: Some("y"), error, ..Row::default() };
         for (error, sound) in [
             (None, true),
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_fails_is_told_and_a_mistake_of_the_user_ends_it() {
+    fn failed_parts_are_reported_and_a_mistake_of_the_user_ends_the_bench() {
         let mut report = Report::new(Machine::here(1, "none", None), None);
         let device = Err(Error::Device("out of memory".into()));
         assert!(report.attempt("lines cr on 8x8x8", device).is_ok());

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::arguments::PermuteOptions;
 use super::check::difference;
-use super::maps::{Subject, each_size, measure};
+use super::maps::{Subject, for_each_size, measure};
 use super::output::{Report, Row};
 use super::place::{Setup, Work};
-use super::pool::{FEWEST, Pool};
+use super::pool::{MIN_FIELDS, Pool};
 use crate::error::Result;
 use crate::real::{Real, Values};
 
@@ -25,11 +25,11 @@ const ORDERS: [(&str, [usize; 3]); 6] = [
 
 pub(super) fn run(options: &PermuteOptions, setup: &Setup, report: &mut Report) -> Result<()> {
     let common = &options.common;
-    each_size("permute", common.sizes(256), setup, report, |points, report| {
+    for_each_size("permute", common.sizes(256), setup, report, |points, report| {
         let len = points.iter().product();
         let place = setup.place(len, None)?;
-        let pool = RefCell::new(Pool::new(&*place, len, FEWEST)?);
-        let wanted = |(name, _): &(&str, [usize; 3])| match options.order.as_str() {
+        let pool = RefCell::new(Pool::new(&*place, len, MIN_FIELDS)?);
+        let is_requested = |(name, _): &(&str, [usize; 3])| match options.order.as_str() {
             "all" => *name != "xyz",
             one => *name == one,
         };
@@ -40,12 +40,13 @@ pub(super) fn run(options: &PermuteOptions, setup: &Setup, report: &mut Report) 
                 method: "auto",
                 ..common.row(&*place, points)
             };
-            let work = place.ready(Work::Permutation(order), points)?;
+            let work = place.prepare_work(Work::Permutation(order), points)?;
             let error =
-                move |given: &Values<'_>, found: &Values<'_>| error(points, order, given, found);
+                move |input: &Values<'_>, output: &Values<'_>| error(points, order, input, output);
             Ok(Subject { row, work, error: Box::new(error) })
         };
-        let subjects = ORDERS.into_iter().filter(wanted).map(subject).collect::<Result<_>>()?;
+        let subjects =
+            ORDERS.into_iter().filter(is_requested).map(subject).collect::<Result<_>>()?;
         measure(common, (&*place, points), &pool, subjects, 0.0, report)
     })
 }
@@ -56,15 +57,15 @@ fn geometry(points: [usize; 3], order: [usize; 3]) -> ([usize; 3], [usize; 3]) {
     (order.map(|axis| strides[axis]), order.map(|axis| points[axis]))
 }
 
-/// The largest difference between `found` and `given` in permuted order.
-fn error(points: [usize; 3], order: [usize; 3], given: &Values<'_>, found: &Values<'_>) -> f64 {
+/// The largest difference between `output` and `input` in permuted order.
+fn error(points: [usize; 3], order: [usize; 3], input: &Values<'_>, output: &Values<'_>) -> f64 {
     let (strides, [nx, ny, _]) = geometry(points, order);
-    let off = |(at, found): (usize, f64)| {
+    let deviation = |(at, output): (usize, f64)| {
         let index = [at % nx, at / nx % ny, at / (nx * ny)];
         let source: usize = index.iter().zip(strides).map(|(i, stride)| i * stride).sum();
-        difference(found, given.at(source))
+        difference(output, input.at(source))
     };
-    found.iter().enumerate().map(off).fold(0.0, f64::max)
+    output.iter().enumerate().map(deviation).fold(0.0, f64::max)
 }
 
 /// Points along the side of a block; its lines of the source and of the result stay in the first-level cache.
@@ -117,16 +118,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_order_puts_every_point_where_the_plain_loop_finds_it() {
+    fn host_permutations_equal_the_plain_loop() {
         for points in [[5, 7, 3], [33, 17, 40], [1, 31, 16], [64, 1, 1]] {
             let len: usize = points.iter().product();
-            let given: Vec<f64> = (0..len).map(|at| at as f64).collect();
+            let input: Vec<f64> = (0..len).map(|at| at as f64).collect();
             for (name, order) in ORDERS {
-                let mut found = vec![f64::NAN; len];
-                HostPermutation::new(points, order).apply(&given, &mut found);
-                let moved = found != given;
-                let [given, found] = [given.clone().into(), found.into()];
-                assert_eq!(error(points, order, &given, &found), 0.0, "{name} {points:?}");
+                let mut output = vec![f64::NAN; len];
+                HostPermutation::new(points, order).apply(&input, &mut output);
+                let moved = output != input;
+                let [input, output] = [input.clone().into(), output.into()];
+                assert_eq!(error(points, order, &input, &output), 0.0, "{name} {points:?}");
                 assert_eq!(moved, moves(points, order), "{name} {points:?}");
             }
         }

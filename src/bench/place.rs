@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::permute::HostPermutation;
 pub(super) use crate::backend::Share as Setup;
 use crate::backend::cpu::{self, Cpu};
-use crate::backend::device::{Device, Gpu, LineSolver, Permutation, SweepKernel, obstacle};
+use crate::backend::device::{Device, Gpu, LineSolver, Permutation, SweepKernel, why_unsupported};
 use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Field, Program, Weights};
 use crate::config::{ComputeConfig, Config, Pencils};
@@ -20,7 +20,11 @@ use crate::time::{available_memory, check_device_memory, check_memory, check_swe
 
 impl Setup {
     /// The same with the sweep blocks of `config` and the line solver `solver`.
-    pub(super) fn cut(&self, config: &Config, solver: Option<LineSolver>) -> Result<Self> {
+    pub(super) fn with_sweeps_of(
+        &self,
+        config: &Config,
+        solver: Option<LineSolver>,
+    ) -> Result<Self> {
         let sweeps = config.compute.sweeps;
         let is_chosen = solver.is_some() || self.compute.pencils == Pencils::Permuted;
         if sweeps.is_set() && (self.device.is_none() || is_chosen) {
@@ -46,7 +50,7 @@ impl Setup {
     }
 
     /// Why `solver` cannot solve the lines of this operator.
-    pub(super) fn obstacle(
+    pub(super) fn why_unsupported(
         &self,
         solver: LineSolver,
         operators: &LineOperators,
@@ -54,14 +58,16 @@ impl Setup {
     ) -> Option<String> {
         let operator = operators.get(axis, Op::D1);
         match &self.device {
-            Some(device) => obstacle(solver, operator, (axis, self.compute.pencils), device.info()),
-            None => cpu::obstacle(solver, operator),
+            Some(device) => {
+                why_unsupported(solver, operator, (axis, self.compute.pencils), device.info())
+            }
+            None => cpu::why_unsupported(solver, operator),
         }
     }
 
     /// # Errors
     /// If a run of `config` on its `block` does not fit in memory, on a host with this many ranks.
-    pub(super) fn check_room(
+    pub(super) fn check_fits(
         &self,
         config: &Config,
         decomposition: Decomposition,
@@ -130,7 +136,7 @@ pub(super) enum Work<'a> {
 }
 
 /// [`Work`] prepared to run.
-pub(super) type Ready<'a> = Box<dyn Fn(&Field, &mut Field) + Sync + 'a>;
+pub(super) type PreparedWork<'a> = Box<dyn Fn(&Field, &mut Field) + Sync + 'a>;
 
 /// A backend that can be measured.
 pub(super) trait Place: Blocks {
@@ -152,7 +158,7 @@ pub(super) trait Place: Blocks {
     }
 
     /// `work` on fields of `points`.
-    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>>;
+    fn prepare_work(&self, work: Work<'_>, points: [usize; 3]) -> Result<PreparedWork<'_>>;
 }
 
 impl<T: Real> Place for Cpu<T> {
@@ -170,7 +176,7 @@ impl<T: Real> Place for Cpu<T> {
         Some(Cpu::peak(self))
     }
 
-    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>> {
+    fn prepare_work(&self, work: Work<'_>, points: [usize; 3]) -> Result<PreparedWork<'_>> {
         let backend: &dyn Backend = self;
         Ok(match work {
             Work::Negation => negation(backend)?,
@@ -215,7 +221,7 @@ impl Place for Gpu {
         Gpu::kernel(self, program)
     }
 
-    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>> {
+    fn prepare_work(&self, work: Work<'_>, points: [usize; 3]) -> Result<PreparedWork<'_>> {
         Ok(match work {
             Work::Negation => negation(self)?,
             Work::LibraryCopy => Box::new(|from, to| self.device().copy(from.get(), to.get_mut())),
@@ -231,7 +237,7 @@ impl Place for Gpu {
     }
 }
 
-fn negation(backend: &dyn Backend) -> Result<Ready<'_>> {
+fn negation(backend: &dyn Backend) -> Result<PreparedWork<'_>> {
     let negation = backend.prepare(PointFormula::map(Negated))?;
     Ok(Box::new(move |from, to| backend.map(&negation, &[from], &mut [to], &[])))
 }

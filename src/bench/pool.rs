@@ -5,14 +5,14 @@ use crate::backend::{Backend, Field};
 use crate::error::{Result, out_of_memory, refused};
 use crate::real::{Precision, Values};
 
-/// Minimum number of bytes of all sources and results together, unless [`MOST`] of each suffice: several times the largest cache
+/// Minimum number of bytes of all sources and results together, unless [`MAX_FIELDS`] of each suffice: several times the largest cache
 /// of a GPU or of a core.
 const BEYOND_CACHES: usize = 256 << 20;
-/// Number of sources and of results, if they fit in memory.
-pub(super) const FEWEST: usize = 2;
-const MOST: usize = 16;
+/// Minimum number of sources and of results if they fit in memory, and maximum number.
+pub(super) const MIN_FIELDS: usize = 2;
+const MAX_FIELDS: usize = 16;
 /// Upper estimate of further fields that a part needs: scratch memory of the line solvers, and the check.
-const BESIDE: usize = 5;
+const EXTRA_FIELDS: usize = 5;
 
 /// Fields of equal length, with as many `results` as `sources`.
 pub(super) struct Pool {
@@ -22,10 +22,10 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Fields of `len` values each, with at least `fewest` sources and results.
-    pub(super) fn new(place: &dyn Backend, len: usize, fewest: usize) -> Result<Self> {
+    /// Fields of `len` values each, with at least `min_fields` sources and results.
+    pub(super) fn new(place: &dyn Backend, len: usize, min_fields: usize) -> Result<Self> {
         let precision = place.precision();
-        let count = count(len * precision.bytes(), fewest);
+        let count = count(len * precision.bytes(), min_fields);
         let source = |seed| place.field(&noise(precision, len, seed));
         let sources = (0..count).map(source).collect::<Result<_>>()?;
         let results = (0..count).map(|_| place.zeros(len)).collect::<Result<_>>()?;
@@ -33,7 +33,7 @@ impl Pool {
     }
 
     /// The first source and the result of `work` on it, copied to the host; the result is filled with NaN before.
-    pub(super) fn checked(
+    pub(super) fn run_once(
         &mut self,
         place: &dyn Backend,
         work: impl FnOnce(&Field, &mut Field) + Send,
@@ -42,38 +42,38 @@ impl Pool {
         self.results[0] = place.field(&vec![f64::NAN; len].into())?;
         let result = &mut self.results[0];
         place.within(|| work(&sources[0], result));
-        let found = place.values(&self.results[0])?.into_owned();
-        Ok([noise(place.precision(), len, 0), found])
+        let result_values = place.values(&self.results[0])?.into_owned();
+        Ok([noise(place.precision(), len, 0), result_values])
     }
 }
 
 /// Number of sources of this many bytes each.
-fn count(bytes: usize, fewest: usize) -> usize {
-    BEYOND_CACHES.div_ceil(2 * bytes).clamp(fewest, MOST)
+fn count(bytes: usize, min_fields: usize) -> usize {
+    BEYOND_CACHES.div_ceil(2 * bytes).clamp(min_fields, MAX_FIELDS)
 }
 
 /// A message if fields of these points do not fit in memory.
 pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let [x, y, z] = points;
     let bytes = x * y * z * setup.compute.precision.bytes();
-    let (field, fields) = (bytes as f64, count(bytes, FEWEST));
-    let on_place = (2 * fields + BESIDE) as f64 * field;
+    let (field, fields) = (bytes as f64, count(bytes, MIN_FIELDS));
+    let on_place = (2 * fields + EXTRA_FIELDS) as f64 * field;
     // A field is created and checked on the host, in the precision of the place and in f64.
-    let (of, insufficient_memory) = setup.insufficient_memory(4.0 * field, on_place, field)?;
-    Some(out_of_memory(format!("{x} x {y} x {z} points"), insufficient_memory, of, "are free"))
+    let (memory, insufficient_memory) = setup.insufficient_memory(4.0 * field, on_place, field)?;
+    Some(out_of_memory(format!("{x} x {y} x {z} points"), insufficient_memory, memory, "are free"))
 }
 
 /// The sizes that fit in memory. If only one is requested and it does not fit, this is a mistake of the user.
-pub(super) fn fitting(
+pub(super) fn sizes_that_fit(
     setup: &Setup,
     sizes: Vec<[usize; 3]>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<[usize; 3]>> {
-    let alone = sizes.len() == 1;
+    let is_single = sizes.len() == 1;
     let mut kept = Vec::new();
     for points in sizes {
         match too_large(setup, points) {
-            Some(sentence) if alone => {
+            Some(sentence) if is_single => {
                 return Err(refused(&sentence, "use fewer points, or `--precision f32`"));
             }
             Some(sentence) => notes.push(format!("left out: {sentence}")),
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_fields_are_many_and_large_ones_two() {
+    fn pool_has_many_small_fields_or_two_large_ones() {
         assert_eq!(
             [1 << 10, 16 << 20, 128 << 20, 1 << 33].map(|bytes| count(bytes, 2)),
             [16, 8, 2, 2]
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_has_no_mean_and_differs_from_field_to_field() {
+    fn noise_has_zero_mean_and_differs_between_fields() {
         let [a, b] = [0, 1].map(|seed| noise(Precision::F64, 10_000, seed));
         // The mean of 10⁴ numbers of variance 1/12 has the standard deviation 0.003.
         assert!(a.iter().sum::<f64>().abs() < 1e4 * 0.015 && a.iter().all(|x| x.abs() <= 0.5));

@@ -20,20 +20,20 @@ use crate::physics::StageWork;
 use crate::time::{Phases, Simulation};
 
 /// Maximum number of points times steps that the host repeats for a check.
-const CHECKED: usize = 1 << 24;
+const MAX_CHECKED: usize = 1 << 24;
 
 pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> Result<()> {
     let sizes = options.common.sizes(64);
-    let alone = sizes.len() == 1;
+    let is_single = sizes.len() == 1;
     for points in sizes {
         let mut configs = vec![config(points, &options.common, &options.set)?];
         if !options.beside.is_empty() {
             let set = [&options.set[..], &options.beside].concat();
             let changed = config(points, &options.common, &set);
-            configs.push(changed.map_err(|why| of_beside(why, &options.beside))?);
+            configs.push(changed.map_err(|why| with_beside_option(why, &options.beside))?);
         }
-        if has_room(setup, &configs, alone, report)? {
-            let result = size(options, setup, report, &configs);
+        if fits_in_memory(setup, &configs, is_single, report)? {
+            let result = measure_size(options, setup, report, &configs);
             report.attempt(&format!("step on {}", shape(points)), result)?;
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
 }
 
 /// The error of the changes `beside`, with the option by which the user made them.
-fn of_beside(why: Error, beside: &[String]) -> Error {
+fn with_beside_option(why: Error, beside: &[String]) -> Error {
     let Error::Config(lines) = why else { return why };
     let named = |line: String| {
         let named = |line: String, change: &String| {
@@ -52,30 +52,30 @@ fn of_beside(why: Error, beside: &[String]) -> Error {
     Error::Config(lines.into_iter().map(named).collect())
 }
 
-/// Whether steps of all `configs` fit in memory; otherwise an error if they are `alone`, and a note if not.
-pub(super) fn has_room(
+/// Whether steps of all `configs` fit in memory; otherwise an error if `is_single`, and a note if not.
+pub(super) fn fits_in_memory(
     setup: &Setup,
     configs: &[Config],
-    alone: bool,
+    is_single: bool,
     report: &mut Report,
 ) -> Result<bool> {
-    let room = |config: &Config| {
+    let check = |config: &Config| {
         let block = Block::whole(config.grid.points);
-        setup.check_room(config, Decomposition::ONE, &block, 1)
+        setup.check_fits(config, Decomposition::ONE, &block, 1)
     };
-    match configs.iter().try_for_each(room) {
-        Err(Error::Config(lines)) if !alone => {
+    match configs.iter().try_for_each(check) {
+        Err(Error::Config(lines)) if !is_single => {
             let sentence = lines.first().map_or("", |line| line.trim_start_matches("error: "));
             report.note(format!("left out: {sentence}"));
             Ok(false)
         }
-        room => room.map(|()| true),
+        result => result.map(|()| true),
     }
 }
 
 /// The vortex on these points, with the user's changes `set`.
 pub(super) fn config(points: [usize; 3], common: &Common, set: &[String]) -> Result<Config> {
-    for (start, advice) in [
+    for (prefix, advice) in [
         ("compute", "use options such as --backend and --precision"),
         ("case.name", "only the Taylor-Green vortex is measured"),
         ("grid.points", "use --points"),
@@ -83,12 +83,12 @@ pub(super) fn config(points: [usize; 3], common: &Common, set: &[String]) -> Res
         ("time.max_steps", "use --repeats for the number of steps"),
         ("output", "nothing is written"),
     ] {
-        let meant = |key: &&String| {
+        let is_meaningless = |key: &&String| {
             let key = key.trim_start();
             let of_steps = ["compute.right_hand_side", "compute.sweeps"];
-            key.starts_with(start) && !of_steps.iter().any(|kept| key.starts_with(kept))
+            key.starts_with(prefix) && !of_steps.iter().any(|kept| key.starts_with(kept))
         };
-        if let Some(key) = set.iter().find(meant) {
+        if let Some(key) = set.iter().find(is_meaningless) {
             return Err(refused(format!("`--set {key}` has no meaning here"), advice));
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn vortex(points: [usize; 3], precision: &str, set: &[String]) -> Res
 }
 
 /// Measure one size, with the steps of all `configs` in turn.
-fn size(
+fn measure_size(
     options: &StepOptions,
     setup: &Setup,
     report: &mut Report,
@@ -117,7 +117,7 @@ fn size(
     for config in configs {
         let grid = config.grid();
         let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
-        let obstacle = |axis| setup.obstacle(solver?, &operators, axis);
+        let obstacle = |axis| setup.why_unsupported(solver?, &operators, axis);
         if let Some(sentence) = grid.active_axes().find_map(obstacle) {
             return Err(refused(&sentence, "use another method"));
         }
@@ -125,9 +125,9 @@ fn size(
     let place = &*setup.place(len, solver)?;
     // On a large grid, the state leaves little free memory.
     let pool = RefCell::new(Pool::new(place, len, 1)?);
-    let negation = place.ready(Work::Negation, points)?;
+    let negation = place.prepare_work(Work::Negation, points)?;
     let simulation = |config| {
-        let backend: Box<dyn Backend> = setup.cut(config, solver)?.place(len, solver)?;
+        let backend: Box<dyn Backend> = setup.with_sweeps_of(config, solver)?.place(len, solver)?;
         Simulation::on(backend.into(), config)
     };
     let mut simulations = configs.iter().map(simulation).collect::<Result<Vec<_>>>()?;
@@ -161,7 +161,7 @@ fn size(
         rows.push(row);
     }
     if let [row, beside] = &rows[..] {
-        report.note(beside.over(row));
+        report.note(beside.ratio_to(row));
     }
     if setup.device.is_some() {
         report.note(
@@ -256,9 +256,9 @@ fn limits(
 }
 
 /// Whether a step depends only on U, so that the host can take a step from a state computed elsewhere.
-fn follows_from_the_state(config: &Config) -> bool {
-    let filters_each = config.scheme.filter.is_none_or(|filter| filter.every == 1);
-    config.forcing.is_none() && config.time.implicit.is_none() && filters_each
+fn depends_only_on_state(config: &Config) -> bool {
+    let filters_every_step = config.scheme.filter.is_none_or(|filter| filter.every == 1);
+    config.forcing.is_none() && config.time.implicit.is_none() && filters_every_step
 }
 
 /// The largest difference of a field from the same steps on the host in f64, relative to the largest value of the field. If there
@@ -275,8 +275,8 @@ pub(super) fn error_of_steps(
         report.note("no error of a step: the CPU in f64 is itself the reference".into());
         return Ok(None);
     }
-    let repeats_all = points.saturating_mul(steps) <= CHECKED;
-    if !repeats_all && (points > CHECKED || !follows_from_the_state(config)) {
+    let repeats_all = points.saturating_mul(steps) <= MAX_CHECKED;
+    if !repeats_all && (points > MAX_CHECKED || !depends_only_on_state(config)) {
         let shape = shape(config.grid.points);
         report
             .note(format!("no error of a step on {shape} points: too many to repeat on the host"));
@@ -303,12 +303,12 @@ pub(super) fn error_of_steps(
     let mut worst = 0.0_f64;
     for (k, expected) in host.state().iter().enumerate() {
         let expected = host.backend().values(expected)?;
-        let found = simulation.backend().values(&simulation.state()[k])?;
-        let whole = |expected: f64| expected + expected_offset[k];
-        let size = expected.iter().map(|e| whole(e).abs()).fold(f64::MIN_POSITIVE, f64::max);
-        let pairs = found.iter().zip(expected.iter());
-        let off = pairs.map(|(found, e)| difference(found + offset[k], whole(e)));
-        worst = worst.max(off.fold(0.0, f64::max) / size);
+        let result = simulation.backend().values(&simulation.state()[k])?;
+        let full_value = |expected: f64| expected + expected_offset[k];
+        let size = expected.iter().map(|e| full_value(e).abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let pairs = result.iter().zip(expected.iter());
+        let deviations = pairs.map(|(result, e)| difference(result + offset[k], full_value(e)));
+        worst = worst.max(deviations.fold(0.0, f64::max) / size);
     }
     Ok(Some(worst))
 }

@@ -29,7 +29,7 @@ impl fmt::Display for Table {
 }
 
 /// The text of a value, or a dash if it is absent.
-pub(super) fn or_none<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+pub(super) fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".to_string(), text)
 }
 

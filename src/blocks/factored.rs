@@ -88,7 +88,7 @@ impl<S: Real> Factored<S> {
     /// # Panics
     /// If a vector does not have `nb` numbers for each row.
     pub fn sweep(&self, arch: pulp::Arch, b: &[f64], x: &mut [f64], sweeps: Sweeps) {
-        self.sweep_among(arch, b, x, sweeps, &mut |_, _| ());
+        self.sweep_with_exchange(arch, b, x, sweeps, &mut |_, _| ());
     }
 
     /// [`Self::sweep`] where `x` also has unknowns of other ranks: `exchange` updates those of a colour after it, except after the last
@@ -96,7 +96,7 @@ impl<S: Real> Factored<S> {
     ///
     /// # Panics
     /// If `b` does not have `nb` numbers for each row, or `x` for each column.
-    pub fn sweep_among(
+    pub fn sweep_with_exchange(
         &self,
         arch: pulp::Arch,
         b: &[f64],

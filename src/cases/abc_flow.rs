@@ -5,7 +5,8 @@ use std::f64::consts::TAU;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Definition, Domain, FlowCase, FlowPoint, MOST_PERIODS, ReferenceHistory, Start, no_cube,
+    About, Definition, Domain, FlowCase, FlowPoint, MAX_PERIODS, ReferenceHistory, Start,
+    cube_problem,
 };
 use crate::gas::{Gas, Viscosity};
 use crate::typed::whole;
@@ -32,7 +33,7 @@ pub struct AbcFlow {
     /// C, amplitude of the wave along y.
     pub c: f64,
     /// n, number of periods in the box.
-    #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
+    #[serde(deserialize_with = "whole::<u32, 1, MAX_PERIODS, _, _>")]
     pub wavenumber: u32,
     /// The quantity that is uniform at t = 0.
     pub start: Start,
@@ -46,11 +47,11 @@ impl Default for AbcFlow {
 
 /// Largest Mach number of √(A² + B² + C²), the root mean square of the velocity, at which the incompressible decay is used as reference: it
 /// holds to O(Ma²).
-const INCOMPRESSIBLE: f64 = 0.2;
+const MAX_INCOMPRESSIBLE_MACH: f64 = 0.2;
 
 /// Number of rows of the reference, and their interval in units of Re/(2k²), in which the energy decays by e: a cubic between four of them
 /// has an error of 9/16 s⁴/4! = 4e-9.
-const ROWS: (u32, f64) = (401, 0.02);
+const REFERENCE_ROWS: (u32, f64) = (401, 0.02);
 
 impl AbcFlow {
     pub(super) const ABOUT: About = About {
@@ -78,7 +79,7 @@ impl AbcFlow {
 
 impl Definition for AbcFlow {
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
-        no_cube(Self::ABOUT.name, domain)
+        cube_problem(Self::ABOUT.name, domain)
     }
 
     fn periods(&self) -> [u32; 3] {
@@ -88,7 +89,7 @@ impl Definition for AbcFlow {
     /// E = E₀ exp(−2k²t/Re), ε = −dE/dt and Ω = k² E of the incompressible flow.
     fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<ReferenceHistory> {
         let square: f64 = self.amplitudes(active).iter().map(|a| a * a).sum();
-        let is_incompressible = gas.mach * square.sqrt() <= INCOMPRESSIBLE;
+        let is_incompressible = gas.mach * square.sqrt() <= MAX_INCOMPRESSIBLE_MACH;
         if gas.is_inviscid()
             || gas.viscosity != Viscosity::Constant
             || !is_incompressible
@@ -98,7 +99,8 @@ impl Definition for AbcFlow {
         }
         let k2 = self.k(domain).powi(2);
         let rate = 2.0 * k2 / gas.reynolds;
-        let decays: Vec<f64> = (0..ROWS.0).map(|row| ROWS.1 * f64::from(row)).collect();
+        let decays: Vec<f64> =
+            (0..REFERENCE_ROWS.0).map(|row| REFERENCE_ROWS.1 * f64::from(row)).collect();
         let kinetic_energy: Vec<f64> = decays.iter().map(|x| 0.5 * square * (-x).exp()).collect();
         Some(ReferenceHistory {
             flow: "ABC flow, incompressible",

@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MOST_PERIODS};
+use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MAX_PERIODS};
 use crate::gas::Gas;
 use crate::typed::whole;
 
@@ -39,7 +39,7 @@ pub struct AcousticWave {
     /// A.
     pub amplitude: f64,
     /// n, number of periods in the box.
-    #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
+    #[serde(deserialize_with = "whole::<u32, 1, MAX_PERIODS, _, _>")]
     pub wavenumber: u32,
     /// The mode.
     pub mode: Mode,

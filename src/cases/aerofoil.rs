@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowPoint, GridCase, Place, boundary_of_body, unless};
+use super::{About, Definition, Domain, FlowPoint, GridCase, Place, body_boundaries, require};
 use crate::boundary::{Boundaries, Sponge};
 use crate::error::Result;
 use crate::gas::Gas;
@@ -25,9 +25,9 @@ const TRAILING_EDGE: f64 = 0.003;
 /// δ.
 const LAYER: f64 = 0.05;
 /// Distance between the first two lines about mid-chord.
-const FIRST: f64 = 0.004;
+const FIRST_SPACING: f64 = 0.004;
 /// Radius of the far field, and width and strength of the sponge in front of it.
-const FAR: f64 = 30.0;
+const FAR_RADIUS: f64 = 30.0;
 const SPONGE: Sponge = Sponge { width: 15.0, strength: 0.2 };
 
 impl Aerofoil {
@@ -52,11 +52,16 @@ impl Aerofoil {
 impl Definition for Aerofoil {
     fn mapping(&self) -> Option<Mapping> {
         let digits = DIGITS.to_string();
-        Some(Mapping::Naca { digits, radius: TRAILING_EDGE, outer: FAR, first: Some(FIRST) })
+        Some(Mapping::Naca {
+            digits,
+            radius: TRAILING_EDGE,
+            outer: FAR_RADIUS,
+            first: Some(FIRST_SPACING),
+        })
     }
 
     fn boundaries(&self, gas: &Gas) -> Boundaries {
-        boundary_of_body(gas, self.stream(), SPONGE)
+        body_boundaries(gas, self.stream(), SPONGE)
     }
 
     fn grid_dependence(&self) -> Option<&'static str> {
@@ -64,7 +69,7 @@ impl Definition for Aerofoil {
     }
 
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        unless(self.angle.abs() <= 90.0, "angle", || {
+        require(self.angle.abs() <= 90.0, "angle", || {
             format!("angle = {}: degrees from the chord\nallowed: −90 to 90", self.angle)
         })
     }
@@ -75,16 +80,17 @@ impl GridCase for Aerofoil {
         let Place { comm, decomposition, ref grid, gas, .. } = *place;
         let block = decomposition.block(comm.rank(), grid.points);
         let [u, v] = self.stream();
-        let around = grid.points[0];
+        let wall_points = grid.points[0];
         // One plane is enough: nothing varies along the span.
         let plane = block.points[0] * block.points[1];
         let point = |at: usize| {
             let [x, y, _] = grid.coordinates(block.index(at));
-            let away = grid.plane.as_ref().map_or(f64::INFINITY, |it| distance(it, around, [x, y]));
-            let moves = 1.0 - (-(away / LAYER).powi(2)).exp();
+            let wall_distance =
+                grid.plane.as_ref().map_or(f64::INFINITY, |it| distance(it, wall_points, [x, y]));
+            let factor = 1.0 - (-(wall_distance / LAYER).powi(2)).exp();
             FlowPoint {
                 density: 1.0,
-                velocity: [moves * u, moves * v, 0.0],
+                velocity: [factor * u, factor * v, 0.0],
                 pressure: gas.reference_pressure(),
             }
         };
@@ -93,17 +99,18 @@ impl GridCase for Aerofoil {
     }
 }
 
-/// The distance from a point to the polygon through the first `around` points of a plane.
-fn distance(plane: &Plane, around: usize, [x, y]: [f64; 2]) -> f64 {
-    let corner = |i: usize| plane.coordinates.each_ref().map(|it| it[i % around]);
+/// The distance from a point to the polygon through the first `wall_points` points of a plane.
+fn distance(plane: &Plane, wall_points: usize, [x, y]: [f64; 2]) -> f64 {
+    let corner = |i: usize| plane.coordinates.each_ref().map(|it| it[i % wall_points]);
     let to_side = |i: usize| {
         let ([x0, y0], [x1, y1]) = (corner(i), corner(i + 1));
-        let (along, off) = ([x1 - x0, y1 - y0], [x - x0, y - y0]);
-        let part = (along[0] * off[0] + along[1] * off[1]) / (along[0].powi(2) + along[1].powi(2));
-        let part = part.clamp(0.0, 1.0);
-        (off[0] - part * along[0]).hypot(off[1] - part * along[1])
+        let (along, offset) = ([x1 - x0, y1 - y0], [x - x0, y - y0]);
+        let fraction =
+            (along[0] * offset[0] + along[1] * offset[1]) / (along[0].powi(2) + along[1].powi(2));
+        let fraction = fraction.clamp(0.0, 1.0);
+        (offset[0] - fraction * along[0]).hypot(offset[1] - fraction * along[1])
     };
-    (0..around).map(to_side).fold(f64::INFINITY, f64::min)
+    (0..wall_points).map(to_side).fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]
@@ -112,7 +119,7 @@ mod tests {
 
     /// Detects a distance to corners instead of sides, or to infinite lines instead of sides.
     #[test]
-    fn distances_are_those_to_the_nearest_side() {
+    fn distance_is_measured_to_the_nearest_side() {
         let square = [[0.0, 2.0, 2.0, 0.0, 9.0], [0.0, 0.0, 2.0, 2.0, 9.0]].map(Vec::from);
         let none = || std::array::from_fn(|_| Vec::new());
         let plane = Plane {

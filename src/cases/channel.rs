@@ -141,7 +141,7 @@ impl Wave {
         let (along, across) = (0..=PERIODS[0], -PERIODS[1]..=PERIODS[1]);
         let both = along.flat_map(|m| across.clone().map(move |n| [m, n]));
         // For m = 0, waves with n < 0 equal those with n > 0.
-        let is_one = |[m, n]: &[i32; 2]| *n != 0 && (*m > 0 || *n > 0);
+        let is_independent = |[m, n]: &[i32; 2]| *n != 0 && (*m > 0 || *n > 0);
         let wave = |(at, [m, n]): (u64, [i32; 2])| {
             let begin = number(mixed(seed), at);
             let random = |n: u64| unit(number(begin, n + 1));
@@ -155,7 +155,7 @@ impl Wave {
                 stretch: 2.0 / domain.length[1],
             }
         };
-        (1..).zip(both.filter(is_one)).map(wave).collect()
+        (1..).zip(both.filter(is_independent)).map(wave).collect()
     }
 
     /// ĉ g and ĉ dg/dy at η.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint, boundary_of_body, unless};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, body_boundaries, require};
 use crate::boundary::{Boundaries, Sponge};
 use crate::gas::Gas;
 use crate::grid::Mapping;
@@ -27,7 +27,7 @@ const RADIUS: f64 = 0.5;
 /// Distance from the wall over which the initial velocity drops to zero.
 const LAYER: f64 = 0.2;
 /// Radius of the far field, and width and strength of the sponge in front of it.
-const FAR: f64 = 40.0;
+const FAR_RADIUS: f64 = 40.0;
 const SPONGE: Sponge = Sponge { width: 20.0, strength: 0.2 };
 
 impl Cylinder {
@@ -45,19 +45,19 @@ impl Cylinder {
 
 impl Definition for Cylinder {
     fn mapping(&self) -> Option<Mapping> {
-        Some(Mapping::Ring { inner: RADIUS, outer: FAR, first: None })
+        Some(Mapping::Ring { inner: RADIUS, outer: FAR_RADIUS, first: None })
     }
 
     fn boundaries(&self, gas: &Gas) -> Boundaries {
-        boundary_of_body(gas, [1.0, 0.0], SPONGE)
+        body_boundaries(gas, [1.0, 0.0], SPONGE)
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         // On the sides of the cylinder u·u = 4.
-        let most = (1.5 * gas.gamma).powf(-0.5);
-        unless(gas.mach < most, "mach", || {
+        let max_mach = (1.5 * gas.gamma).powf(-0.5);
+        require(gas.mach < max_mach, "mach", || {
             format!(
-                "mach = {} leaves the start no pressure beside the cylinder; it must be below {most:.4}\n\
+                "mach = {} leaves the start no pressure beside the cylinder; it must be below {max_mach:.4}\n\
                  start a faster stream from `custom`, or from a checkpoint of a slower one",
                 gas.mach
             )
@@ -73,12 +73,12 @@ impl FlowCase for Cylinder {
         let u = 1.0 - ratio * (2.0 * cos - 1.0);
         let v = -2.0 * ratio * sin;
         let pressure = gas.reference_pressure() + 0.5 * (1.0 - u * u - v * v);
-        let away = (r2.sqrt() - RADIUS) / LAYER;
-        let moves = 1.0 - (-away * away).exp();
+        let scaled_distance = (r2.sqrt() - RADIUS) / LAYER;
+        let factor = 1.0 - (-scaled_distance * scaled_distance).exp();
         let gust = self.gust * (-(x - 1.5).powi(2) - y * y).exp();
         FlowPoint {
             density: (pressure / gas.reference_pressure()).powf(1.0 / gas.gamma),
-            velocity: [moves * u, moves * (v + gust), 0.0],
+            velocity: [factor * u, factor * (v + gust), 0.0],
             pressure,
         }
     }

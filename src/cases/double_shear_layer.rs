@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, require};
 use crate::gas::Gas;
 use crate::typed::positive;
 
@@ -53,7 +53,7 @@ impl Default for DoubleShearLayer {
 }
 
 /// Smallest s: below it, the layers overlap, and more images would matter.
-const BLUNTEST: f64 = 10.0;
+const MIN_SHARPNESS: f64 = 10.0;
 /// The images included, −2 to 2: the next are below 2 exp(−4.5 s) = 6e-20.
 const IMAGES: i32 = 2;
 
@@ -81,8 +81,8 @@ impl DoubleShearLayer {
 impl Definition for DoubleShearLayer {
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         let s = self.s();
-        unless(s >= BLUNTEST, "sharpness", || {
-            format!("sharpness = {s} lets the layers overlap; it must be at least {BLUNTEST}")
+        require(s >= MIN_SHARPNESS, "sharpness", || {
+            format!("sharpness = {s} lets the layers overlap; it must be at least {MIN_SHARPNESS}")
         })
     }
 }

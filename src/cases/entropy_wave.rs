@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, require};
 use crate::gas::Gas;
 
 /// One period along every active axis j, of length Lⱼ:
@@ -43,7 +43,7 @@ impl EntropyWave {
 impl Definition for EntropyWave {
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         let amplitude = self.amplitude;
-        unless(amplitude.abs() < 1.0, "amplitude", || {
+        require(amplitude.abs() < 1.0, "amplitude", || {
             format!(
                 "amplitude = {amplitude} makes the density negative; it must lie between -1 and 1"
             )

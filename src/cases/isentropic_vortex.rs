@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, require};
 use crate::gas::Gas;
 use crate::typed::positive;
 
@@ -57,7 +57,7 @@ pub(super) const fn centred(h: f64) -> Domain {
 }
 
 /// 1 − T in the centre of a vortex of strength β, divided by e: (γ − 1) Ma² β² / (8π²).
-pub(super) fn coldness(gas: &Gas, strength: f64) -> f64 {
+pub(super) fn temperature_drop(gas: &Gas, strength: f64) -> f64 {
     (gas.gamma - 1.0) * (gas.mach * strength).powi(2) / (8.0 * PI * PI)
 }
 
@@ -65,7 +65,7 @@ pub(super) fn coldness(gas: &Gas, strength: f64) -> f64 {
 pub(super) fn vortex(gas: &Gas, strength: f64, [x, y]: [f64; 2]) -> FlowPoint {
     let r2 = x * x + y * y;
     let f = strength / TAU * (0.5 * (1.0 - r2)).exp();
-    let temperature = 1.0 - coldness(gas, strength) * (1.0 - r2).exp();
+    let temperature = 1.0 - temperature_drop(gas, strength) * (1.0 - r2).exp();
     let density = temperature.powf(1.0 / (gas.gamma - 1.0));
     FlowPoint {
         density,
@@ -80,8 +80,8 @@ impl Definition for IsentropicVortex {
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        let strongest = (1.0_f64.exp() * coldness(gas, self.strength)).sqrt();
-        unless(strongest < 1.0, "strength", || {
+        let strongest = (1.0_f64.exp() * temperature_drop(gas, self.strength)).sqrt();
+        require(strongest < 1.0, "strength", || {
             format!(
                 "strength = {} makes the temperature negative in the centre at mach = {}; it must be below {:.4}",
                 self.strength,

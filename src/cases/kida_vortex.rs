@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint, Start, no_cube};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, Start, cube_problem};
 use crate::gas::Gas;
 
 /// In the box [0, 2π]³, with L = 1 (Kida 1985):
@@ -55,7 +55,7 @@ impl KidaVortex {
 
 impl Definition for KidaVortex {
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
-        no_cube(Self::ABOUT.name, domain)
+        cube_problem(Self::ABOUT.name, domain)
     }
 }
 
@@ -67,19 +67,19 @@ impl FlowCase for KidaVortex {
             let (j, k) = ((i + 1) % 3, (i + 2) % 3);
             phase[i].sin() * (cos(j, 3) * cos(k, 1) - cos(j, 1) * cos(k, 3))
         });
-        let waves = PRESSURE.iter().map(|&(orders, factor)| factor * orbit(orders, cos));
+        let waves = PRESSURE.iter().map(|&(orders, factor)| factor * permutation_sum(orders, cos));
         self.start.point(gas, velocity, waves.sum())
     }
 }
 
 /// Σ cos ax cos by cos cz over all distinct permutations of (a, b, c), which are in ascending order.
-fn orbit([a, b, c]: [i32; 3], cos: impl Fn(usize, i32) -> f64) -> f64 {
-    let turned = |orders: [i32; 3]| -> f64 {
+fn permutation_sum([a, b, c]: [i32; 3], cos: impl Fn(usize, i32) -> f64) -> f64 {
+    let cyclic_sum = |orders: [i32; 3]| -> f64 {
         (0..3).map(|s| (0..3).map(|j| cos(j, orders[(j + s) % 3])).product::<f64>()).sum()
     };
     match (a == b, b == c) {
         (true, true) => cos(0, a) * cos(1, a) * cos(2, a),
-        (false, false) => turned([a, b, c]) + turned([b, a, c]),
-        _ => turned([a, b, c]),
+        (false, false) => cyclic_sum([a, b, c]) + cyclic_sum([b, a, c]),
+        _ => cyclic_sum([a, b, c]),
     }
 }

@@ -220,29 +220,29 @@ impl FlowPoint {
 }
 
 /// Largest number of periods on any grid.
-const MOST_PERIODS: i64 = 32768;
+const MAX_PERIODS: i64 = 32768;
 
 /// The boundaries of an O-grid about an adiabatic body in a stream along (u, v), with a sponge before the far field.
-fn boundary_of_body(gas: &Gas, [u, v]: [f64; 2], sponge: Sponge) -> Boundaries {
+fn body_boundaries(gas: &Gas, [u, v]: [f64; 2], sponge: Sponge) -> Boundaries {
     let stream = Stream { velocity: [u, v, 0.0], ..Stream::at_rest(gas) };
     let far = Open::to(Beyond::FarField(Known::Stream(stream)));
     let far = Open { sponge: Some(sponge), ..far };
     Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
 }
 
-/// The error of a parameter with this key, unless its value `is_sound`.
-fn unless(
-    is_sound: bool,
+/// The error of a parameter with this key, unless its value `is_valid`.
+fn require(
+    is_valid: bool,
     key: &'static str,
     what: impl FnOnce() -> String,
 ) -> Vec<(&'static str, String)> {
-    if is_sound { Vec::new() } else { vec![(key, what())] }
+    if is_valid { Vec::new() } else { vec![(key, what())] }
 }
 
 /// The error that a box is not a cube, for the flow `name` that needs one.
-fn no_cube(name: &str, domain: &Domain) -> Vec<(&'static str, String)> {
+fn cube_problem(name: &str, domain: &Domain) -> Vec<(&'static str, String)> {
     let [x, y, z] = domain.length;
-    unless(x == y && y == z, "length", || {
+    require(x == y && y == z, "length", || {
         format!("length = [{x}, {y}, {z}]: {name} needs a cube\nuse three equal lengths")
     })
 }

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, MOST_PERIODS, unless};
+use super::{About, Definition, Domain, MAX_PERIODS, require};
 use crate::gas::Gas;
 use crate::typed::{not_negative, positive, three};
 
@@ -41,7 +41,7 @@ pub struct ScalarAdvection {
     #[serde(deserialize_with = "positive")]
     pub width: f64,
     /// n of the sine: numbers of periods in the box along x, y, z.
-    #[serde(deserialize_with = "three::<i32, { -MOST_PERIODS }, MOST_PERIODS, _, _>")]
+    #[serde(deserialize_with = "three::<i32, { -MAX_PERIODS }, MAX_PERIODS, _, _>")]
     pub wavenumber: [i32; 3],
 }
 
@@ -58,7 +58,7 @@ impl Default for ScalarAdvection {
 }
 
 /// Largest width, in box lengths: a Gaussian this wide is flat.
-const WIDEST: f64 = 10.0;
+const MAX_WIDTH: f64 = 10.0;
 
 impl ScalarAdvection {
     pub(super) const ABOUT: About = About {
@@ -75,16 +75,16 @@ impl ScalarAdvection {
     /// φ at t = 0 at the point `x` of the box `domain`. `active[axis]` is false where the grid has one point along that
     /// axis: nothing varies there.
     pub fn initial(&self, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> f64 {
-        self.carried(domain, active, x, 0.0)
+        self.value(domain, active, x, 0.0)
     }
 
     /// φ at time `t`; `None` for a cone with diffusion.
     pub fn exact(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> Option<f64> {
         let known = self.shape != Shape::Cone || self.diffusivity == 0.0;
-        known.then(|| self.carried(domain, active, x, t))
+        known.then(|| self.value(domain, active, x, t))
     }
 
-    fn carried(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> f64 {
+    fn value(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> f64 {
         let axes = (0..3).filter(|&j| active[j]);
         let moved = |j: usize, from: f64| x[j] - from - self.velocity[j] * t;
         match self.shape {
@@ -115,9 +115,9 @@ impl ScalarAdvection {
 
 impl Definition for ScalarAdvection {
     fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
-        let widest = WIDEST * domain.length.iter().copied().fold(0.0, f64::max);
-        unless(self.width <= widest, "width", || {
-            format!("width = {} must be at most {widest}", self.width)
+        let max_width = MAX_WIDTH * domain.length.iter().copied().fold(0.0, f64::max);
+        require(self.width <= max_width, "width", || {
+            format!("width = {} must be at most {max_width}", self.width)
         })
     }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::periodic_gaussian;
 
     #[test]
-    fn images_and_waves_make_the_same_bell() {
+    fn image_sum_and_fourier_series_give_the_same_gaussian() {
         for r in [0.0, 0.1, 0.37, 0.5] {
             let images = periodic_gaussian(r, 0.499_999_999, 1.0);
             let waves = periodic_gaussian(r, 0.500_000_001, 1.0);

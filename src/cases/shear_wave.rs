@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MOST_PERIODS};
+use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MAX_PERIODS};
 use crate::gas::Gas;
 use crate::typed::whole;
 
@@ -21,7 +21,7 @@ pub struct ShearWave {
     /// A.
     pub amplitude: f64,
     /// n, number of periods in the box.
-    #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
+    #[serde(deserialize_with = "whole::<u32, 1, MAX_PERIODS, _, _>")]
     pub wavenumber: u32,
     /// U.
     pub velocity: f64,

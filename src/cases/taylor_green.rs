@@ -51,8 +51,9 @@ impl TaylorGreen {
 
     /// Whether incompressible results in the usual box hold, to O(Ma²).
     fn is_incompressible(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
-        let usual_box = domain.length.iter().all(|&length| close(length, TAU * self.periods()));
-        active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
+        let is_default_box =
+            domain.length.iter().all(|&length| close(length, TAU * self.periods()));
+        active == [true; 3] && is_default_box && gas.mach <= 0.1 + 1e-9
     }
 }
 

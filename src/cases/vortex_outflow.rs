@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::isentropic_vortex::{centred, coldness, vortex};
-use super::{About, Definition, Domain, FlowCase, FlowPoint, unless};
+use super::isentropic_vortex::{centred, temperature_drop, vortex};
+use super::{About, Definition, Domain, FlowCase, FlowPoint, require};
 use crate::boundary::{Beyond, Boundaries, Known, Open, Stream};
 use crate::gas::Gas;
 use crate::grid::Axis;
@@ -61,7 +61,7 @@ impl Definition for VortexOutflow {
     }
 
     fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
-        unless(1.0_f64.exp() * coldness(gas, self.strength) < 1.0, "strength", || {
+        require(1.0_f64.exp() * temperature_drop(gas, self.strength) < 1.0, "strength", || {
             format!(
                 "strength = {} makes the temperature negative in the centre at mach = {}; use a weaker vortex",
                 self.strength, gas.mach

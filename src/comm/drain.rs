@@ -10,25 +10,25 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Time between two polls.
-const NAP: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Returns when all data written into a pipe have been read, or after `longest`; returns at once if the stream is not a
+/// Returns when all data written into a pipe have been read, or after `timeout`; returns at once if the stream is not a
 /// pipe.
 ///
 /// # Errors
 /// The stream is closed, or the system call fails.
-pub(super) fn drain(stream: &impl AsFd, longest: Duration) -> io::Result<()> {
+pub(super) fn drain(stream: &impl AsFd, timeout: Duration) -> io::Result<()> {
     let stream = File::from(stream.as_fd().try_clone_to_owned()?);
     let is_pipe = stream.metadata()?.file_type().is_fifo();
     let start = Instant::now();
-    while is_pipe && unread(&stream)? > 0 && start.elapsed() < longest {
-        sleep(NAP);
+    while is_pipe && unread_bytes(&stream)? > 0 && start.elapsed() < timeout {
+        sleep(POLL_INTERVAL);
     }
     Ok(())
 }
 
 /// Number of unread bytes in a pipe.
-fn unread(pipe: &File) -> io::Result<c_int> {
+fn unread_bytes(pipe: &File) -> io::Result<c_int> {
     let mut bytes: c_int = 0;
     // SAFETY: the descriptor is open, and this request writes one int.
     match unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) } {
@@ -47,7 +47,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn returns_when_all_was_read() {
+    fn drain_returns_when_all_data_are_read() {
         let (mut reader, mut writer) = pipe().unwrap();
         writer.write_all(b"a message").unwrap();
         scope(|scope| {
@@ -65,20 +65,20 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_where_nobody_reads() {
+    fn drain_gives_up_if_nobody_reads() {
         let (_reader, mut writer) = pipe().unwrap();
         writer.write_all(b"a message").unwrap();
-        let longest = Duration::from_millis(20);
+        let timeout = Duration::from_millis(20);
         let start = Instant::now();
-        drain(&writer, longest).unwrap();
-        assert!(start.elapsed() >= longest);
+        drain(&writer, timeout).unwrap();
+        assert!(start.elapsed() >= timeout);
     }
 
     #[test]
-    fn does_not_wait_for_a_file() {
+    fn drain_does_not_wait_for_a_file() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"a message").unwrap();
-        // At the end of a file no data are left to read; at its beginning the whole file is.
+        // At the end of a file no data remain to be read; at its beginning the complete file does.
         file.rewind().unwrap();
         let start = Instant::now();
         drain(&file, LONG).unwrap();

@@ -13,7 +13,7 @@ pub(super) enum Family {
 /// Variables with the rank and the number of ranks, and the family of the launcher that sets them: Open MPI; MPICH, Intel
 /// MPI and others with its launcher; MVAPICH2; Flux; Slurm, which sets the second variable only in job steps, not in the
 /// job script; any launcher with PMIx.
-const NAMES: [(&str, &str, Option<Family>); 6] = [
+const LAUNCHERS: [(&str, &str, Option<Family>); 6] = [
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", Some(Family::OpenMpi)),
     ("PMI_RANK", "PMI_SIZE", Some(Family::Mpich)),
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", Some(Family::Mpich)),
@@ -24,7 +24,7 @@ const NAMES: [(&str, &str, Option<Family>); 6] = [
 
 /// Family of the launcher that started this process, if known.
 pub(super) fn family() -> Option<Family> {
-    NAMES.iter().find(|(rank, ..)| env::var_os(rank).is_some())?.2
+    LAUNCHERS.iter().find(|(rank, ..)| env::var_os(rank).is_some())?.2
 }
 
 /// Position of this process among the processes started together.
@@ -38,20 +38,20 @@ pub(super) struct Launched {
 
 impl Launched {
     /// Returns `None` if this process was started alone.
-    pub(super) fn here() -> Option<Self> {
-        Self::from(|name| env::var(name).ok()?.parse().ok())
+    pub(super) fn detect() -> Option<Self> {
+        Self::from_variables(|name| env::var(name).ok()?.parse().ok())
     }
 
-    fn from(variable: impl Fn(&str) -> Option<usize>) -> Option<Self> {
-        let found = NAMES.iter().find_map(|(rank, size, _)| {
-            let (rank, counts) = (variable(rank)?, !size.is_empty());
+    fn from_variables(variable: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+        let launched = LAUNCHERS.iter().find_map(|(rank, size, _)| {
+            let (rank, sets_size) = (variable(rank)?, !size.is_empty());
             match variable(size) {
-                None if counts => None,
+                None if sets_size => None,
                 size => Some(Self { rank, size }),
             }
         })?;
         // A single process needs no MPI library, and in an interactive job step the library may not even start.
-        (found.size != Some(1)).then_some(found)
+        (launched.size != Some(1)).then_some(launched)
     }
 }
 
@@ -59,27 +59,29 @@ impl Launched {
 mod tests {
     use super::*;
 
-    fn seen(set: &[(&str, usize)]) -> Option<Launched> {
-        Launched::from(|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
+    fn detected(set: &[(&str, usize)]) -> Option<Launched> {
+        Launched::from_variables(|name| {
+            set.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        })
     }
 
     #[test]
     fn every_launcher_is_recognised() {
-        for (rank, size, _) in &NAMES[..5] {
+        for (rank, size, _) in &LAUNCHERS[..5] {
             let three_of_four = Launched { rank: 3, size: Some(4) };
-            assert_eq!(seen(&[(rank, 3), (size, 4)]), Some(three_of_four), "{rank}");
+            assert_eq!(detected(&[(rank, 3), (size, 4)]), Some(three_of_four), "{rank}");
         }
-        assert_eq!(seen(&[("PMIX_RANK", 3)]), Some(Launched { rank: 3, size: None }));
+        assert_eq!(detected(&[("PMIX_RANK", 3)]), Some(Launched { rank: 3, size: None }));
     }
 
     #[test]
-    fn a_process_that_is_alone_is_not_launched() {
-        assert_eq!(seen(&[]), None);
-        assert_eq!(seen(&[("OMPI_COMM_WORLD_RANK", 0), ("OMPI_COMM_WORLD_SIZE", 1)]), None);
+    fn single_processes_do_not_count_as_launched() {
+        assert_eq!(detected(&[]), None);
+        assert_eq!(detected(&[("OMPI_COMM_WORLD_RANK", 0), ("OMPI_COMM_WORLD_SIZE", 1)]), None);
         // The script of a job of four tasks.
-        assert_eq!(seen(&[("SLURM_PROCID", 0), ("SLURM_NTASKS", 4)]), None);
+        assert_eq!(detected(&[("SLURM_PROCID", 0), ("SLURM_NTASKS", 4)]), None);
         // An interactive step; the MPI library sees these variables too.
         let step = [("SLURM_PROCID", 0), ("SLURM_STEP_NUM_TASKS", 1), ("PMIX_RANK", 0)];
-        assert_eq!(seen(&step), None);
+        assert_eq!(detected(&step), None);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) use foreign::foreign_functions;
 pub use mpi::library;
 pub use same::{Fact, same_on_all};
 pub use solo::Solo;
-pub use world::{is_first, speaker, world};
+pub use world::{is_first, rank_label, world};
 
 /// A message under way. Its memory must stay in place, unread and unwritten, until [`Communicator::wait`] returns.
 #[derive(Debug)]
@@ -111,10 +111,10 @@ pub trait Communicator: Send + Sync {
     /// Whether the library reports that it accepts addresses in CUDA device memory; `None` if it reports nothing.
     fn reports_device_aware(&self) -> Option<bool>;
 
-    /// Returns groups of at most `most` ranks to test calls that may fail: an error there, or a call that has not ended
+    /// Returns groups of at most `max_size` ranks to test calls that may fail: an error there, or a call that has not ended
     /// after some seconds, does not end the program. Collective.
-    fn trial(&self, most: usize) -> Box<dyn Communicator> {
-        self.split(self.rank() / most, self.rank())
+    fn trial(&self, max_size: usize) -> Box<dyn Communicator> {
+        self.split(self.rank() / max_size, self.rank())
     }
 
     /// Returns the first failure in a trial group. Its messages may then stay under way for ever.
@@ -135,13 +135,13 @@ pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> 
         return result;
     }
     let Some(first) = first_rank(comm, result.is_err()) else { return result };
-    let told = result.err().map_or(Vec::new(), |error| {
+    let message = result.err().map_or(Vec::new(), |error| {
         let (report, code) = (error.report(), error.exit_code());
-        let whose = if comm.rank() == 0 { String::new() } else { speaker(comm) + ": " };
+        let whose = if comm.rank() == 0 { String::new() } else { rank_label(comm) + ": " };
         [&[code], whose.as_bytes(), report.as_bytes()].concat()
     });
-    let told = comm.broadcast(first, told);
-    let (code, message) = told.split_first().unwrap_or((&1, &[]));
+    let message = comm.broadcast(first, message);
+    let (code, message) = message.split_first().unwrap_or((&1, &[]));
     Err(Error::Elsewhere {
         exit_code: *code,
         message: String::from_utf8_lossy(message).into_owned(),
@@ -150,14 +150,14 @@ pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> 
 
 /// Returns the first rank on which `is` is true, if any. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
-fn first_rank(comm: &dyn Communicator, is: bool) -> Option<usize> {
-    let mut first = [if is { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
+fn first_rank(comm: &dyn Communicator, condition: bool) -> Option<usize> {
+    let mut first = [if condition { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
     comm.max(&mut first);
     (first[0] != f64::NEG_INFINITY).then_some(-first[0] as usize)
 }
 
 /// Tag of the messages of [`deal`].
-const DEAL: i32 = 5;
+const DEAL_TAG: i32 = 5;
 
 /// Returns this rank's part of the `parts` that rank 0 holds: part r goes to rank r, ranks beyond the last part get
 /// nothing. Only rank 0 passes parts. Collective.
@@ -167,7 +167,7 @@ pub fn deal(comm: &dyn Communicator, parts: Vec<Vec<u8>>) -> Vec<u8> {
     if comm.rank() == 0 {
         let send = |(to, part): (usize, &Vec<u8>)| {
             // SAFETY: the memory lives until the wait.
-            unsafe { comm.send(part.as_ptr(), part.len(), to, DEAL) }
+            unsafe { comm.send(part.as_ptr(), part.len(), to, DEAL_TAG) }
         };
         let full = parts.iter().enumerate().skip(1).filter(|(_, part)| !part.is_empty());
         comm.wait(full.map(send).collect());
@@ -177,7 +177,7 @@ pub fn deal(comm: &dyn Communicator, parts: Vec<Vec<u8>>) -> Vec<u8> {
     let mut part = vec![0; usize::try_from(length).unwrap_or(0)];
     if !part.is_empty() {
         // SAFETY: as above.
-        let request = unsafe { comm.receive(part.as_mut_ptr(), part.len(), 0, DEAL) };
+        let request = unsafe { comm.receive(part.as_mut_ptr(), part.len(), 0, DEAL_TAG) };
         comm.wait(vec![request]);
     }
     part

@@ -9,16 +9,16 @@ use super::{Communicator, all_or_error, first_rank, host};
 use crate::error::{Error, Result, refused};
 
 /// Largest number of differences that are listed.
-const MOST_TOLD: usize = 4;
+const MAX_DIFFERENCES: usize = 4;
 /// Largest number of characters shown of a value.
-const LONGEST: usize = 80;
+const MAX_VALUE_CHARS: usize = 80;
 
 /// A name and its value: a key of the input, an option of the command.
 pub type Fact = (String, String);
 
 /// Description of a rank, exchanged if the facts differ.
 #[derive(Serialize, Deserialize)]
-struct Told {
+struct RankFacts {
     host: String,
     facts: BTreeMap<String, String>,
 }
@@ -44,61 +44,62 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     }
     let differs = comm.broadcast(0, hash.to_vec()) != hash;
     // The first rank that differs sends its facts.
-    let who = first_rank(comm, differs).unwrap_or(0);
+    let rank = first_rank(comm, differs).unwrap_or(0);
     let mut count = [f64::from(u8::from(differs))];
     comm.sum(&mut count);
-    let told = || {
-        let told = Told { host: host(), facts: facts.iter().cloned().collect() };
-        serde_json::to_vec(&told).unwrap_or_default()
+    let encoded = || {
+        let own = RankFacts { host: host(), facts: facts.iter().cloned().collect() };
+        serde_json::to_vec(&own).unwrap_or_default()
     };
-    let told = comm.broadcast(who, if comm.rank() == who { told() } else { Vec::new() });
+    let message = comm.broadcast(rank, if comm.rank() == rank { encoded() } else { Vec::new() });
     let others = count[0] - 1.0;
-    let found = match comm.rank() {
-        0 => Err(difference((who, &told), facts, others)),
+    let result = match comm.rank() {
+        0 => Err(difference((rank, &message), facts, others)),
         _ => Ok(()),
     };
-    all_or_error(comm, found)
+    all_or_error(comm, result)
 }
 
-/// Describes the difference of rank `who`, which sent `told`, from rank 0 with `facts`; `others` more ranks differ from
+/// Describes the difference of rank `rank`, which sent `message`, from rank 0 with `facts`; `others` more ranks differ from
 /// rank 0.
-fn difference((who, told): (usize, &[u8]), facts: &[Fact], others: f64) -> Error {
-    let nothing = |_| Told { host: "an unknown host".into(), facts: BTreeMap::new() };
-    let told = serde_json::from_slice(told).unwrap_or_else(nothing);
-    let first: BTreeMap<&String, &String> =
+fn difference((rank, message): (usize, &[u8]), facts: &[Fact], others: f64) -> Error {
+    let unreadable = |_| RankFacts { host: "an unknown host".into(), facts: BTreeMap::new() };
+    let other = serde_json::from_slice(message).unwrap_or_else(unreadable);
+    let reference: BTreeMap<&String, &String> =
         facts.iter().map(|(name, value)| (name, value)).collect();
-    let missing = first.keys().copied().filter(|name| !told.facts.contains_key(*name));
-    let differs = |name: &&String| told.facts.get(*name) != first.get(*name).copied();
-    let mut differences: Vec<String> = told
+    let missing = reference.keys().copied().filter(|name| !other.facts.contains_key(*name));
+    let differs = |name: &&String| other.facts.get(*name) != reference.get(*name).copied();
+    let mut differences: Vec<String> = other
         .facts
         .keys()
         .chain(missing)
         .filter(differs)
         .map(|name| {
-            let (own, its) = (shown(told.facts.get(name)), shown(first.get(name).copied()));
-            format!("{name} = {own}, not {its}")
+            let (value, expected) =
+                (printable(other.facts.get(name)), printable(reference.get(name).copied()));
+            format!("{name} = {value}, not {expected}")
         })
         .collect();
-    let more = differences.len().saturating_sub(MOST_TOLD);
-    differences.truncate(MOST_TOLD);
+    let more = differences.len().saturating_sub(MAX_DIFFERENCES);
+    differences.truncate(MAX_DIFFERENCES);
     if more > 0 {
         differences.push(format!("and {more} more"));
     }
-    let (host, differences) = (&told.host, differences.join("; "));
+    let (host, differences) = (&other.host, differences.join("; "));
     let more =
         if others > 0.0 { format!(" (so were {others} other ranks)") } else { String::new() };
     refused(
-        format!("rank {who} on {host} was started differently from rank 0: {differences}{more}"),
+        format!("rank {rank} on {host} was started differently from rank 0: {differences}{more}"),
         "start all ranks with the same program, input and options; nothing was run",
     )
 }
 
-fn shown(value: Option<&String>) -> String {
+fn printable(value: Option<&String>) -> String {
     let Some(value) = value else { return "nothing".into() };
-    let mut shown: String =
-        value.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if shown.len() < value.len() {
-        shown.push_str(" ...");
+    let mut result: String =
+        value.chars().take(MAX_VALUE_CHARS).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if result.len() < value.len() {
+        result.push_str(" ...");
     }
-    shown
+    result
 }

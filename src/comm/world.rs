@@ -14,25 +14,25 @@ use crate::error::{Result, refused};
 /// # Errors
 /// If there is no MPI library, or the library does not fit the launcher or the program.
 pub fn world() -> Result<Arc<dyn Communicator>> {
-    let Some(launched) = Launched::here() else { return Ok(Arc::new(Solo)) };
+    let Some(launched) = Launched::detect() else { return Ok(Arc::new(Solo)) };
     let world = start(launched)?;
-    end_all_on_panic(&world);
+    abort_all_on_panic(&world);
     Ok(world)
 }
 
 /// Whether this process reports the error if [`world`] has failed: rank 0 by the launcher's count.
 pub fn is_first() -> bool {
-    Launched::here().is_none_or(|launched| launched.rank == 0)
+    Launched::detect().is_none_or(|launched| launched.rank == 0)
 }
 
 /// "rank 3 on node7": prefix of messages from one of many ranks.
-pub fn speaker(comm: &dyn Communicator) -> String {
+pub fn rank_label(comm: &dyn Communicator) -> String {
     format!("rank {} on {}", comm.rank(), super::host())
 }
 
 fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
-    let many = launched.size.map_or("several".into(), |size| size.to_string());
-    let started = format!("{many} processes were started");
+    let count = launched.size.map_or("several".into(), |size| size.to_string());
+    let started = format!("{count} processes were started");
     let world = super::mpi::start(&started)?;
     if world.size() == 1 && (launched.size.is_some() || launched.rank > 0) {
         let library = super::mpi::library().unwrap_or_default();
@@ -46,14 +46,14 @@ fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
 }
 
 /// Ends all ranks if one panics: the others would wait for its messages for ever.
-fn end_all_on_panic(world: &Arc<dyn Communicator>) {
+fn abort_all_on_panic(world: &Arc<dyn Communicator>) {
     // The hook is never dropped, but the last reference must be.
     let world = Arc::downgrade(world);
     let print = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |what| {
-        print(what);
+    std::panic::set_hook(Box::new(move |info| {
+        print(info);
         if let Some(world) = world.upgrade() {
-            let _ = writeln!(std::io::stderr(), "error: {} panicked", speaker(&*world));
+            let _ = writeln!(std::io::stderr(), "error: {} panicked", rank_label(&*world));
             world.abort(101);
         }
     }));

@@ -58,7 +58,7 @@ pub(super) fn input(directory: &Path) -> Result<Input> {
     // Keys that one input sets explicitly may be defaults of the case in another.
     if let Some(config) = config::parse(&text, "", &[]).ok().filter(|config| config.case.is_flow())
     {
-        let sections = config.ends_and_force();
+        let sections = config.boundary_and_forcing();
         sections.iter().for_each(|(name, table)| flatten(name, table, &mut keys));
     }
     Ok(keys)

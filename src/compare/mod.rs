@@ -47,9 +47,9 @@ pub fn compare(options: &CompareOptions) -> Result<Comparison> {
     let mut notes = runs::notes(&runs);
     let common_time = runs::common_time(&runs);
     let rows = runs.iter().map(|run| Row::new(run, &runs[0], common_time)).collect();
-    let (figures, more) = page::figures(&runs, options.time);
-    notes.extend(more);
-    let mut found = Comparison { common_time, rows, notes, page: out, pictures: Vec::new() };
-    found.write(figures, options.overwrite)?;
-    Ok(found)
+    let (figures, figure_notes) = page::figures(&runs, options.time);
+    notes.extend(figure_notes);
+    let mut comparison = Comparison { common_time, rows, notes, page: out, pictures: Vec::new() };
+    comparison.write(figures, options.overwrite)?;
+    Ok(comparison)
 }

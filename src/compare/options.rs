@@ -35,10 +35,10 @@ fn finite(text: &str) -> Result<f64, String> {
 
 /// The path of a page of this many runs.
 pub(super) fn page_path(out: &Path, runs: usize) -> Result<PathBuf> {
-    let most = Line::SIDE_BY_SIDE.len();
-    if runs > most {
+    let max_runs = Line::SIDE_BY_SIDE.len();
+    if runs > max_runs {
         let what = format!("{runs} runs are too many for one figure");
-        return Err(refused(what, format!("name at most {most} at a time")));
+        return Err(refused(what, format!("name at most {max_runs} at a time")));
     }
     let is_page = out.extension().is_some_and(|ending| ending == "html");
     if !is_page || out.is_dir() {

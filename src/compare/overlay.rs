@@ -22,7 +22,7 @@ const ROUNDINGS: f64 = 1e4;
 /// Names of columns that are not drawn as curves.
 const ABSCISSAS: [&str; 3] = ["step", "time", "dt"];
 /// Figures of the end of a run: the curve that is drawn for each run, and the curves common to all.
-const AT_THE_END: [(&str, usize, &[usize]); 6] = [
+const END_FIGURES: [(&str, usize, &[usize]); 6] = [
     ("profile", 0, &[1]),
     ("surface", 0, &[]),
     ("wall_units", 0, &[2, 3]),
@@ -96,17 +96,17 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
     let different = different_keys(&inputs);
     let labels = labels(&options.runs, &different);
     runs.iter_mut().zip(&labels).for_each(|(run, label)| run.name.clone_from(label));
-    let (columns, more) = columns(&runs, &options.columns)?;
-    notes.extend(more);
+    let (columns, column_notes) = columns(&runs, &options.columns)?;
+    notes.extend(column_notes);
     let references = References::read(&options.runs, &labels)?;
     let mut figures: Vec<Figure> =
         columns.iter().map(|name| with_references(name, &runs, &references)).collect();
     if options.columns.is_empty() {
         notes.extend(spectra(&runs, None, &mut figures));
-        figures.extend(at_the_end(&options.runs, &runs)?);
+        figures.extend(end_figures(&options.runs, &runs)?);
     }
     if figures.is_empty() {
-        return Err(nothing_shared(&runs));
+        return Err(no_common_columns(&runs));
     }
     let drawn = page::draw(figures, |_, _| Ok(()))?;
     let mut html = Page::new("plot", "Overlaid runs", &labels.join(", "));
@@ -125,7 +125,7 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
     Ok(Overlay { page, notes })
 }
 
-fn nothing_shared(runs: &[Run]) -> Error {
+fn no_common_columns(runs: &[Run]) -> Error {
     let columns = |run: &Run| format!("{}: {}", run.name, run.series.names().join(", "));
     let columns: Vec<String> = runs.iter().map(columns).collect();
     refused("the runs share no column that changes", columns.join("\n       "))
@@ -136,9 +136,10 @@ fn nothing_shared(runs: &[Run]) -> Error {
 fn labels(directories: &[PathBuf], different: &[(String, Vec<String>)]) -> Vec<String> {
     let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let names: Vec<Option<String>> = directories.iter().map(short).collect();
-    let is_alone = |name: &Option<String>| names.iter().filter(|other| *other == name).count() == 1;
+    let is_unique =
+        |name: &Option<String>| names.iter().filter(|other| *other == name).count() == 1;
     let label = |(at, path): (usize, &PathBuf)| {
-        let name = names[at].clone().filter(|_| is_alone(&names[at]));
+        let name = names[at].clone().filter(|_| is_unique(&names[at]));
         let mut parts = vec![name.unwrap_or_else(|| path.display().to_string())];
         if let [_] | [_, _] = different {
             parts.extend(different.iter().map(|(key, values)| {
@@ -152,7 +153,7 @@ fn labels(directories: &[PathBuf], different: &[(String, Vec<String>)]) -> Vec<S
 }
 
 /// The columns to draw, those requested or all common ones that change, and notes on the omitted columns.
-fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)> {
+fn columns(runs: &[Run], requested: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let has = |run: &Run, name: &str| run.series.column(name).is_some();
     let is_curve = |name: &&String| !ABSCISSAS.contains(&name.as_str());
     let first = runs[0].series.names();
@@ -161,16 +162,16 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
         .filter(is_curve)
         .filter(|name| runs.iter().all(|run| has(run, name)))
         .collect();
-    if let Some(unknown) = asked.iter().find(|name| !shared.contains(name)) {
+    if let Some(unknown) = requested.iter().find(|name| !shared.contains(name)) {
         let shared: Vec<&str> = shared.iter().map(|name| name.as_str()).collect();
         let what = format!("--columns: not all runs have a curve `{unknown}`");
         return Err(refused(what, format!("they share {}", shared.join(", "))));
     }
-    if !asked.is_empty() {
-        let once = (0..asked.len()).filter(|&at| !asked[..at].contains(&asked[at]));
-        return Ok((once.map(|at| asked[at].clone()).collect(), Vec::new()));
+    if !requested.is_empty() {
+        let once = (0..requested.len()).filter(|&at| !requested[..at].contains(&requested[at]));
+        return Ok((once.map(|at| requested[at].clone()).collect(), Vec::new()));
     }
-    let (drawn, kept): (Vec<&String>, Vec<&String>) =
+    let (drawn, constant): (Vec<&String>, Vec<&String>) =
         shared.iter().copied().partition(|name| changes(name, runs));
     let mut others: Vec<&String> =
         runs.iter().flat_map(|run| run.series.names()).filter(is_curve).collect();
@@ -183,8 +184,11 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
     if !others.is_empty() {
         notes.push(format!("not drawn, because not all runs have them: {}", listed(&others)));
     }
-    if !kept.is_empty() {
-        notes.push(format!("not drawn, because they are constant to round-off: {}", listed(&kept)));
+    if !constant.is_empty() {
+        notes.push(format!(
+            "not drawn, because they are constant to round-off: {}",
+            listed(&constant)
+        ));
     }
     Ok((drawn.into_iter().cloned().collect(), notes))
 }
@@ -214,8 +218,9 @@ fn with_references(name: &str, runs: &[Run], references: &References) -> Figure 
     let mut figure = history(name, drawn.iter(), x_label);
     let timed = drawn.iter().filter(|(run, _)| !run.is_steady());
     let end = timed.map(|(run, _)| run.end()).reduce(f64::max);
-    let (of_others, sources) = end.map(|end| references.curves(name, end)).unwrap_or_default();
-    figure.plot.curves.extend(of_others);
+    let (reference_curves, sources) =
+        end.map(|end| references.curves(name, end)).unwrap_or_default();
+    figure.plot.curves.extend(reference_curves);
     let caption = [figure.caption].into_iter().chain(sources).filter(|part| !part.is_empty());
     figure.caption = caption.collect::<Vec<_>>().join(" ");
     figure
@@ -226,7 +231,7 @@ struct References(Vec<(String, Line, Series)>);
 
 impl References {
     fn read(directories: &[PathBuf], labels: &[String]) -> Result<Self> {
-        let mut found: Vec<(String, usize, &str, Series)> = Vec::new();
+        let mut tables: Vec<(String, usize, &str, Series)> = Vec::new();
         for (at, directory) in directories.iter().enumerate() {
             for (name, label) in
                 [("reference.csv", "reference"), (USER_REFERENCE, "your reference")]
@@ -236,15 +241,15 @@ impl References {
                     continue;
                 }
                 let text = read_text(&path)?;
-                if found.iter().all(|(known, ..)| *known != text) {
+                if tables.iter().all(|(known, ..)| *known != text) {
                     let series = Series::read(&path)?;
-                    found.push((text, at, label, series));
+                    tables.push((text, at, label, series));
                 }
             }
         }
         // A single reference belongs to all runs; several references are drawn in the colours of their runs.
-        let is_alone = found.len() == 1;
-        let named = found.into_iter().map(|(_, at, label, series)| match is_alone {
+        let is_single = tables.len() == 1;
+        let named = tables.into_iter().map(|(_, at, label, series)| match is_single {
             true => (label.to_string(), Line::Reference, series),
             false => (format!("{label} of {}", labels[at]), Line::ReferenceOf(at), series),
         });
@@ -265,7 +270,7 @@ impl References {
 }
 
 /// Profiles and other figures of the end of runs, if all runs have them.
-fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
+fn end_figures(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
     let of_run = |(directory, run): (&PathBuf, &Run)| -> Result<Vec<Figure>> {
         let mut figures = figures_at_the_end(directory, run.summary.end_time)?;
         figures.extend(statistics::figures(directory)?);
@@ -278,12 +283,12 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
         Some(figures.swap_remove(at))
     };
     let figure = |(name, own, shared): (&str, usize, &[usize])| {
-        let found: Option<Vec<Figure>> =
+        let matching: Option<Vec<Figure>> =
             all.iter_mut().map(|figures| take(figures, name)).collect();
-        let mut found = found?;
-        let same = found.iter().all(|figure| figure.plot.y_label == found[0].plot.y_label);
+        let mut matching = matching?;
+        let same = matching.iter().all(|figure| figure.plot.y_label == matching[0].plot.y_label);
         let (mut curves, mut others) = (Vec::new(), Vec::new());
-        for ((at, figure), run) in found.iter_mut().enumerate().zip(runs) {
+        for ((at, figure), run) in matching.iter_mut().enumerate().zip(runs) {
             for (number, mut curve) in
                 std::mem::take(&mut figure.plot.curves).into_iter().enumerate()
             {
@@ -296,7 +301,7 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
                 }
             }
         }
-        let Figure { name, mut plot, caption } = found.swap_remove(0);
+        let Figure { name, mut plot, caption } = matching.swap_remove(0);
         plot.frames = Vec::new();
         plot.curves = curves.into_iter().chain(others).collect();
         let caption = match shared.is_empty() {
@@ -307,5 +312,5 @@ fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
         };
         same.then_some(Figure { name, plot, caption })
     };
-    Ok(AT_THE_END.into_iter().filter_map(figure).collect())
+    Ok(END_FIGURES.into_iter().filter_map(figure).collect())
 }

@@ -68,8 +68,8 @@ pub(super) fn history<'a>(
 /// ones. Returns notes on spectra that could not be drawn.
 pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
     if runs.iter().all(|run| run.spectrum(None).is_none()) {
-        let asked = time.map(|_| "no run has spectra, so --time has no effect".to_string());
-        return asked.into_iter().collect();
+        let note = time.map(|_| "no run has spectra, so --time has no effect".to_string());
+        return note.into_iter().collect();
     }
     let timed = runs.iter().filter(|run| !run.is_steady());
     let common = timed.filter_map(|run| Some(run.spectrum(None)?.time)).reduce(f64::min);

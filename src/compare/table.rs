@@ -65,7 +65,7 @@ impl Row {
             let (time, values) = run.curve(column)?;
             if steady { run.last(column) } else { value_at(time, values, common_time?) }
         };
-        let from_first = |column: &str| match steady || first.is_steady() {
+        let difference_from_first = |column: &str| match steady || first.is_steady() {
             true => difference((&[0.0], &[run.last(column)?]), (&[0.0], &[first.last(column)?])),
             false => difference(run.curve(column)?, first.curve(column)?),
         };
@@ -83,10 +83,10 @@ impl Row {
             kinetic_energy: at_common("kinetic_energy"),
             peak_dissipation: peak.map(|peak| peak.0),
             peak_time: peak.map(|peak| peak.1),
-            kinetic_energy_difference: from_first("kinetic_energy"),
-            dissipation_difference: from_first("dissipation").filter(|_| dissipates),
+            kinetic_energy_difference: difference_from_first("kinetic_energy"),
+            dissipation_difference: difference_from_first("dissipation").filter(|_| dissipates),
             scalar_variance: at_common("scalar_variance"),
-            scalar_variance_difference: from_first("scalar_variance"),
+            scalar_variance_difference: difference_from_first("scalar_variance"),
             error_l2: run.last("error_l2"),
             error_max: run.last("error_max"),
             smallest_kmax_eta: summary.resolution.map(|worst| worst.kmax_eta_min),

@@ -6,7 +6,7 @@ use super::section::Section;
 use super::{OutputConfig, Statistic};
 use crate::boundary::{Beyond, Boundaries, Face, Heat, Known, Open, Sponge, Stream, Wall, ends};
 use crate::cases::Case;
-use crate::engine::{closed_min_points as fewest, closure_at};
+use crate::engine::{closed_min_points as scheme_min_points, closure_at};
 use crate::gas::Gas;
 use crate::grid::{Axis, Domain, Grid, Spacing};
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
@@ -118,7 +118,7 @@ fn relaxed(table: &Section<'_>, open: Open) -> Face {
 }
 
 /// The flow beyond a face: the initial flow, or a stream with a velocity; T = 1 and the pressure of the gas at rest unless given.
-fn known(table: &Section<'_>, gas: &Gas) -> Option<Known> {
+fn outer_flow(table: &Section<'_>, gas: &Gas) -> Option<Known> {
     if table.has("state") {
         for key in ["velocity", "temperature", "pressure"] {
             table.forbid(key, "cannot be combined with `state`, which defines the whole state", "");
@@ -133,7 +133,7 @@ fn known(table: &Section<'_>, gas: &Gas) -> Option<Known> {
 }
 
 fn inflow(table: &Section<'_>, axis: usize, inward: f64, gas: &Gas) -> Option<Face> {
-    let known = known(table, gas)?;
+    let known = outer_flow(table, gas)?;
     let inflow = Open::to(Beyond::Inflow(known));
     let Some(stream) = known.stream() else { return Some(relaxed(table, inflow)) };
     if stream.velocity[axis] * inward <= 0.0 {
@@ -156,7 +156,7 @@ fn inflow(table: &Section<'_>, axis: usize, inward: f64, gas: &Gas) -> Option<Fa
 }
 
 fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
-    let known = known(table, gas);
+    let known = outer_flow(table, gas);
     let example = "{ width = 1.0, strength = 5.0 }";
     let sponge = table.table_or_none("sponge", example).and_then(|zone| {
         let strength = zone.value("strength").map(|Positive(strength)| strength);
@@ -220,7 +220,7 @@ pub(super) fn closed_min_points(
     let needs = |scheme: &Scheme| {
         let rows =
             ends(faces, spacing).into_iter().filter_map(|end| closure_at(end, scheme, false));
-        rows.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
+        rows.map(|it| scheme_min_points(scheme, &it)).max().unwrap_or(0)
     };
     let operators = needs(&family.first).max(needs(&family.second));
     let operators = faces.into_iter().map(Face::points).fold(operators, usize::max);
@@ -262,22 +262,22 @@ pub(super) fn check_curved_sponges(section: &Section<'_>, boundaries: &Boundarie
             last[a] = grid.points[a] - 1;
             grid.distance(first, last)
         };
-        let least = lines.map(across).fold(f64::INFINITY, f64::min);
-        (least, format!("and the ends of a line along {} are {least:.6} apart", axis.name()))
+        let shortest = lines.map(across).fold(f64::INFINITY, f64::min);
+        (shortest, format!("and the ends of a line along {} are {shortest:.6} apart", axis.name()))
     });
 }
 
-/// Reject sponges that are wider than the available length along their axis; `room` returns it with the end of the message.
+/// Reject sponges that are wider than the available length along their axis; `available` returns it with the end of the message.
 fn check_widths(
     section: &Section<'_>,
     boundaries: &Boundaries,
-    room: impl Fn(Axis) -> (f64, String),
+    available: impl Fn(Axis) -> (f64, String),
 ) {
     for (axis, _, face) in boundaries.faces() {
         let Some(sponge) = face.open().and_then(|open| open.sponge) else { continue };
-        let (least, room) = room(axis);
-        if sponge.width > least {
-            let why = format!("the sponge is {} wide, {room}", sponge.width);
+        let (shortest, explanation) = available(axis);
+        if sponge.width > shortest {
+            let why = format!("the sponge is {} wide, {explanation}", sponge.width);
             let advice = "set the ends of this axis with a narrower sponge, or without one";
             section.reject_value(axis.name(), &why, advice);
         }
@@ -312,21 +312,21 @@ pub(super) fn is_periodic(boundaries: &Boundaries, points: [usize; 3]) -> bool {
 }
 
 /// Reject statistics that need a fully periodic box, or two walls.
-pub(super) fn check_others(
+pub(super) fn check_statistics(
     boundaries: &Boundaries,
     points: [usize; 3],
     output: &OutputConfig,
     output_keys: &Section<'_>,
 ) {
-    let asked = output.statistics.as_ref().map_or(&[][..], |it| &it.quantities);
-    if asked.contains(&Statistic::Profiles) && boundaries.between_walls(points).is_none() {
+    let requested = output.statistics.as_ref().map_or(&[][..], |it| &it.quantities);
+    if requested.contains(&Statistic::Profiles) && boundaries.between_walls(points).is_none() {
         let why = "profiles need walls at both ends of exactly one axis";
         output_keys.reject_value("statistics", why, "remove `profiles`");
     }
     if is_periodic(boundaries, points) {
         return;
     }
-    if asked.iter().any(|quantity| *quantity != Statistic::Profiles) {
+    if requested.iter().any(|quantity| *quantity != Statistic::Profiles) {
         let why = "quantities other than `profiles` need a fully periodic box";
         let advice = "between walls across one axis: `quantities = [\"profiles\"]`";
         output_keys.reject_value("statistics", why, advice);
@@ -334,10 +334,10 @@ pub(super) fn check_others(
 }
 
 /// The section as it is written in an input file.
-pub(super) fn typed(boundaries: &Boundaries, gas: &Gas) -> toml::Table {
+pub(super) fn to_table(boundaries: &Boundaries, gas: &Gas) -> toml::Table {
     let face = |axis: usize, face: &Face| match face {
         Face::Symmetry => toml::Value::from("symmetry"),
-        Face::Open(open) => typed_open(open, axis, gas).into(),
+        Face::Open(open) => open_to_table(open, axis, gas).into(),
         Face::Wall(wall) => {
             let mut table = toml::Table::try_from(wall).unwrap_or_default();
             table.insert("kind".into(), "wall".into());
@@ -355,7 +355,7 @@ pub(super) fn typed(boundaries: &Boundaries, gas: &Gas) -> toml::Table {
     AXES.into_iter().zip(axes).map(|(name, ends)| (name.into(), ends)).collect()
 }
 
-fn typed_open(open: &Open, axis: usize, gas: &Gas) -> toml::Table {
+fn open_to_table(open: &Open, axis: usize, gas: &Gas) -> toml::Table {
     let of = |known: &Known| match known {
         Known::Stream(stream) => toml::Table::try_from(stream).unwrap_or_default(),
         Known::Start => toml::Table::from_iter([("state".into(), "initial".into())]),

@@ -79,8 +79,10 @@ pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<
         properties.finish();
     }
     let GasKeys { gamma, prandtl, viscosity } = keys;
-    let usual = case.map_or((1.0, 1.0), |case| ((case.about().mach)(gamma), case.about().reynolds));
-    let (mach, reynolds) = (numbers.mach.unwrap_or(usual.0), numbers.reynolds.unwrap_or(usual.1));
+    let defaults =
+        case.map_or((1.0, 1.0), |case| ((case.about().mach)(gamma), case.about().reynolds));
+    let (mach, reynolds) =
+        (numbers.mach.unwrap_or(defaults.0), numbers.reynolds.unwrap_or(defaults.1));
     Gas { gamma, prandtl, mach, reynolds, viscosity }
 }
 

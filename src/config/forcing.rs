@@ -13,22 +13,22 @@ use crate::typed::{Positive, whole};
 use serde::Deserialize;
 
 /// 2√2, the sphere of 92 wave vectors of Eswaran and Pope (1988).
-const WAVENUMBER: f64 = 2.0 * std::f64::consts::SQRT_2;
+const DEFAULT_WAVENUMBER: f64 = 2.0 * std::f64::consts::SQRT_2;
 
-/// Keys of the forces other than the pressure gradient.
-const OF_OTHERS: [&str; 6] =
+/// Keys of forces other than the pressure gradient.
+const OTHER_FORCE_KEYS: [&str; 6] =
     ["coefficient", "energy", "wavenumber", "amplitude", "time_scale", "seed"];
 
 /// A non-negative whole number.
 #[derive(Deserialize)]
 struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u64);
 
-/// The force on the flow of `case`: the one in the input, otherwise the one that the case `brings`. `None` if there is no force
+/// The force on the flow of `case`: the one in the input, otherwise `case_forcing`, the one of the case. `None` if there is no force
 /// or if a problem was reported. Without `kind` the keys change the pressure gradient of the case.
 pub(super) fn forcing(
     section: &Section<'_>,
     case: Option<&Case>,
-    brings: Option<ForcingConfig>,
+    case_forcing: Option<ForcingConfig>,
 ) -> Option<ForcingConfig> {
     if refuse_for_scalar(
         section,
@@ -38,13 +38,13 @@ pub(super) fn forcing(
         return None;
     }
     if !section.is_there() {
-        return brings;
+        return case_forcing;
     }
     let kinds = ["linear", "stochastic", "pressure-gradient", "none"].map(|kind| (kind, kind));
     let is_changed = |force: &ForcingConfig| {
-        force.pressure_gradient().is_some() && !OF_OTHERS.iter().any(|key| section.has(key))
+        force.pressure_gradient().is_some() && !OTHER_FORCE_KEYS.iter().any(|key| section.has(key))
     };
-    let (kind, changed) = match (section.has("kind"), brings.filter(is_changed)) {
+    let (kind, changed) = match (section.has("kind"), case_forcing.filter(is_changed)) {
         (false, Some(force)) => ("pressure-gradient", Some(force)),
         _ => (section.needed_choice("kind", &kinds)?, None),
     };
@@ -64,11 +64,11 @@ pub(super) fn forcing(
 }
 
 fn linear(section: &Section<'_>) -> Option<Linear> {
-    if is_told(section, "coefficient", "energy")? {
+    if is_strength_given(section, "coefficient", "energy")? {
         return section.value("coefficient").map(|Positive(a)| Linear::Coefficient(a));
     }
     let energy = || section.value("energy").map(|Positive(energy)| energy);
-    held(section, "energy", "a positive number", energy).map(Linear::Energy)
+    held_quantity(section, "energy", "a positive number", energy).map(Linear::Energy)
 }
 
 /// `changed`: the force of the case, which the keys modify.
@@ -84,29 +84,33 @@ fn pressure_gradient(
     if let Some(PressureGradient { strength, .. }) = unchanged {
         return Some(PressureGradient { axis: axis?, strength: *strength });
     }
-    let strength = match is_told(section, "value", "mass_flux")? {
+    let strength = match is_strength_given(section, "value", "mass_flux")? {
         true => section.value("value").map(GradientStrength::Value),
-        false => held(section, "mass_flux", "a number", || section.value("mass_flux"))
+        false => held_quantity(section, "mass_flux", "a number", || section.value("mass_flux"))
             .map(GradientStrength::MassFlux),
     };
     Some(PressureGradient { axis: axis?, strength: strength? })
 }
 
 /// Whether `strength` sets the force and not `mean`, the quantity held constant; `None` if both keys are given, or neither.
-fn is_told(section: &Section<'_>, strength: &'static str, mean: &'static str) -> Option<bool> {
-    let told = section.has(strength);
+fn is_strength_given(
+    section: &Section<'_>,
+    strength: &'static str,
+    mean: &'static str,
+) -> Option<bool> {
+    let is_given = section.has(strength);
     if section.refuse_both(strength, mean, "sets the force") {
         return None;
     }
-    if !told && !section.has(mean) {
+    if !is_given && !section.has(mean) {
         section.missing(&[strength, mean], &format!("for example {mean} = \"constant\""));
         return None;
     }
-    Some(told)
+    Some(is_given)
 }
 
 /// The mean quantity at `key` that the force holds constant.
-fn held(
+fn held_quantity(
     section: &Section<'_>,
     key: &'static str,
     number: &str,
@@ -126,29 +130,29 @@ fn held(
 fn stochastic(section: &Section<'_>) -> Option<Stochastic> {
     let wavenumber = match section.has("wavenumber") {
         true => section.value("wavenumber").map(|Positive(k)| k),
-        false => Some(WAVENUMBER),
+        false => Some(DEFAULT_WAVENUMBER),
     };
     let needed = |key| section.needed(key, "").map(|Positive(x)| x);
     let [amplitude, time_scale] = ["amplitude", "time_scale"].map(needed);
     let seed = section.value("seed").map_or(0, |Seed(seed)| seed);
-    let found = Stochastic {
+    let forcing = Stochastic {
         wavenumber: wavenumber?,
         amplitude: amplitude?,
         time_scale: time_scale?,
         seed,
     };
-    if found.wavenumber < 1.0 {
+    if forcing.wavenumber < 1.0 {
         section.reject_value("wavenumber", "no wave fits: must be at least 1", "");
         return None;
     }
-    Some(found)
+    Some(forcing)
 }
 
 /// Reject a force, of the input or of the case: it is only available `on` one kind of grid, and `key` selects another kind.
 pub(super) fn refuse_force(section: &Section<'_>, on: &str, key: &str) {
-    let found = format!("[forcing] is only available {on}");
+    let problem = format!("[forcing] is only available {on}");
     let advice = format!("remove {key}, or set forcing.kind = \"none\"");
-    section.reject_key("kind", &format!("{found}\n{advice}"));
+    section.reject_key("kind", &format!("{problem}\n{advice}"));
 }
 
 /// Require that the grid resolves the waves: more than two points per period along every axis, and an axis normal to each wave

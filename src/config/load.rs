@@ -10,9 +10,9 @@ use crate::error::{Error, Result, refused};
 use crate::io::open;
 
 /// Maximum size of an input in bytes.
-const LARGEST_INPUT: u64 = 4 << 20;
+const MAX_INPUT_BYTES: u64 = 4 << 20;
 /// Maximum number of file names that are compared with a misspelt one.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 
 /// Returns the resolved input of the checkpoint at a path, or of the newest checkpoint of the run at a path.
 pub type Base<'a> = &'a dyn Fn(&Path) -> Result<String>;
@@ -45,12 +45,12 @@ pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Conf
     if path.is_dir() {
         return refuse(Place::Input, "a directory; the input is a TOML file", "");
     }
-    let bytes = match open::read(path, LARGEST_INPUT) {
+    let bytes = match open::read(path, MAX_INPUT_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let advice =
                 "`kolmo init CASE > my.toml` writes an input; `kolmo cases` lists the cases";
-            return refuse(Place::Input, &format!("no such file{}", meant(path)), advice);
+            return refuse(Place::Input, &format!("no such file{}", suggestion(path)), advice);
         }
         Err(error) => return refuse(Place::Input, &format!("cannot be read: {error}"), ""),
     };
@@ -75,14 +75,13 @@ pub fn built_in(case: &str) -> Result<&'static str> {
 }
 
 /// "; did you mean ...?" if a case or an input in the folder of `path` has a similar name.
-fn meant(path: &Path) -> String {
+fn suggestion(path: &Path) -> String {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return String::new() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let entries =
         std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let files: Vec<String> =
-        files.filter(|name| name.ends_with(".toml")).take(MOST_NAMES).collect();
+    let files: Vec<String> = files.filter(|name| name.ends_with(".toml")).take(MAX_NAMES).collect();
     let mut names: Vec<&str> = files.iter().map(String::as_str).collect();
     match folder {
         None => names.extend(NAMES),
@@ -92,9 +91,9 @@ fn meant(path: &Path) -> String {
         }
     }
     // The edit distance from `my` to `my.toml` is too large for `hint`.
-    let whole = format!("{name}.toml");
-    match names.contains(&whole.as_str()) {
-        true => format!("; did you mean `{whole}`?"),
+    let with_extension = format!("{name}.toml");
+    match names.contains(&with_extension.as_str()) {
+        true => format!("; did you mean `{with_extension}`?"),
         false => hint(name, &names),
     }
 }

@@ -24,7 +24,7 @@ const EXAMPLE: &str = "{ kind = \"ring\", inner = 0.5, outer = 20.0 }";
 const KINDS: [&str; 4] = ["wavy", "ring", "naca", "expressions"];
 
 /// Relative tolerance of the distance between planes of a file along z, which may be rounded.
-const SAME_DEPTH: f64 = 1e-3;
+const DEPTH_TOLERANCE: f64 = 1e-3;
 
 /// The points of `section`, which is `[grid]`, or those of the case.
 pub(super) fn mapping(
@@ -36,18 +36,18 @@ pub(super) fn mapping(
         return case?.mapping().map(Curvilinear::Map);
     }
     let table = section.table_or_none("mapping", EXAMPLE)?;
-    let found = match table.has("file") {
+    let curvilinear = match table.has("file") {
         true => file(&table, boundaries).map(Curvilinear::File),
         false => map(&table).map(Curvilinear::Map),
     };
     table.finish();
-    found
+    curvilinear
 }
 
-/// Whether the mapping of `section` is a file that was rejected: none was `found`.
-pub(super) fn is_refused_file(section: &Section<'_>, found: Option<&Curvilinear>) -> bool {
+/// Whether the mapping of `section` is a file that was rejected, so that `mapping` is `None`.
+pub(super) fn is_refused_file(section: &Section<'_>, mapping: Option<&Curvilinear>) -> bool {
     let table = section.get("mapping").and_then(|item| item.as_section("grid"));
-    found.is_none() && table.is_some_and(|table| table.has("file"))
+    mapping.is_none() && table.is_some_and(|table| table.has("file"))
 }
 
 /// The points of the file named in `table`.
@@ -136,13 +136,13 @@ pub(super) fn check(
             return section.reject_value("points", &why, "use more points, or remove grid.mapping");
         }
     }
-    let is_sound = match curvilinear {
+    let is_valid = match curvilinear {
         Curvilinear::Map(mapping) => check_map(section, mapping, &plain),
         Curvilinear::File(file) => check_points(section, file, &plain),
     };
-    let Some(family) = family.filter(|_| is_sound) else { return };
+    let Some(family) = family.filter(|_| is_valid) else { return };
     let grid = curved(plain, domain, curvilinear, family);
-    if let Some(sentence) = fold(&grid) {
+    if let Some(sentence) = folding_problem(&grid) {
         return section.reject_sentence("mapping", &sentence);
     }
     check_curved_sponges(boundary, boundaries, &grid);
@@ -156,7 +156,8 @@ pub(super) fn check(
                     curvilinear,
                     Curvilinear::Map(Mapping::Ring { .. } | Mapping::Naca { .. })
                 );
-                if !is_orthogonal && let Some(sentence) = skewed(&grid, axis.index(), end) {
+                if !is_orthogonal && let Some(sentence) = skewness_problem(&grid, axis.index(), end)
+                {
                     section.reject_value("mapping", &sentence, advice);
                 }
             }
@@ -179,14 +180,14 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
         }
     }
     if let Mapping::Ring { .. } | Mapping::Naca { .. } = mapping
-        && (!plain.closes(0) || plain.closes(1))
+        && (!plain.is_closed_along(0) || plain.is_closed_along(1))
     {
         let why = "lines along x are closed and surround the body, lines along y go from the body outward";
         let advice = "set both ends of boundary.y, and none of boundary.x";
         section.reject_value("mapping", why, advice);
         return false;
     }
-    let closes = [0, 1].map(|a| plain.closes(a));
+    let closes = [0, 1].map(|a| plain.is_closed_along(a));
     let seam = problems.is_empty().then(|| mapping.seam(closes)).flatten();
     if let Some(sentence) = &seam {
         section.reject_sentence("mapping", sentence);
@@ -198,9 +199,9 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
 fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
     let NodeFile { nodes, planes: (planes, depth), .. } = file;
     for a in [0, 1] {
-        let (own, asked) = (nodes.points[a], plain.points[a]);
-        if own != asked {
-            let closed = match plain.closes(a) {
+        let (in_file, requested) = (nodes.points[a], plain.points[a]);
+        if in_file != requested {
+            let closed = match plain.is_closed_along(a) {
                 true => {
                     let [x, y] = nodes.periods[a];
                     format!(
@@ -210,20 +211,26 @@ fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
                 false => String::new(),
             };
             let why = format!(
-                "{asked} points along {}, and grid.mapping.file has {own}{closed}",
+                "{requested} points along {}, and grid.mapping.file has {in_file}{closed}",
                 AXES[a]
             );
-            section.reject_value("points", &why, &format!("use {own} points along {}", AXES[a]));
+            section.reject_value(
+                "points",
+                &why,
+                &format!("use {in_file} points along {}", AXES[a]),
+            );
             return false;
         }
     }
     let nz = plain.points[2];
-    if ![1, nz, nz + usize::from(plain.closes(2))].contains(planes) {
+    if ![1, nz, nz + usize::from(plain.is_closed_along(2))].contains(planes) {
         let why = format!("{nz} points along z, and grid.mapping.file has {planes} planes");
         section.reject_value("points", &why, "a file with one plane defines the grid at every z");
         return false;
     }
-    if let Some(depth) = depth.filter(|depth| (depth / plain.spacing[2] - 1.0).abs() > SAME_DEPTH) {
+    if let Some(depth) =
+        depth.filter(|depth| (depth / plain.spacing[2] - 1.0).abs() > DEPTH_TOLERANCE)
+    {
         let why = format!(
             "its planes are {depth:.6e} apart along z, and those of the grid {:.6e}",
             plain.spacing[2]
@@ -237,9 +244,9 @@ fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
 }
 
 /// A message if grid lines meet an adiabatic wall too far from a right angle: ∂T/∂n at the wall is taken along them.
-fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
+fn skewness_problem(grid: &Grid, a: usize, end: usize) -> Option<String> {
     /// Largest cosine of the angle.
-    const MOST: f64 = 0.02;
+    const MAX_COSINE: f64 = 0.02;
     let plane = grid.plane.as_ref()?;
     let place = |i: usize| match (a, end * (grid.points[a] - 1)) {
         (0, at) => grid.in_plane([at, i, 0]),
@@ -253,7 +260,7 @@ fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
     let worst = points.max_by(|a, b| cosine(*a).total_cmp(&cosine(*b)))?;
     let [x, y] = plane.coordinates.each_ref().map(|it| it[worst]);
     let degrees = 90.0 - cosine(worst).acos().to_degrees();
-    (cosine(worst) > MOST).then(|| {
+    (cosine(worst) > MAX_COSINE).then(|| {
         format!("lines meet the adiabatic wall {degrees:.1} degrees off a right angle at ({x:.6}, {y:.6}); 1.1 are allowed")
     })
 }
@@ -263,7 +270,7 @@ fn intervals(grid: &Grid, a: usize) -> f64 {
 }
 
 /// A message with advice in a second line, if the grid folds or is left-handed: the worst point.
-fn fold(grid: &Grid) -> Option<String> {
+fn folding_problem(grid: &Grid) -> Option<String> {
     let plane = grid.plane.as_ref()?;
     let (at, worst) = plane.jacobian.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     if *worst > 0.0 {
@@ -272,21 +279,21 @@ fn fold(grid: &Grid) -> Option<String> {
     let [i, j] = [at % grid.points[0], at / grid.points[0]];
     let [x, y] = plane.coordinates.each_ref().map(|it| it[at]);
     let place = format!("its Jacobian is {worst:.3e} at ({x:.6}, {y:.6}), point ({i}, {j})");
-    let turned = plane.jacobian.iter().filter(|it| **it < 0.0).count();
-    if 2 * turned <= plane.jacobian.len() {
+    let inverted = plane.jacobian.iter().filter(|it| **it < 0.0).count();
+    if 2 * inverted <= plane.jacobian.len() {
         return Some(format!(
             "the grid folds: {place}\nuse a milder map, a smoother grid, or more points"
         ));
     }
     // Reversing the points of a bounded axis would swap its boundaries; a periodic axis is preferred.
-    let axis = AXES[usize::from(grid.closes(1) && !grid.closes(0))];
+    let axis = AXES[usize::from(grid.is_closed_along(1) && !grid.is_closed_along(0))];
     Some(format!(
         "the grid is left-handed, it turns clockwise from its first axis to its second: {place}\nreverse the points along {axis}"
     ))
 }
 
 /// Reject features that need straight grid lines.
-pub(super) fn check_others(
+pub(super) fn check_features(
     case: &Case,
     boundaries: &Boundaries,
     (scheme, compute): (Option<&SchemeConfig>, Option<&ComputeConfig>),

@@ -1,13 +1,13 @@
 //! What was probably meant by a line that is not valid TOML.
 
 /// Quotation marks that editors and web pages substitute for `"` and `'`.
-const CURLY: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '″'];
+const CURLY_QUOTES: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '″'];
 /// Comment markers of other languages.
-const COMMENTS: [&str; 6] = ["//", ";", "!", "%", "--", "/*"];
+const COMMENT_MARKERS: [&str; 6] = ["//", ";", "!", "%", "--", "/*"];
 
 /// A plain explanation of the parser's `message` for `line`, if the mistake is a common one. `found` is the text at which the
 /// parser stopped.
-pub(super) fn in_words(line: &str, found: &str, message: &str) -> Option<String> {
+pub(super) fn explain(line: &str, found: &str, message: &str) -> Option<String> {
     let line = line.trim();
     if message == "duplicate key" {
         return Some(match line.starts_with('[') {
@@ -15,10 +15,10 @@ pub(super) fn in_words(line: &str, found: &str, message: &str) -> Option<String>
             false => format!("`{}` appears twice", found.trim()),
         });
     }
-    if let Some(quote) = line.chars().find(|c| CURLY.contains(c)) {
+    if let Some(quote) = line.chars().find(|c| CURLY_QUOTES.contains(c)) {
         return Some(format!("`{quote}` is not a TOML quotation mark; use \" or '"));
     }
-    if COMMENTS.iter().any(|begin| line.starts_with(begin)) {
+    if COMMENT_MARKERS.iter().any(|begin| line.starts_with(begin)) {
         return Some("a comment begins with `#`".into());
     }
     let Some((key, value)) = line.split_once('=') else {
@@ -32,11 +32,11 @@ pub(super) fn in_words(line: &str, found: &str, message: &str) -> Option<String>
     if value.is_empty() || value.starts_with('#') {
         return Some(format!("a value is missing after `{key} =`"));
     }
-    of_value(uncommented(value), message)
+    explain_value(uncommented(value), message)
 }
 
 /// Whether an array or a table of a previous line is not closed: the parser reads all further lines as a part of it.
-pub(super) fn is_open_above(line: &str, message: &str) -> bool {
+pub(super) fn is_unclosed_above(line: &str, message: &str) -> bool {
     let line = line.trim();
     message.contains("array")
         && line.starts_with('[')
@@ -46,7 +46,7 @@ pub(super) fn is_open_above(line: &str, message: &str) -> bool {
 }
 
 /// The same for the value of a key.
-fn of_value(value: &str, message: &str) -> Option<String> {
+fn explain_value(value: &str, message: &str) -> Option<String> {
     if let Some(quote) = value.chars().next().filter(|c| "\"'".contains(*c)) {
         let open = value.matches(quote).count() == 1;
         return open.then(|| format!("a string is not closed: a {quote} is missing at its end"));
@@ -68,33 +68,33 @@ fn of_value(value: &str, message: &str) -> Option<String> {
     }
     if is_list {
         let colon = bare.contains(':') && message.contains('=');
-        let told = match message {
+        let explanation = match message {
             _ if colon => "a key and its value are joined by `=`, not by `:`",
             comma if comma.contains("missing comma") => {
                 "the values of an array are separated by commas"
             }
             _ => return None,
         };
-        return Some(told.into());
+        return Some(explanation.into());
     }
     if bare.contains('=') {
-        let told =
+        let explanation =
             message.starts_with("unexpected key").then_some("each key needs a line of its own");
-        return told.map(Into::into);
+        return explanation.map(Into::into);
     }
     if let Some((_, comment)) = value.split_once(char::is_whitespace)
-        && COMMENTS.iter().any(|begin| comment.trim_start().starts_with(begin))
+        && COMMENT_MARKERS.iter().any(|begin| comment.trim_start().starts_with(begin))
     {
         return Some("a comment begins with `#`".into());
     }
     if value.contains(';') {
         return Some("a line does not end with `;`; a comment begins with `#`".into());
     }
-    of_word(value)
+    explain_word(value)
 }
 
 /// The same for a value that is a single word.
-fn of_word(word: &str) -> Option<String> {
+fn explain_word(word: &str) -> Option<String> {
     let number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
     let lower = word.to_lowercase();
     let digits = word.trim_start_matches(['+', '-']);
@@ -105,8 +105,8 @@ fn of_word(word: &str) -> Option<String> {
     }
     if digits.starts_with(|c: char| c.is_ascii_digit()) {
         if number(&lower.replacen('d', "e", 1)) && lower.contains('d') {
-            let meant = lower.replacen('d', "e", 1);
-            return Some(format!("an exponent is written with e: {meant}"));
+            let corrected = lower.replacen('d', "e", 1);
+            return Some(format!("an exponent is written with e: {corrected}"));
         }
         let computed = word.contains(['/', '*', '^', '+', '(']);
         return computed.then(|| format!("`{word}` is not a number; an input has no arithmetic"));

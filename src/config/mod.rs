@@ -85,7 +85,7 @@ impl Config {
     }
 
     /// A grid of `points` with the ends of lines that this run has, but equal spacings.
-    pub(crate) fn grid_before_maps(&self, points: [usize; 3]) -> Grid {
+    pub(crate) fn unmapped_grid(&self, points: [usize; 3]) -> Grid {
         let spacings = spacings(&self.grid.stretching, self.grid.mapping.as_ref());
         self.boundaries.grid(points, &self.grid.domain, spacings)
     }
@@ -108,9 +108,9 @@ impl Config {
         Some(point.mass_and_momentum()[flow.shown()])
     }
 
-    /// See [`Problem::is_of_case`].
-    pub fn is_of_case(&self) -> bool {
-        self.problem().is_of_case()
+    /// See [`Problem::starts_from_case`].
+    pub fn starts_from_case(&self) -> bool {
+        self.problem().starts_from_case()
     }
 
     /// Whether the boundaries are those of the case.

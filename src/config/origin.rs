@@ -9,13 +9,13 @@ use super::{document, write::FROM_CHECKPOINT};
 use crate::typed::absolute;
 
 /// Sections that are taken from the checkpoint for keys that the input lacks. Backend and output are those of the new run.
-const TAKEN_OVER: [&str; 8] =
+const INHERITED_SECTIONS: [&str; 8] =
     ["case", "grid", "gas", "boundary", "forcing", "scalars", "scheme", "time"];
-/// Pairs of alternative keys: if the input has one of them, neither is taken over.
-const ALTERNATIVES: [[&str; 2]; 4] =
+/// Pairs of alternative keys: if the input has one of them, neither is inherited.
+const ALTERNATIVE_KEYS: [[&str; 2]; 4] =
     [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"], ["value", "mass_flux"]];
 
-/// If the input in `table` starts from a checkpoint, insert the keys that it takes over and return the path. The error is a
+/// If the input in `table` starts from a checkpoint, insert the keys that it inherits and return the path. The error is a
 /// problem that was already reported.
 pub(super) fn resolve(
     table: &mut Table,
@@ -47,36 +47,36 @@ pub(super) fn resolve(
     };
     case.remove("name");
     let text = base(&path).map_err(|why| problems.add(name, &format!("path = {why}"), advice))?;
-    let below = document::parse(&text, problems).ok_or(())?;
-    for (section, entry) in below {
+    let checkpoint_input = document::parse(&text, problems).ok_or(())?;
+    for (section, entry) in checkpoint_input {
         let Value::Table(keys) = entry.value else { continue };
-        if !TAKEN_OVER.contains(&section.as_str()) {
+        if !INHERITED_SECTIONS.contains(&section.as_str()) {
             continue;
         }
         let empty = Entry { place: name, value: Value::Table(Table::new()) };
-        let above = table.entry(section.clone()).or_insert(empty);
+        let own_section = table.entry(section.clone()).or_insert(empty);
         // A value that is not a table is reported when its section is read.
-        let Value::Table(above) = &mut above.value else { continue };
+        let Value::Table(own_section) = &mut own_section.value else { continue };
         // The keys of a force depend on its kind.
-        if section == "forcing" && above.contains_key("kind") {
+        if section == "forcing" && own_section.contains_key("kind") {
             continue;
         }
-        let said = |key: &str| {
-            let other = ALTERNATIVES.iter().find(|both| both.contains(&key));
-            other.is_some_and(|both| both.iter().any(|key| above.contains_key(*key)))
+        let is_given = |key: &str| {
+            let other = ALTERNATIVE_KEYS.iter().find(|both| both.contains(&key));
+            other.is_some_and(|both| both.iter().any(|key| own_section.contains_key(*key)))
         };
-        let taken: Vec<_> =
-            keys.into_iter().filter(|(key, _)| key != "wall_limit" && !said(key)).collect();
-        for (key, Entry { value, .. }) in taken {
+        let inherited: Vec<_> =
+            keys.into_iter().filter(|(key, _)| key != "wall_limit" && !is_given(key)).collect();
+        for (key, Entry { value, .. }) in inherited {
             // The input may set only some keys of a scalar.
-            match (above.get_mut(&key).map(|entry| &mut entry.value), value) {
-                (Some(Value::Table(own)), Value::Table(keys)) if section == "scalars" => {
+            match (own_section.get_mut(&key).map(|entry| &mut entry.value), value) {
+                (Some(Value::Table(own_keys)), Value::Table(keys)) if section == "scalars" => {
                     for (key, Entry { value, .. }) in keys {
-                        own.entry(key).or_insert(Entry { place: name, value });
+                        own_keys.entry(key).or_insert(Entry { place: name, value });
                     }
                 }
                 (Some(_), _) => {}
-                (None, value) => drop(above.insert(key, Entry { place: name, value })),
+                (None, value) => drop(own_section.insert(key, Entry { place: name, value })),
             }
         }
     }

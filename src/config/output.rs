@@ -11,14 +11,14 @@ use super::value::Value;
 use super::{CheckpointConfig, Precision, Schedule, Statistic, StatisticsConfig, Variable};
 use crate::cases::{Case, PassiveScalar};
 use crate::grid::Domain;
-use crate::io::MOST_FILES;
+use crate::io::MAX_FILES;
 use crate::typed::{absolute, whole};
 
 /// `[output]`
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OutputConfig {
     /// The run directory.
-    #[serde(serialize_with = "lossy")]
+    #[serde(serialize_with = "serialize_path")]
     pub directory: PathBuf,
     /// When a row is written to `series.csv`.
     pub series: Schedule,
@@ -29,7 +29,7 @@ pub struct OutputConfig {
     /// When statistics are computed, and of which quantities; `None` is never.
     pub statistics: Option<StatisticsConfig>,
     /// Which checkpoints are written; `None` is only one when a run is stopped.
-    #[serde(serialize_with = "table_or_word")]
+    #[serde(serialize_with = "serialize_checkpoint")]
     pub checkpoint: Option<CheckpointConfig>,
     /// Reaction to a file that cannot be written.
     pub on_failure: OnFailure,
@@ -71,7 +71,7 @@ pub struct FieldsConfig {
     )]
     pub stride: usize,
     /// Number of files that the ranks write each time; `None` is one per rank.
-    #[serde(default, deserialize_with = "whole::<usize, 1, MOST_FILES, _, _>")]
+    #[serde(default, deserialize_with = "whole::<usize, 1, MAX_FILES, _, _>")]
     pub pieces: Option<usize>,
 }
 
@@ -108,7 +108,7 @@ fn is_one(stride: &usize) -> bool {
     *stride == 1
 }
 
-fn lossy<S: Serializer>(path: &Path, output: S) -> Result<S::Ok, S::Error> {
+fn serialize_path<S: Serializer>(path: &Path, output: S) -> Result<S::Ok, S::Error> {
     output.serialize_str(&path.to_string_lossy())
 }
 
@@ -117,16 +117,16 @@ fn by_axis<S: Serializer>(at: &[Vec<f64>; 3], output: S) -> Result<S::Ok, S::Err
 }
 
 /// Words that the user may type as `output.checkpoint` instead of a table.
-const CHECKPOINTS: [(&str, Option<CheckpointConfig>); 2] =
+const CHECKPOINT_WORDS: [(&str, Option<CheckpointConfig>); 2] =
     [("last", Some(CheckpointConfig::LAST)), ("none", None)];
 
-fn table_or_word<S: Serializer>(
-    asked: &Option<CheckpointConfig>,
+fn serialize_checkpoint<S: Serializer>(
+    checkpoint: &Option<CheckpointConfig>,
     output: S,
 ) -> Result<S::Ok, S::Error> {
-    match CHECKPOINTS.iter().find(|(_, known)| known == asked) {
+    match CHECKPOINT_WORDS.iter().find(|(_, known)| known == checkpoint) {
         Some((word, _)) => output.serialize_str(word),
-        None => asked.serialize(output),
+        None => checkpoint.serialize(output),
     }
 }
 
@@ -136,8 +136,8 @@ pub(super) fn output(
     case: Option<&Case>,
     scalars: &[PassiveScalar],
 ) -> Option<OutputConfig> {
-    let usual = || PathBuf::from("runs").join(case.map_or("", Case::name));
-    let directory = section.value("directory").unwrap_or_else(usual);
+    let default_directory = || PathBuf::from("runs").join(case.map_or("", Case::name));
+    let directory = section.value("directory").unwrap_or_else(default_directory);
     let mut series = Some(Schedule { every_steps: Some(10), ..Schedule::default() });
     if section.has("series") {
         let table = section.table("series", "{ every_steps = 10 }");
@@ -164,15 +164,19 @@ pub(super) fn output(
 }
 
 /// Relative tolerance of a coordinate: 2π is typed with a few digits.
-const ROUNDED: f64 = 1e-3;
+const COORDINATE_TOLERANCE: f64 = 1e-3;
 
 /// Require that every region intersects the box and that every plane is inside it.
-pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain: &Domain) {
+pub(super) fn check_regions_and_planes(
+    section: &Section<'_>,
+    output: &OutputConfig,
+    domain: &Domain,
+) {
     for axis in 0..3 {
         let (length, name) = (domain.length[axis], AXES[axis]);
         let (first, last) = (domain.origin[axis], domain.origin[axis] + length);
-        let is_before = |x: f64| x < first - ROUNDED * length;
-        let is_behind = |x: f64| x > last + ROUNDED * length;
+        let is_before = |x: f64| x < first - COORDINATE_TOLERANCE * length;
+        let is_behind = |x: f64| x > last + COORDINATE_TOLERANCE * length;
         let extent = format!("along {name} the box goes from {first} to {last}");
         if let Some(region) = output.fields.as_ref().and_then(|fields| fields.region)
             && let Some(fields) = section.table_or_none("fields", "")
@@ -201,12 +205,12 @@ pub(super) fn check_turbulence(
     output: &OutputConfig,
     points: Option<[usize; 3]>,
 ) {
-    let asked = output
+    let has_turbulence = output
         .statistics
         .as_ref()
         .is_some_and(|statistics| statistics.quantities.contains(&Statistic::Turbulence));
     let flat = points.and_then(|points| points.iter().position(|&n| n == 1));
-    if asked
+    if has_turbulence
         && let Some(axis) = flat
         && let Some(table) = section.table_or_none("statistics", "")
     {
@@ -313,9 +317,9 @@ fn checkpoint(section: &Section<'_>) -> Option<CheckpointConfig> {
         return Some(CheckpointConfig::LAST);
     }
     let example = "{ every_time = 1.0, keep = 2 }";
-    let table = match section.table_or("checkpoint", &CHECKPOINTS, example)? {
+    let table = match section.table_or("checkpoint", &CHECKPOINT_WORDS, example)? {
         Ok(table) => table,
-        Err(asked) => return asked,
+        Err(choice) => return choice,
     };
     let schedule = schedule(&table);
     let checkpoint: Option<CheckpointConfig> = table.read();
@@ -339,7 +343,7 @@ fn known_variables(case: Option<&Case>, scalars: &[PassiveScalar]) -> Vec<Variab
     let mut known = Vec::new();
     // If the case is unknown, it is also unknown whether the scalar exists.
     if !is_scalar(case) {
-        known.extend(Variable::OF_A_FLOW);
+        known.extend(Variable::FLOW_VARIABLES);
         known.extend(scalars.iter().map(|scalar| Variable::Passive(scalar.name.as_str().into())));
     }
     if is_scalar(case) || case.is_none() {
@@ -350,12 +354,12 @@ fn known_variables(case: Option<&Case>, scalars: &[PassiveScalar]) -> Vec<Variab
 
 /// The `variables` of a table of fields.
 fn variables(section: &Section<'_>, known: &[Variable]) -> Option<Vec<Variable>> {
-    let is_usual = |variable: &&Variable| {
+    let is_default = |variable: &&Variable| {
         use Variable::{Density, Passive, Pressure, QCriterion, Scalar, Velocity};
         matches!(variable, Velocity | Density | Pressure | QCriterion | Scalar | Passive(_))
     };
     match section.get("variables").map(|item| item.value) {
-        None => Some(known.iter().filter(is_usual).cloned().collect()),
+        None => Some(known.iter().filter(is_default).cloned().collect()),
         Some(value) if value.is_word("all") => Some(known.to_vec()),
         Some(Value::Array(words)) if words.len() == 1 && words[0].is_word("all") => {
             Some(known.to_vec())

@@ -12,11 +12,11 @@ const WIDTH: usize = 100;
 /// Indentation that aligns explanations with the text after `error: `.
 const INDENT: &str = "       ";
 /// Longer values are shortened in messages.
-const SHOWN: usize = 60;
+const MAX_VALUE_LENGTH: usize = 60;
 /// Maximum number of problems that are reported; the others are only counted.
-const TOLD: usize = 50;
+const MAX_REPORTED: usize = 50;
 /// Maximum number of messages that are stored; only the first ones are reported.
-const KEPT: usize = 1 << 12;
+const MAX_STORED: usize = 1 << 12;
 
 /// All problems found so far, and the data needed to describe them.
 pub(super) struct Problems {
@@ -27,34 +27,34 @@ pub(super) struct Problems {
     known: RefCell<Vec<(String, &'static str)>>,
     /// (place, section, key) that no reader requested, and whether it is a table.
     unknown: RefCell<BTreeMap<(Place, String, String), bool>>,
-    /// Number of problems beyond the stored messages.
-    more: Cell<usize>,
+    /// Number of problems that were not stored.
+    not_stored: Cell<usize>,
 }
 
 impl Problems {
     /// An empty list for the input called `input` with these overrides.
     pub(super) fn new(input: &str, overrides: &[String]) -> Self {
         Problems {
-            input: on_a_line(input),
-            overrides: overrides.iter().map(|text| on_a_line(text)).collect(),
+            input: on_one_line(input),
+            overrides: overrides.iter().map(|text| on_one_line(text)).collect(),
             messages: RefCell::default(),
             known: RefCell::default(),
             unknown: RefCell::default(),
-            more: Cell::default(),
+            not_stored: Cell::default(),
         }
     }
 
-    /// Add a problem at `place`: `found` is the mistake; the lines of `advice` give allowed values or a remedy.
-    pub(super) fn add(&self, place: Place, found: &str, advice: &str) {
-        if self.messages.borrow().len() == KEPT {
-            return self.more.set(self.more.get() + 1);
+    /// Add a problem at `place`: `problem` is the mistake; the lines of `advice` give allowed values or a remedy.
+    pub(super) fn add(&self, place: Place, problem: &str, advice: &str) {
+        if self.messages.borrow().len() == MAX_STORED {
+            return self.not_stored.set(self.not_stored.get() + 1);
         }
         let place_name = match place {
             Place::Input => self.input.clone(),
             Place::Line(line) => format!("{}:{line}", self.input),
             Place::Override(index) => format!("--set {}", self.overrides[index]),
         };
-        let mut message = format!("error: {place_name}: {found}");
+        let mut message = format!("error: {place_name}: {problem}");
         for line in wrap(advice) {
             message.push('\n');
             message.push_str(INDENT);
@@ -64,7 +64,7 @@ impl Problems {
     }
 
     /// Register `key` of `section` as read.
-    pub(super) fn know(&self, section: &str, key: &'static str) {
+    pub(super) fn add_known(&self, section: &str, key: &'static str) {
         let mut known = self.known.borrow_mut();
         if !known.iter().any(|(s, k)| s == section && *k == key) {
             known.push((section.to_owned(), key));
@@ -72,7 +72,7 @@ impl Problems {
     }
 
     /// Whether `key` of `section` is read.
-    pub(super) fn knows(&self, section: &str, key: &str) -> bool {
+    pub(super) fn is_known(&self, section: &str, key: &str) -> bool {
         self.known.borrow().iter().any(|(s, k)| s == section && *k == key)
     }
 
@@ -85,10 +85,10 @@ impl Problems {
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Error> {
         let unknown = self.unknown.take();
         // Sorted by place: entries after these cannot be among the first.
-        for ((place, section, key), is_table) in unknown.iter().take(TOLD) {
-            self.tell_unknown(*place, section, key, *is_table);
+        for ((place, section, key), is_table) in unknown.iter().take(MAX_REPORTED) {
+            self.report_unknown(*place, section, key, *is_table);
         }
-        let more = self.more.get() + unknown.len().saturating_sub(TOLD);
+        let omitted = self.not_stored.get() + unknown.len().saturating_sub(MAX_REPORTED);
         let mut messages = self.messages.into_inner();
         match read {
             Some(value) if messages.is_empty() => Ok(value),
@@ -96,9 +96,9 @@ impl Problems {
                 messages.sort_by_key(|(place, _)| *place);
                 // Both ends of an axis may have the same problem.
                 messages.dedup();
-                let count = messages.len() + more;
-                let told = messages.into_iter().map(|(_, message)| message).take(TOLD);
-                let mut lines: Vec<String> = told.collect();
+                let count = messages.len() + omitted;
+                let reported = messages.into_iter().map(|(_, message)| message).take(MAX_REPORTED);
+                let mut lines: Vec<String> = reported.collect();
                 if count > lines.len() {
                     lines.push(format!("... and {} more", count - lines.len()));
                 }
@@ -112,32 +112,34 @@ impl Problems {
     }
 
     /// Report an unknown key, with the closest key or the section where it belongs.
-    fn tell_unknown(&self, place: Place, section: &str, key: &str, is_table: bool) {
+    fn report_unknown(&self, place: Place, section: &str, key: &str, is_table: bool) {
         let known = self.known.borrow();
         let here: Vec<&str> =
             known.iter().filter(|(s, _)| s == section).map(|(_, key)| *key).collect();
         let elsewhere = known.iter().find(|(s, k)| *k == key && !s.is_empty());
-        let meant = closest(key, &here);
+        let suggestion = closest(key, &here);
         let shown = shorten(key);
         if section.is_empty() && is_table {
-            let hint = meant.map_or(String::new(), |meant| format!("; did you mean [{meant}]?"));
-            let advice = if meant.is_some() { String::new() } else { listed("sections: ", &here) };
+            let hint = suggestion
+                .map_or(String::new(), |suggestion| format!("; did you mean [{suggestion}]?"));
+            let advice =
+                if suggestion.is_some() { String::new() } else { listed("sections: ", &here) };
             return self.add(place, &format!("unknown section [{shown}]{hint}"), &advice);
         }
-        let found = if section.is_empty() {
+        let problem = if section.is_empty() {
             format!("`{shown}` is outside any section")
         } else {
             format!("unknown key `{shown}` in [{section}]")
         };
-        match (elsewhere, meant) {
+        match (elsewhere, suggestion) {
             (Some((home, _)), _) => {
-                self.add(place, &format!("{found}; it belongs in [{home}]"), "")
+                self.add(place, &format!("{problem}; it belongs in [{home}]"), "")
             }
-            (None, Some(meant)) if !section.is_empty() => {
-                self.add(place, &format!("{found}; did you mean `{meant}`?"), "");
+            (None, Some(suggestion)) if !section.is_empty() => {
+                self.add(place, &format!("{problem}; did you mean `{suggestion}`?"), "");
             }
-            _ if section.is_empty() => self.add(place, &found, &listed("sections: ", &here)),
-            _ => self.add(place, &found, &listed(&format!("[{section}] takes "), &here)),
+            _ if section.is_empty() => self.add(place, &problem, &listed("sections: ", &here)),
+            _ => self.add(place, &problem, &listed(&format!("[{section}] takes "), &here)),
         }
     }
 }
@@ -168,17 +170,17 @@ pub(super) fn listed(before: &str, names: &[&str]) -> String {
 }
 
 /// A name on one line for a message, with special characters escaped.
-fn on_a_line(text: &str) -> String {
+fn on_one_line(text: &str) -> String {
     visible(text).replace('\n', "\\u000a")
 }
 
-/// At most [`SHOWN`] characters on one line.
+/// At most [`MAX_VALUE_LENGTH`] characters on one line.
 pub(super) fn shorten(text: &str) -> String {
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if line.chars().count() <= SHOWN {
+    if line.chars().count() <= MAX_VALUE_LENGTH {
         return line;
     }
-    line.chars().take(SHOWN - 3).chain("...".chars()).collect()
+    line.chars().take(MAX_VALUE_LENGTH - 3).chain("...".chars()).collect()
 }
 
 /// `text` in lines of at most [`WIDTH`] characters, broken between words and at line ends.

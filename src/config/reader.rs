@@ -21,7 +21,7 @@ use super::value::{Entry, Value};
 #[error("{self:?}")]
 pub(super) enum Refusal {
     /// Already reported; the key is not read again.
-    Told,
+    Reported,
     /// The value has another type than this description.
     Type(String),
     /// The value is outside this range.
@@ -40,7 +40,7 @@ impl Refusal {
         let (is_string, kind) = (matches!(value, Value::String(_)), value.kind());
         let auto_or = if auto { "\"auto\" or " } else { "" };
         Some(match self {
-            Refusal::Told => return None,
+            Refusal::Reported => return None,
             Refusal::Type(allowed) if auto && is_string => format!("must be {auto_or}{allowed}"),
             Refusal::Type(allowed) => format!("found {kind}, must be {auto_or}{allowed}"),
             Refusal::Range(allowed) => format!("must be {allowed}"),
@@ -132,7 +132,7 @@ impl<'a> MapAccess<'a> for Keys<'a, '_> {
         seed.deserialize(Reader(item.value)).map_err(|why| {
             self.section.refused.borrow_mut().push(item.key);
             item.refuse(why, self.auto.contains(&item.key));
-            Refusal::Told
+            Refusal::Reported
         })
     }
 }
@@ -141,7 +141,7 @@ impl<'a> MapAccess<'a> for Keys<'a, '_> {
 pub(super) struct Reader<'a>(pub(super) &'a Value);
 
 /// Replaces the first entry of a value that is not an array: serde then reports the type that an entry must have.
-static NOTHING: [Value; 1] = [Value::Other { kind: "nothing", text: String::new() }];
+static PLACEHOLDER: [Value; 1] = [Value::Other { kind: "nothing", text: String::new() }];
 
 impl<'a> Reader<'a> {
     /// `length` entries, or at least one.
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
     ) -> Result<V::Value, Refusal> {
         let Value::Array(values) = self.0 else {
             let entries = length.map_or("entries".to_owned(), |n| format!("{n} entries"));
-            return Err(match visitor.visit_seq(Entries(NOTHING.iter())) {
+            return Err(match visitor.visit_seq(Entries(PLACEHOLDER.iter())) {
                 Err(Refusal::Entry { allowed, .. }) => {
                     Refusal::Type(format!("an array of {entries}, each {allowed}"))
                 }
@@ -303,7 +303,7 @@ impl<'a> MapAccess<'a> for TableEntries<'a> {
             Some(why) => {
                 Refusal::Sentence(format!("{key} = {}: {why}", shorten(&value.to_string())))
             }
-            None => Refusal::Told,
+            None => Refusal::Reported,
         })
     }
 }

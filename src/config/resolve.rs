@@ -76,8 +76,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         check_stencils(&grid_keys, points, scheme, (&boundaries, spacings));
     }
     let domain = case.as_ref().map(|case| resized(case.domain(), length));
-    let brings = case.as_ref().zip(domain).and_then(|(case, domain)| case.forcing(&gas, &domain));
-    let forcing = forcing::forcing(&forcing_keys, case.as_ref(), brings);
+    let case_forcing =
+        case.as_ref().zip(domain).and_then(|(case, domain)| case.forcing(&gas, &domain));
+    let forcing = forcing::forcing(&forcing_keys, case.as_ref(), case_forcing);
     let time = time::time(&time_keys);
     let compute = compute(&compute_keys);
     let output = output::output(&output_keys, case.as_ref(), &scalars);
@@ -91,7 +92,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         forcing.iter().for_each(|it| forcing::check_waves(&forcing_keys, points, &domain, it));
     }
     if let Some(output) = &output {
-        output::check_places(&output_keys, output, &domain);
+        output::check_regions_and_planes(&output_keys, output, &domain);
         output::check_turbulence(&output_keys, output, points);
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
@@ -118,12 +119,12 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
             &output_keys,
         ];
         let schemes = (scheme.as_ref(), compute.as_ref());
-        mapping::check_others(&case, &boundaries, schemes, forcing.is_some(), others);
+        mapping::check_features(&case, &boundaries, schemes, forcing.is_some(), others);
     }
     let others = [&grid_keys, &forcing_keys, &output_keys];
     let grid = GridConfig { points: points?, domain, stretching: maps, mapping };
     let flow = (periodic, forcing.is_some());
-    stretching::check_others(&case, flow, &grid.stretching, others);
+    stretching::check_features(&case, flow, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
     // If a mapping was rejected, the extent of the box is unknown.
     if grid.mapping.is_none() && !grid_keys.has_other_than("mapping", "none") {
@@ -132,7 +133,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     forcing
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
-    boundary::check_others(&boundaries, grid.points, &output, &output_keys);
+    boundary::check_statistics(&boundaries, grid.points, &output, &output_keys);
     let config = Config {
         origin: None,
         case,
@@ -181,7 +182,7 @@ fn resized(domain: Domain, length: Option<[f64; 3]>) -> Domain {
 }
 
 /// The minimum number of points along each axis that varies, and the formula that requires it.
-fn least_points(
+fn min_points_per_axis(
     scheme: &SchemeConfig,
     (boundaries, spacings): (&Boundaries, [Spacing; 3]),
 ) -> [(usize, String); 3] {
@@ -189,25 +190,25 @@ fn least_points(
         scheme.derivative;
     let formulas = [first, second, midpoint_derivative, midpoint_interpolation];
     let family = formulas.iter().map(Scheme::min_points).fold(0, usize::max);
-    let mut least = (family, name.to_owned());
+    let mut min_points = (family, name.to_owned());
     if let Some(FilterConfig { order, alpha, .. }) = scheme.filter {
         let filter = compact_filter(order, alpha).min_points();
         if filter > family {
-            least = (filter, format!("the filter of order {order}"));
+            min_points = (filter, format!("the filter of order {order}"));
         }
     }
     [0, 1, 2].map(|a| {
         let closed =
             boundaries.0[a].map(|faces| boundary::closed_min_points(scheme, faces, spacings[a]));
-        closed.unwrap_or_else(|| least.clone())
+        closed.unwrap_or_else(|| min_points.clone())
     })
 }
 
 impl Config {
     /// The minimum number of points along each axis on which the flow depends.
-    pub(crate) fn fewest_points(&self) -> [usize; 3] {
+    pub(crate) fn min_points(&self) -> [usize; 3] {
         let spacings = spacings(&self.grid.stretching, self.grid.mapping.as_ref());
-        least_points(&self.scheme, (&self.boundaries, spacings)).map(|(least, _)| least)
+        min_points_per_axis(&self.scheme, (&self.boundaries, spacings)).map(|(least, _)| least)
     }
 }
 
@@ -218,15 +219,16 @@ fn check_stencils(
     scheme: &SchemeConfig,
     ends: (&Boundaries, [Spacing; 3]),
 ) {
-    let needed = least_points(scheme, ends);
+    let needed = min_points_per_axis(scheme, ends);
     for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {
-        let (least, formula) = &needed[axis];
-        if n >= *least {
+        let (min_points, formula) = &needed[axis];
+        if n >= *min_points {
             continue;
         }
-        let why = format!("{n} points along {}; {formula} needs {least}", AXES[axis]);
-        let advice =
-            format!("use at least {least} points, 1 where nothing varies, or a narrower formula");
+        let why = format!("{n} points along {}; {formula} needs {min_points}", AXES[axis]);
+        let advice = format!(
+            "use at least {min_points} points, 1 where nothing varies, or a narrower formula"
+        );
         section.reject_value("points", &why, &advice);
     }
 }
@@ -260,8 +262,8 @@ fn scheme(
     } else {
         section.read_or_auto(&["viscous"])?
     };
-    let named = section.has_other_than("viscous", "auto");
-    if !named && (curved || gas.viscosity != Viscosity::Constant) {
+    let is_given = section.has_other_than("viscous", "auto");
+    if !is_given && (curved || gas.viscosity != Viscosity::Constant) {
         scheme.viscous = match periodic && !curved {
             true => ViscousForm::Midpoint,
             false => ViscousForm::Conservative,
@@ -349,7 +351,7 @@ fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
         if compute.device.is_some_and(|device| device != 0) {
             refuse("device", "the CPU is one device, number 0");
         }
-        if let Some(why) = compute.line_solver.and_then(LineSolver::missing_on_host) {
+        if let Some(why) = compute.line_solver.and_then(LineSolver::unavailable_on_host) {
             refuse("line_solver", &why);
         }
         if compute.pencils == Pencils::Permuted {

@@ -14,10 +14,10 @@ use crate::physics::{
 use crate::typed::Positive;
 
 /// Maximum number of characters of a name, which becomes a prefix of columns of the series.
-const LONGEST: usize = 40;
+const MAX_NAME_LENGTH: usize = 40;
 
 /// Names of axes and coordinates in field arrays, in addition to x, y, z and the time.
-const DIMENSIONS: [&str; 3] = ["i", "j", "component"];
+const DIMENSION_NAMES: [&str; 3] = ["i", "j", "component"];
 
 /// The passive scalars of a flow of `case`, in the order of their names.
 pub(super) fn scalars(
@@ -42,18 +42,19 @@ fn scalar(
     case: Option<&Case>,
     boundaries: &Boundaries,
 ) -> Option<PassiveScalar> {
-    if let Some(why) = problem_of(name) {
+    if let Some(why) = name_problem(name) {
         section.reject_key(name, &why);
     }
     let schmidt = table.needed("schmidt", "for example schmidt = 0.7");
     let schmidt = schmidt.map(|Positive(schmidt)| schmidt);
     let start = table.value("start");
     // The file of a custom state may contain the scalar.
-    let may_lack = case.is_none_or(|case| matches!(case, Case::Custom(it) if it.file.is_some()));
-    if !table.has("start") && !may_lack {
+    let may_omit_start =
+        case.is_none_or(|case| matches!(case, Case::Custom(it) if it.file.is_some()));
+    if !table.has("start") && !may_omit_start {
         table.missing(&["start"], "for example start = \"sin(x)\"");
     }
-    let (walls, beyond) = (at_walls(table, boundaries), beyond(table, boundaries));
+    let (walls, beyond) = (wall_conditions(table, boundaries), beyond(table, boundaries));
     table.finish();
     let scalar = PassiveScalar { name: name.to_owned(), schmidt: schmidt?, start, walls, beyond };
     if let Some(sentence) = case.and_then(|case| scalar.problem(case)) {
@@ -63,10 +64,10 @@ fn scalar(
 }
 
 /// Boundary conditions of the scalar at walls; other faces have none.
-fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
+fn wall_conditions(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
     let mut known = [[AtWall::CLOSED; 2]; 3];
     let example = "{ low = { value = 1.0 }, high = { flux = 0.0 } }";
-    at_ends(table, "walls", example, |ends, [a, end], name| {
+    for_each_end(table, "walls", example, |ends, [a, end], name| {
         let Some(at) = ends.table(name, "{ value = 1.0 }") else { return };
         let face = boundaries.0[a].map(|faces| faces[end]);
         if face.is_some_and(|face| face.open().is_some()) {
@@ -92,7 +93,7 @@ fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
 /// Values of the scalar beyond open faces, where the user sets them.
 fn beyond(table: &Section<'_>, boundaries: &Boundaries) -> [[Option<f64>; 2]; 3] {
     let mut known = [[None; 2]; 3];
-    at_ends(table, "beyond", "{ low = 1.0, high = 0.0 }", |ends, [a, end], name| {
+    for_each_end(table, "beyond", "{ low = 1.0, high = 0.0 }", |ends, [a, end], name| {
         if !ends.has(name) {
             return;
         }
@@ -110,8 +111,8 @@ fn beyond(table: &Section<'_>, boundaries: &Boundaries) -> [[Option<f64>; 2]; 3]
     known
 }
 
-/// Let `read` read the table at `key` for each end of each axis; `example` is an example of an axis.
-fn at_ends<'a>(
+/// Call `read` for each end of each axis in the table at `key`; `example` is an example of an axis.
+fn for_each_end<'a>(
     table: &Section<'a>,
     key: &'static str,
     example: &str,
@@ -129,12 +130,12 @@ fn at_ends<'a>(
 }
 
 /// Why a scalar cannot have this name.
-fn problem_of(name: &str) -> Option<String> {
+fn name_problem(name: &str) -> Option<String> {
     let components = ["", "_x", "_y", "_z"];
     let is_field = |variable: &Variable| {
         components.iter().any(|axis| format!("{}{axis}", variable.name()) == name)
     };
-    let is_taken = Variable::OF_A_FLOW.iter().any(is_field)
+    let is_taken = Variable::FLOW_VARIABLES.iter().any(is_field)
         || name == Variable::Scalar.name()
         || Quantity::ALL.iter().any(|quantity| quantity.name() == name);
     let all = [
@@ -147,10 +148,10 @@ fn problem_of(name: &str) -> Option<String> {
     ];
     let is_column = |name: &str| all.iter().any(|columns| columns.contains(&name));
     let column = columns_of(name).find(|column| is_column(column));
-    let is_coordinate = AXES.contains(&name) || DIMENSIONS.contains(&name);
-    if !is_name(name) || name.len() > LONGEST {
+    let is_coordinate = AXES.contains(&name) || DIMENSION_NAMES.contains(&name);
+    if !is_name(name) || name.len() > MAX_NAME_LENGTH {
         Some(format!(
-            "[scalars.{name}]: not a valid name of a scalar\nallowed: a letter, then letters, digits and _, {LONGEST} at most"
+            "[scalars.{name}]: not a valid name of a scalar\nallowed: a letter, then letters, digits and _, {MAX_NAME_LENGTH} at most"
         ))
     } else if is_taken {
         Some(format!("[scalars.{name}]: `{name}` is a field of the flow\nchoose another name"))

@@ -16,7 +16,7 @@ pub(super) struct Section<'a> {
     /// Dotted path: `output.fields`; empty at the top.
     name: String,
     /// Whether the user chose the last part of the name: messages about a key then include the section.
-    of_user: bool,
+    user_named: bool,
     place: Place,
     table: Option<&'a Table>,
     problems: &'a Problems,
@@ -70,14 +70,14 @@ impl<'a> Section<'a> {
     }
 
     fn new(name: String, place: Place, table: Option<&'a Table>, problems: &'a Problems) -> Self {
-        Section { name, of_user: false, place, table, problems, refused: RefCell::default() }
+        Section { name, user_named: false, place, table, problems, refused: RefCell::default() }
     }
 
     /// The value at `key`, which is registered as known.
     pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
-        self.problems.know(&self.name, key);
+        self.problems.add_known(&self.name, key);
         let entry = self.table?.get(key)?;
-        let name = match self.of_user {
+        let name = match self.user_named {
             true => format!("{}.{key}", self.name).into(),
             false => key.into(),
         };
@@ -101,20 +101,19 @@ impl<'a> Section<'a> {
 
     /// Report that none of `keys` is given although one of them is required.
     pub(super) fn missing(&self, keys: &[&str], advice: &str) {
-        let mistyped =
-            self.table.into_iter().flatten().find(|(key, _)| {
-                !self.problems.knows(&self.name, key) && closest(key, keys).is_some()
-            });
+        let mistyped = self.table.into_iter().flatten().find(|(key, _)| {
+            !self.problems.is_known(&self.name, key) && closest(key, keys).is_some()
+        });
         if let Some((key, entry)) = mistyped {
             return self.problems.unknown(entry.place, &self.name, key, false);
         }
-        let found = format!("[{}] needs {}", self.name, listed("", keys).replace(", ", " or "));
+        let problem = format!("[{}] needs {}", self.name, listed("", keys).replace(", ", " or "));
         // If only an override created the section, the keys are missing in the input, not in the override.
         let place = match self.place {
             Place::Override(_) if !self.name.contains('.') => Place::Input,
             place => place,
         };
-        self.problems.add(place, &found, advice);
+        self.problems.add(place, &problem, advice);
     }
 
     /// Report a value at `key` that has the right type and range but cannot be used; it comes from the user or from the case.
@@ -140,19 +139,19 @@ impl<'a> Section<'a> {
 
     /// Whether both of two exclusive keys are given, which is reported; `does` is the role of the key.
     pub(super) fn refuse_both(&self, key: &'static str, other: &'static str, does: &str) -> bool {
-        let are_both = [key, other].map(|key| self.has(key)) == [true; 2];
-        if are_both {
+        let both_given = [key, other].map(|key| self.has(key)) == [true; 2];
+        if both_given {
             let why = format!("cannot be combined with `{key}`; only one of them {does}");
             self.reject_value(other, &why, "");
         }
-        are_both
+        both_given
     }
 
     /// Report a wrong value at `key` with a sentence that names the key; further lines are advice.
     pub(super) fn reject_key(&self, key: &str, sentence: &str) {
         let place = self.table.and_then(|table| table.get(key)).map_or(self.place, |e| e.place);
-        let (found, advice) = why_and_advice(sentence);
-        self.problems.add(place, found, advice);
+        let (problem, advice) = why_and_advice(sentence);
+        self.problems.add(place, problem, advice);
     }
 
     /// Reject the section as a whole, if it is present.
@@ -181,10 +180,10 @@ impl<'a> Section<'a> {
             let name = format!("{}.{key}", self.name);
             if let Value::Table(table) = value {
                 let section = Section::new(name, *place, Some(table), self.problems);
-                tables.push((&**key, Section { of_user: true, ..section }));
+                tables.push((&**key, Section { user_named: true, ..section }));
             } else {
-                let found = format!("{name}: found {}, must be a table", value.kind());
-                self.problems.add(*place, &found, &format!("for example {example}"));
+                let problem = format!("{name}: found {}, must be a table", value.kind());
+                self.problems.add(*place, &problem, &format!("for example {example}"));
             }
         }
         tables
@@ -223,7 +222,7 @@ impl<'a> Section<'a> {
         loop {
             match read(Keys { section: self, auto, fields: [].iter(), next: None }) {
                 Ok(value) => return Some(value),
-                Err(Refusal::Told) => {}
+                Err(Refusal::Reported) => {}
                 Err(other) => {
                     self.reject(&format!("cannot be read: {other}"), "");
                     return None;
@@ -313,16 +312,16 @@ impl<'a> Section<'a> {
             true => format!("a table such as {example}"),
             false => format!("{}, or {example}", listed("", &names)),
         };
-        let meant = words.iter().find(|(name, _)| item.value.is_word(name));
+        let chosen = words.iter().find(|(name, _)| item.value.is_word(name));
         match item.value {
-            _ if meant.is_some() => {}
+            _ if chosen.is_some() => {}
             Value::String(word) if !names.is_empty() => {
-                let found = format!("unknown{}", hint(word, &names));
-                item.reject(found, &format!("allowed: {allowed}"));
+                let why = format!("unknown{}", hint(word, &names));
+                item.reject(why, &format!("allowed: {allowed}"));
             }
             _ => item.wrong_type(allowed),
         }
-        meant.map(|(_, value)| Err(*value))
+        chosen.map(|(_, value)| Err(*value))
     }
 
     /// The table at `key`.
@@ -338,7 +337,7 @@ impl<'a> Section<'a> {
     /// Report the keys of this section that no reader requested: they are unknown.
     pub(super) fn finish(&self) {
         for (key, entry) in self.table.into_iter().flatten() {
-            if !self.problems.knows(&self.name, key) {
+            if !self.problems.is_known(&self.name, key) {
                 let is_table = matches!(entry.value, Value::Table(_));
                 self.problems.unknown(entry.place, &self.name, key, is_table);
             }

@@ -15,11 +15,11 @@ use crate::typed::Positive;
 /// Example of the map of an axis.
 const EXAMPLE: &str = "{ map = \"tanh\", factor = 2.0 }";
 /// Example of all maps.
-const ALL: &str = "{ y = { map = \"tanh\", factor = 2.0 } }";
+const TABLE_EXAMPLE: &str = "{ y = { map = \"tanh\", factor = 2.0 } }";
 
 /// The maps of `section`, which is `[grid]`.
 pub(super) fn stretching(section: &Section<'_>) -> Maps {
-    let Some(table) = section.table("stretching", ALL) else { return Default::default() };
+    let Some(table) = section.table("stretching", TABLE_EXAMPLE) else { return Default::default() };
     let maps = AXES.map(|axis| map(&table, axis));
     table.finish();
     maps
@@ -63,7 +63,7 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
 }
 
 /// Relative magnitude below which a slope counts as zero: round-off.
-const VANISHING: f64 = 1e-12;
+const SLOPE_TOLERANCE: f64 = 1e-12;
 
 /// Check the maps against the box, its boundaries and the scheme.
 pub(super) fn check(
@@ -77,7 +77,7 @@ pub(super) fn check(
         return;
     }
     let plain = boundaries.grid(points, domain, spacings(maps, None));
-    let Some(table) = section.table("stretching", ALL) else { return };
+    let Some(table) = section.table("stretching", TABLE_EXAMPLE) else { return };
     for (a, map) in maps.iter().enumerate() {
         let Some(map) = map else { continue };
         if points[a] == 1 {
@@ -90,14 +90,14 @@ pub(super) fn check(
             table.reject_sentence(AXES[a], &problem);
             continue;
         }
-        let mut alone = [const { None }; 3];
-        alone[a] = Some(map.clone());
+        let mut single_map = [const { None }; 3];
+        single_map[a] = Some(map.clone());
         let Some(family) = family else { continue };
-        let grid = stretched(plain.clone(), domain, &alone, family);
+        let grid = stretched(plain.clone(), domain, &single_map, family);
         let slopes = (0..points[a]).map(|i| (i, grid.jacobian(a, i)));
         let steepest = slopes.clone().map(|(_, slope)| slope).fold(0.0, f64::max);
         if let Some((i, slope)) = slopes.min_by(|(_, x), (_, y)| x.total_cmp(y))
-            && slope <= VANISHING * steepest
+            && slope <= SLOPE_TOLERANCE * steepest
         {
             let (n, x) = (points[a], grid.coordinate(a, i));
             let why = format!(
@@ -110,7 +110,7 @@ pub(super) fn check(
 }
 
 /// Reject features that need equal spacings. In a box that is not `periodic` they are checked elsewhere, as on any grid.
-pub(super) fn check_others(
+pub(super) fn check_features(
     case: &Case,
     (periodic, is_forced): (bool, bool),
     maps: &Maps,

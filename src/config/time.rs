@@ -13,7 +13,7 @@ use crate::typed::{Positive, count, positive};
 #[serde(default)]
 pub struct TimeConfig {
     /// Runge-Kutta tableau.
-    #[serde(skip_deserializing, serialize_with = "name")]
+    #[serde(skip_deserializing, serialize_with = "serialize_name")]
     pub integrator: &'static Tableau,
     /// Step size.
     #[serde(flatten, skip_deserializing)]
@@ -145,6 +145,6 @@ fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
 }
 
 /// The name of a tableau in the input.
-fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error> {
+fn serialize_name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error> {
     output.serialize_str(tableau.name)
 }

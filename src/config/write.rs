@@ -15,7 +15,7 @@ use crate::typed::Positive;
 pub(super) const FROM_CHECKPOINT: &str = "from-checkpoint";
 
 /// Keys that may differ between ranks: hosts may have different numbers of cores and devices, and no result depends on them.
-const OWN: [&str; 2] = ["compute.threads", "compute.device"];
+const PER_RANK_KEYS: [&str; 2] = ["compute.threads", "compute.device"];
 
 impl Config {
     /// The resolved configuration as an input file; [`parse`](super::parse) turns it into an equal configuration.
@@ -25,11 +25,11 @@ impl Config {
         for (name, keys) in self.sections() {
             text += &format!("\n[{name}]\n");
             for (key, value) in &keys {
-                text += &format!("{key} = {}\n", typed(value));
+                text += &format!("{key} = {}\n", toml_text(value));
             }
             if name == "grid" && !keys.contains_key("length") {
                 // Written as a comment, so that the box still follows the case if `--set` changes the case.
-                let length = typed(&self.grid.domain.length.to_vec().into());
+                let length = toml_text(&self.grid.domain.length.to_vec().into());
                 text += &format!("# length = {length} is the box of the case\n");
             }
         }
@@ -39,16 +39,17 @@ impl Config {
     /// Every key that is the same on all ranks, with its resolved value.
     pub fn shared_keys(&self) -> Vec<Fact> {
         let keys = self.sections().into_iter().flat_map(|(section, keys)| {
-            keys.into_iter().map(move |(key, value)| (format!("{section}.{key}"), typed(&value)))
+            keys.into_iter()
+                .map(move |(key, value)| (format!("{section}.{key}"), toml_text(&value)))
         });
-        keys.filter(|(key, _)| !OWN.contains(&&**key)).collect()
+        keys.filter(|(key, _)| !PER_RANK_KEYS.contains(&&**key)).collect()
     }
 
     /// `[boundary]` and `[forcing]` of a flow, including the defaults of its case.
-    pub(crate) fn ends_and_force(&self) -> [(String, toml::Table); 2] {
+    pub(crate) fn boundary_and_forcing(&self) -> [(String, toml::Table); 2] {
         let none = || toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
         [
-            ("boundary".into(), boundary::typed(&self.boundaries, &self.gas)),
+            ("boundary".into(), boundary::to_table(&self.boundaries, &self.gas)),
             ("forcing".into(), self.forcing.as_ref().map_or_else(none, keys)),
         ]
     }
@@ -90,10 +91,10 @@ impl Config {
         } else {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
         }
-        // Otherwise those of the checkpoint would be taken over.
+        // Otherwise the new run would use those of the checkpoint.
         let needed = [self.has_own_boundaries(), self.has_own_forcing()]
             .map(|own| is_flow && (origin.is_some() || !own));
-        let of_flow = self.ends_and_force().into_iter().zip(needed);
+        let of_flow = self.boundary_and_forcing().into_iter().zip(needed);
         sections.extend(of_flow.filter_map(|(section, needed)| needed.then_some(section)));
         let scalars = self.scalars.iter();
         sections.extend(scalars.map(|scalar| (format!("scalars.{}", scalar.name), keys(scalar))));
@@ -112,15 +113,15 @@ fn keys(section: &impl Serialize) -> toml::Table {
 }
 
 /// A value in TOML syntax, on one line.
-fn typed(value: &Value) -> String {
+fn toml_text(value: &Value) -> String {
     match value {
         Value::Float(value) => number(*value),
         Value::Array(values) => {
-            format!("[{}]", values.iter().map(typed).collect::<Vec<_>>().join(", "))
+            format!("[{}]", values.iter().map(toml_text).collect::<Vec<_>>().join(", "))
         }
         Value::Table(keys) => {
             let keys: Vec<String> =
-                keys.iter().map(|(key, value)| format!("{key} = {}", typed(value))).collect();
+                keys.iter().map(|(key, value)| format!("{key} = {}", toml_text(value))).collect();
             format!("{{ {} }}", keys.join(", "))
         }
         value => value.to_string(),

@@ -3,7 +3,7 @@
 use crate::config::Config;
 
 /// An order is computed only if the error is this many times its floor: the floor then changes it by less than log₂(4/3) = 0.4.
-pub(super) const CLEAR: f64 = 4.0;
+pub(super) const MIN_ERROR_OVER_FLOOR: f64 = 4.0;
 
 /// Root mean squares of error contributions on every grid. Estimates, correct within a factor of about two.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,10 +41,10 @@ impl Floor {
 
     /// A description of the largest contribution, and how to reduce it.
     pub(super) fn cause(&self) -> &'static str {
-        let most = self.round_off.max(self.amplitude).max(self.step);
-        if most == self.step {
+        let largest = self.round_off.max(self.amplitude).max(self.step);
+        if largest == self.step {
             "the error of the time step, the same on every grid: a smaller time.dt lowers it"
-        } else if most == self.amplitude {
+        } else if largest == self.amplitude {
             "the amplitude: the solution is exact to first order in it, and a smaller case.amplitude lowers the remaining error"
         } else {
             "round-off"

@@ -23,12 +23,12 @@ use crate::io::make_directory;
 use crate::io::progress::tell;
 use crate::io::report::grid;
 use crate::scheme::SchemeFamily;
-use floor::{CLEAR, Floor};
+use floor::{Floor, MIN_ERROR_OVER_FLOOR};
 use shared::distance;
 use solve::{Solved, check, error_of_step, solve};
 
 /// An order that is below the formal one by less than this needs no remark.
-const REMARKABLE: f64 = 0.5;
+const MIN_ORDER_DEFICIT: f64 = 0.5;
 
 /// Errors on several grids.
 #[derive(Clone, Debug, Serialize)]
@@ -124,9 +124,10 @@ pub fn converge(
     let mut solved: Vec<Solved> = Vec::new();
     for config in &grids {
         let first = solved.first().filter(|_| !options.keep_cfl);
-        let longest = first.and_then(|first| matched_step((&grids[0], first.first_dt), config));
+        let max_first_dt =
+            first.and_then(|first| matched_step((&grids[0], first.first_dt), config));
         let shown = grid(config.grid.points);
-        let one = solve(config, end, longest).map_err(|why| Error::Elsewhere {
+        let one = solve(config, end, max_first_dt).map_err(|why| Error::Elsewhere {
             message: format!("error: {shown} points: {}", why.what()),
             exit_code: why.exit_code(),
         })?;
@@ -145,24 +146,24 @@ pub fn converge(
 }
 
 /// The ends and the intervals of a grid, without the coordinates of its points.
-fn before_maps(config: &Config) -> Grid {
-    config.grid_before_maps(config.grid.points)
+fn unmapped_grid(config: &Config) -> Grid {
+    config.unmapped_grid(config.grid.points)
 }
 
 /// Points along x, y, z for `n` on the command line. A finer grid contains the points of a coarser one if the numbers of
 /// intervals are n, 2n, 4n: if errors are taken against the finest grid and only some axes are periodic, the other axes have one
 /// more point.
 fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
-    let grid = before_maps(base);
+    let grid = unmapped_grid(base);
     let active = |a: &usize| grid.points[*a] > 1;
-    let some_close = (0..3).filter(active).any(|a| grid.closes(a));
-    let more = |a: usize| usize::from(!exact && some_close && !grid.closes(a));
-    std::array::from_fn(|a| if active(&a) { n + more(a) } else { 1 })
+    let some_periodic = (0..3).filter(active).any(|a| grid.is_closed_along(a));
+    let extra = |a: usize| usize::from(!exact && some_periodic && !grid.is_closed_along(a));
+    std::array::from_fn(|a| if active(&a) { n + extra(a) } else { 1 })
 }
 
 /// The number of intervals along an axis, as the geometric mean over the axes that have several: proportional to 1/h.
 fn resolution(config: &Config) -> f64 {
-    let grid = before_maps(config);
+    let grid = unmapped_grid(config);
     let active = (0..3).filter(|&a| grid.points[a] > 1);
     let intervals: Vec<f64> = active.map(|a| grid.intervals(a) as f64).collect();
     let axes = intervals.len() as f64;
@@ -172,12 +173,12 @@ fn resolution(config: &Config) -> f64 {
 /// The first step on the grid of `config` for which the error of the time step decreases like that of the scheme in space: with
 /// an integrator of order q it decreases as h^p if dt decreases as h^(p/q). `None` if it does so without a change.
 fn matched_step((coarsest, dt): (&Config, f64), config: &Config) -> Option<f64> {
-    let power = lag(config);
+    let power = order_excess(config);
     (power > 0.0).then(|| dt * (resolution(coarsest) / resolution(config)).powf(1.0 + power))
 }
 
 /// p/q − 1 if the order p in space is higher than q in time, otherwise 0.
-fn lag(config: &Config) -> f64 {
+fn order_excess(config: &Config) -> f64 {
     (f64::from(formal_order(config)) / f64::from(config.time.method().1) - 1.0).max(0.0)
 }
 
@@ -203,11 +204,11 @@ fn end(config: &Config) -> Result<f64> {
 /// Whether the case has an exact solution at any time.
 fn has_exact(config: &Config) -> bool {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
-    let knows = match (config.case.scalar(), config.case.flow()) {
+    let has_solution = match (config.case.scalar(), config.case.flow()) {
         (Some(scalar), _) => scalar.exact(domain, active, domain.middle(), 0.0).is_some(),
         (_, flow) => flow.is_some_and(|flow| flow.is_exact(&config.gas)),
     };
-    knows && config.is_of_case()
+    has_solution && config.starts_from_case()
 }
 
 fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<Row> {
@@ -219,7 +220,7 @@ fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<
         let error = one.error.or_else(|| (at < last).then(|| distance((own, &one.values), finest)));
         let floor = one.floor.sum();
         let floor_reached = rows.last().is_some_and(|row| row.floor_reached)
-            || error.is_some_and(|[l2, _]| l2 < CLEAR * floor);
+            || error.is_some_and(|[l2, _]| l2 < MIN_ERROR_OVER_FLOOR * floor);
         let order = |of: fn(&Row) -> Option<f64>, error: Option<f64>| {
             let before = rows.last().filter(|_| !floor_reached)?;
             let finer = resolution(config) / resolution(&grids[at - 1]);
@@ -269,10 +270,10 @@ impl Study {
             None => format!("of {}, against the exact solution", config.case.error_quantity()),
         };
         let step = match config.time.step {
-            StepSize::Cfl(cfl) if !keep_cfl && lag(config) > 0.0 => format!(
+            StepSize::Cfl(cfl) if !keep_cfl && order_excess(config) > 0.0 => format!(
                 "time.cfl = {cfl} on the coarsest grid, dt smaller by (n0/n)^{:.2} on the others, so that the error of {name} (order \
                  {order}) falls with h^{formal_order} like that of the scheme",
-                1.0 + lag(config)
+                1.0 + order_excess(config)
             ),
             StepSize::Cfl(cfl) => format!(
                 "time.cfl = {cfl}: dt falls with h, with h² where viscosity limits it, and the error of {name} (order \
@@ -322,9 +323,10 @@ impl Study {
             ));
         }
         let last = self.rows.iter().rev().find_map(|row| row.order_l2);
-        let short = last.is_some_and(|last| last < f64::from(self.formal_order) - REMARKABLE);
+        let is_too_low =
+            last.is_some_and(|last| last < f64::from(self.formal_order) - MIN_ORDER_DEFICIT);
         let (Some(last), Some(finest)) = (last, self.rows.last()) else { return notes };
-        if short {
+        if is_too_low {
             let smaller = match config.time.step {
                 StepSize::Cfl(_) => 0.25 * finest.dt,
                 StepSize::Fixed(dt) => 0.5 * dt.min(self.time),
@@ -366,7 +368,7 @@ fn formal_order(config: &Config) -> u32 {
         ViscousForm::Conservative => family.first.order,
     };
     let has_second = scheme.viscous == ViscousForm::Laplacian && !config.gas.is_inviscid();
-    let ends = before_maps(config).ends.into_iter().flatten().flatten();
+    let ends = unmapped_grid(config).ends.into_iter().flatten().flatten();
     convection
         .min(viscous)
         .min(ends.fold(u32::MAX, |order, end| order.min(order_at(end, family, has_second))))

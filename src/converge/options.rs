@@ -6,7 +6,7 @@ use clap::{ArgAction, Args};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::grid::MOST_POINTS;
+use crate::grid::MAX_POINTS_PER_AXIS;
 use crate::io::refuse_file;
 
 /// The case and the grids.
@@ -64,8 +64,8 @@ impl ConvergeOptions {
     /// The directory of the files; a directory that already holds a table is refused, unless `--overwrite` is given.
     pub(super) fn directory(&self, config: &Config) -> Result<PathBuf> {
         let (case, scheme) = (config.case.name(), config.scheme.derivative.name);
-        let usual = || PathBuf::from(format!("runs/converge-{case}-{scheme}"));
-        let directory = self.out.clone().unwrap_or_else(usual);
+        let default = || PathBuf::from(format!("runs/converge-{case}-{scheme}"));
+        let directory = self.out.clone().unwrap_or_else(default);
         let shown = directory.display();
         refuse_file(&directory, "the table and the figure need")?;
         let is_there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
@@ -81,6 +81,8 @@ impl ConvergeOptions {
 }
 
 fn count(text: &str) -> Result<usize, String> {
-    let number = text.trim().parse().ok().filter(|n| (2..=MOST_POINTS).contains(n));
-    number.ok_or_else(|| format!("a number of points is a whole number from 2 to {MOST_POINTS}"))
+    let number = text.trim().parse().ok().filter(|n| (2..=MAX_POINTS_PER_AXIS).contains(n));
+    number.ok_or_else(|| {
+        format!("a number of points is a whole number from 2 to {MAX_POINTS_PER_AXIS}")
+    })
 }

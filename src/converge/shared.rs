@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use super::solve::norms_of_squares;
 
 /// Distance in lengths of the box below which two points are identical.
-const SAME: f64 = 1e-9;
+const SAME_POINT: f64 = 1e-9;
 
 /// Stride in the finest grid between points of a coarser one, along each axis.
 fn strides(coarse: &Grid, finest: &Grid) -> [usize; 3] {
@@ -40,19 +40,23 @@ pub(super) fn check(grids: &[Config]) -> Result<()> {
 fn check_one((coarse, finest): (&Grid, &Grid), length: [f64; 3], why: &str) -> Result<()> {
     for a in (0..3).filter(|&a| coarse.points[a] > 1) {
         if finest.intervals(a) % coarse.intervals(a) != 0 {
-            let [n, most] = [coarse, finest].map(|grid| grid.points[a]);
-            let (what, hint) = match finest.closes(a) {
+            let [n, largest] = [coarse, finest].map(|grid| grid.points[a]);
+            let (what, hint) = match finest.is_closed_along(a) {
                 true => (
                     format!("which is not a whole multiple of {n}"),
                     "give numbers that all divide the largest",
                 ),
                 false => (
-                    format!("whose {} intervals are not a whole multiple of {}", most - 1, n - 1),
+                    format!(
+                        "whose {} intervals are not a whole multiple of {}",
+                        largest - 1,
+                        n - 1
+                    ),
                     "give numbers n for which n - 1 divides the largest number minus 1",
                 ),
             };
             return Err(Error::refused(
-                format!("{why}, so errors are taken against {most} points, {what}"),
+                format!("{why}, so errors are taken against {largest} points, {what}"),
                 &format!("{hint}: `{}`", example(finest)),
             ));
         }
@@ -66,7 +70,7 @@ fn check_one((coarse, finest): (&Grid, &Grid), length: [f64; 3], why: &str) -> R
         ];
         (0..3).map(|a| (here[a] - there[a]).abs() / length[a]).fold(0.0, f64::max)
     };
-    match (0..coarse.len()).map(distance).find(|&distance| distance > SAME) {
+    match (0..coarse.len()).map(distance).find(|&distance| distance > SAME_POINT) {
         Some(_) => Err(Error::refused(
             format!(
                 "{why}, and the mapping of its grid puts the points of coarser grids between those of finer ones"
@@ -80,7 +84,7 @@ fn check_one((coarse, finest): (&Grid, &Grid), length: [f64; 3], why: &str) -> R
 /// Example numbers that suit a grid.
 fn example(grid: &Grid) -> &'static str {
     let mut active = (0..3).filter(|&a| grid.points[a] > 1);
-    if active.any(|a| grid.closes(a)) { "--points 16,32,64" } else { "--points 17,33,65" }
+    if active.any(|a| grid.is_closed_along(a)) { "--points 16,32,64" } else { "--points 17,33,65" }
 }
 
 /// (root mean square, maximum) of the difference between the values on a grid and those of a finer one at the same points.
@@ -107,12 +111,12 @@ mod tests {
     use crate::grid::{Domain, End};
 
     #[test]
-    fn grids_are_compared_at_the_points_that_they_share() {
+    fn grids_are_compared_at_their_shared_points() {
         let domain = Domain { origin: [0.0; 3], length: [1.0; 3] };
         let ends = [None, Some([End::ByParts; 2]), None];
         let [finest, coarse] =
             [[6, 5, 1], [3, 3, 1]].map(|points| Grid::new(points, &domain, ends));
-        // f = 100 i + 10 j in units of the finest grid, periodic along x and bounded along y, and a second component, −f.
+        // f = 100 i + 10 j with i, j on the finest grid, periodic along x and bounded along y; and a second component, −f.
         let field = |grid: &Grid, by: usize| -> Vec<f64> {
             let value = |[i, j, _]: [usize; 3]| 10.0 * (by * (10 * i + j)) as f64;
             let values = (0..grid.len()).map(|at| value(grid.index(at)));

@@ -28,21 +28,21 @@ pub(super) struct Solved {
     pub(super) floor: Floor,
 }
 
-/// Advance `config` to its end, with a first step of at most `longest`; if the solution is only exact to first order in an
+/// Advance `config` to its end, with a first step of at most `max_first_dt`; if the solution is only exact to first order in an
 /// amplitude, run it with that and with the opposite amplitude.
-pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
-    let one = solve_once(config, end, longest)?;
+pub(super) fn solve(config: &Config, end: f64, max_first_dt: Option<f64>) -> Result<Solved> {
+    let one = solve_once(config, end, max_first_dt)?;
     let Some(case) = config.case.opposite() else { return Ok(one) };
     let opposite = config.with_case(case);
-    let other = solve_once(&opposite, end, longest)?;
+    let other = solve_once(&opposite, end, max_first_dt)?;
     Ok(odd_part((config, one), (&opposite, other), end))
 }
 
 /// Refuse several ranks, and a grid that does not fit in memory.
 pub(super) fn check(config: &Config) -> Result<()> {
     let compute = &config.compute;
-    if let Some(asked) = compute.ranks {
-        Decomposition::asked(asked, 1, config.grid.points)?;
+    if let Some(requested) = compute.ranks {
+        Decomposition::requested(requested, 1, config.grid.points)?;
     }
     let block = Block::whole(config.grid.points);
     match choose(compute, 0)? {
@@ -54,14 +54,14 @@ pub(super) fn check(config: &Config) -> Result<()> {
     }
 }
 
-fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
+fn solve_once(config: &Config, end: f64, max_first_dt: Option<f64>) -> Result<Solved> {
     let backend = open(&config.compute, config.grid.points.iter().product())?;
     let mut simulation = Simulation::on(backend.into(), config)?;
     let field = |simulation: &Simulation, at: usize| -> Result<Vec<f64>> {
         Ok(simulation.backend().values(&simulation.state()[at])?.into())
     };
-    let first_dt = simulation.limit_step(longest.unwrap_or(f64::INFINITY));
-    let begun = field(&simulation, 0)?;
+    let first_dt = simulation.limit_step(max_first_dt.unwrap_or(f64::INFINITY));
+    let initial = field(&simulation, 0)?;
     let start = Instant::now();
     while simulation.time() < end {
         simulation.step(Some(end))?;
@@ -71,7 +71,7 @@ fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved>
     let quantity = if config.case.is_flow() { Variable::Velocity } else { Variable::Scalar };
     let steps = simulation.steps();
     let (values, density) = match error {
-        Some(_) => (field(&simulation, config.case.shown())?, [begun, field(&simulation, 0)?]),
+        Some(_) => (field(&simulation, config.case.shown())?, [initial, field(&simulation, 0)?]),
         None => (simulation.output(&quantity)?.into(), <[Vec<f64>; 2]>::default()),
     };
     let floor = Floor::of_round_off(config, error.is_some(), &values, steps);

@@ -64,7 +64,7 @@ impl Sweep {
 
     /// Temporary fields for the results of all operators, plus the operand products of a stage while they are needed:
     /// the upper bound for a backend that runs the sweep operation by operation.
-    pub fn room(&self) -> usize {
+    pub fn workspace(&self) -> usize {
         let is_field = |value: Value| {
             let origin = self.operations.iter().find(|o| o.results().contains(&value));
             !matches!(

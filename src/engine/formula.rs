@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_traced_formula_computes_what_the_formula_does() {
+    fn traced_formula_has_the_same_value_as_the_formula() {
         let (nodes, [result]) = trace(&Sample);
         let mut values: Vec<f64> = Vec::new();
         for node in &nodes {

@@ -110,7 +110,7 @@ mod tests {
     use super::super::{Op, SweepBuilder};
     use super::*;
 
-    /// Operands of the operators in a sweep built by `add`.
+    /// The operators in a merged sweep built by `add`, with their operands.
     fn operands(add: impl Fn(&SweepBuilder, [Value; 3])) -> Vec<(Op, Expr)> {
         let s = SweepBuilder::new();
         let fields = [0, 1, 2].map(|slot| s.read(slot));
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_elsewhere_or_as_a_factor_or_in_another_sum_is_left() {
-        let left = operands(|s, [a, b, c]| {
+    fn shared_nested_and_multiplied_derivatives_are_not_merged() {
+        let unmerged = operands(|s, [a, b, c]| {
             s.add(0, s.d1(a) + s.d1(b));
             s.store(1, s.d1(a));
             s.add(2, s.d1(c));
@@ -146,9 +146,9 @@ mod tests {
         });
         let [a, b, c] = [0, 1, 2].map(Value);
         let applied = [a.into(), b.into(), c.into(), b * c, a * b, a * c];
-        assert_eq!(left.len(), 7, "{left:?}");
+        assert_eq!(unmerged.len(), 7, "{unmerged:?}");
         for operand in applied {
-            assert!(left.contains(&(Op::D1, operand)), "{left:?}");
+            assert!(unmerged.contains(&(Op::D1, operand)), "{unmerged:?}");
         }
     }
 }

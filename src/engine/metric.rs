@@ -63,7 +63,7 @@ pub fn curved(
     };
     let [nx, ny, _] = grid.points;
     let two = |of: [f64; 3]| [of[0], of[1]];
-    let closes = [grid.closes(0), grid.closes(1)];
+    let closes = [grid.is_closed_along(0), grid.is_closed_along(1)];
     let Nodes { coordinates, periods, .. } =
         curvilinear.nodes([nx, ny], closes, (two(domain.origin), two(domain.length)));
     let h = grid.spacing;

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 pub(crate) use parser::{Mistake, is_function, is_name};
 
 /// Largest number of characters of an expression in a message.
-const SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 
 /// A formula in f64. Operations are those of Rust's standard library: `sin` is [`f64::sin`], `^` is [`f64::powf`], in the order of the
 /// text.
@@ -77,9 +77,9 @@ impl Expression {
             .collect()
     }
 
-    /// The value, where `of` returns the value of each name.
-    pub(crate) fn value_with(&self, of: impl Fn(&str) -> f64) -> f64 {
-        self.value(|name| of(&self.names()[name].text))
+    /// The value, where `value_of` returns the value of each name.
+    pub(crate) fn value_with(&self, value_of: impl Fn(&str) -> f64) -> f64 {
+        self.value(|name| value_of(&self.names()[name].text))
     }
 
     /// The names in the order of their first occurrence.
@@ -110,7 +110,7 @@ impl Expression {
 
 /// The beginning of a text, for messages.
 pub fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

@@ -50,7 +50,7 @@ fn larger(a: f64, b: f64) -> f64 {
 }
 
 /// Maximum nesting depth of expressions.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// An error in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,10 +78,10 @@ fn functions() -> impl Iterator<Item = &'static str> {
 
 /// Whether `text` is a letter followed by letters, digits and `_`.
 pub(crate) fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_of_name)
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_name_character)
 }
 
-fn is_of_name(c: char) -> bool {
+fn is_name_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
@@ -93,8 +93,8 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Operation>, Vec<Name>), Mistake> 
         None => Ok((parser.code, parser.names)),
         Some(')') => Err(parser.mistake(parser.at, "unmatched `)`")),
         Some(_) => {
-            let found = format!("found {}, where an operator is missing", parser.found());
-            Err(parser.mistake(parser.at, &format!("{found}\nallowed: + - * / ^")))
+            let problem = format!("found {}, where an operator is missing", parser.next_text());
+            Err(parser.mistake(parser.at, &format!("{problem}\nallowed: + - * / ^")))
         }
     }
 }
@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
             _ => return self.power(),
         };
         self.at += 1;
-        self.deeper(Self::signed)?;
+        self.nested(Self::signed)?;
         if minus {
             self.code.push(Operation::Unary(|a| -a));
         }
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
             () => return Ok(()),
         };
         self.at += length;
-        self.deeper(Self::signed)?;
+        self.nested(Self::signed)?;
         self.code.push(Operation::Binary(f64::powf));
         Ok(())
     }
@@ -175,13 +175,13 @@ impl<'a> Parser<'a> {
             Some('(') => {
                 let open = self.at;
                 self.at += 1;
-                self.deeper(Self::sum)?;
+                self.nested(Self::sum)?;
                 self.close(open)
             }
             _ => {
-                let found = format!("found {}, where a value is missing", self.found());
+                let problem = format!("found {}, where a value is missing", self.next_text());
                 let allowed = "allowed: a number, a name, a function or `(`";
-                Err(self.mistake(self.at, &format!("{found}\n{allowed}")))
+                Err(self.mistake(self.at, &format!("{problem}\n{allowed}")))
             }
         }
     }
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
             return Err(self.mistake(start, &format!("`{}` is not a finite number", &rest[..end])));
         };
         self.at += end;
-        if rest[end..].starts_with(|c: char| is_of_name(c)) {
+        if rest[end..].starts_with(|c: char| is_name_character(c)) {
             let what = format!(
                 "found `{}` after a number\nwrite a product with *, as in 2*x",
                 self.word()
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
     fn call(&mut self, start: usize, word: &str) -> Parsed {
         let unary = UNARY.iter().find(|(name, _)| *name == word);
         let binary = BINARY.iter().find(|(name, _)| *name == word);
-        let (operation, takes) = match (unary, binary) {
+        let (operation, arity) = match (unary, binary) {
             (Some((_, function)), _) => (Operation::Unary(*function), 1),
             (_, Some((_, function))) => (Operation::Binary(*function), 2),
             _ => {
@@ -255,13 +255,13 @@ impl<'a> Parser<'a> {
         let mut given = 0;
         while given == 0 || self.next() == Some(',') {
             self.at += 1;
-            self.deeper(Self::sum)?;
+            self.nested(Self::sum)?;
             given += 1;
         }
         self.close(open)?;
-        if given != takes {
-            let s = if takes == 1 { "" } else { "s" };
-            let what = format!("`{word}` takes {takes} argument{s}, found {given}");
+        if given != arity {
+            let s = if arity == 1 { "" } else { "s" };
+            let what = format!("`{word}` takes {arity} argument{s}, found {given}");
             return Err(self.mistake(start, &what));
         }
         self.code.push(operation);
@@ -274,17 +274,17 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(());
         }
-        let found = self.found();
+        let next = self.next_text();
         let what = format!(
-            "found {found}, where the `(` of column {} is not closed\nallowed: an operator or `)`",
+            "found {next}, where the `(` of column {} is not closed\nallowed: an operator or `)`",
             self.column(open)
         );
         Err(self.mistake(self.at, &what))
     }
 
-    fn deeper(&mut self, parse: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
-        if self.depth == DEEPEST {
-            let what = format!("more than {DEEPEST} nested expressions");
+    fn nested(&mut self, parse: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        if self.depth == MAX_DEPTH {
+            let what = format!("more than {MAX_DEPTH} nested expressions");
             return Err(self.mistake(self.at, &what));
         }
         self.depth += 1;
@@ -303,12 +303,12 @@ impl<'a> Parser<'a> {
     /// The following letters, digits and `_`.
     fn word(&self) -> &'a str {
         let rest = &self.text[self.at..];
-        let end = rest.find(|c| !is_of_name(c)).unwrap_or(rest.len());
+        let end = rest.find(|c| !is_name_character(c)).unwrap_or(rest.len());
         &rest[..end]
     }
 
     /// The following text, for a message.
-    fn found(&self) -> String {
+    fn next_text(&self) -> String {
         match (self.word(), self.text[self.at..].chars().next()) {
             (_, None) => "the end".to_owned(),
             ("", Some(c)) => format!("`{}`", c.escape_debug()),
@@ -332,18 +332,18 @@ mod tests {
 
     fn value(text: &str) -> f64 {
         let expression = Expression::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
-        let values: Vec<f64> = expression.names().iter().map(|name| at(&name.text)).collect();
+        let values: Vec<f64> = expression.names().iter().map(|name| variable(&name.text)).collect();
         expression.value(|name| values[name])
     }
 
     /// x = 3, anything else 5.
-    fn at(name: &str) -> f64 {
+    fn variable(name: &str) -> f64 {
         if name == "x" { 3.0 } else { 5.0 }
     }
 
     #[test]
     fn signs_and_powers_bind_as_in_numpy() {
-        // Each is wrong if a sign binds tighter than a power, or if a power, quotient or difference associates to the other side.
+        // These fail if a sign binds tighter than a power, or if a power, quotient or difference associates to the wrong side.
         let known = [
             ("-x^2", -9.0),
             ("2 - x**2", -7.0),
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_have_the_bits_of_the_standard_library() {
+    fn functions_equal_the_standard_library_bitwise() {
         let x = 3.0_f64;
         let known = [
             ("sin(x)", x.sin()),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_at_its_column() {
+    fn mistakes_are_reported_with_their_column() {
         let wrong = [
             ("", 1, "found the end, where a value is missing"),
             ("sin(x*", 7, "found the end, where a value is missing"),
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_length_nor_depth_overflow_a_stack() {
+    fn long_and_deep_expressions_do_not_overflow_the_stack() {
         let long = format!("0{}", "+x".repeat(100_000));
         assert_eq!(value(&long), 300_000.0);
         for deep in ["(", "-", "sin(", "2^", "2^-("] {

@@ -15,7 +15,7 @@ mod shells;
 mod transform;
 
 pub(crate) use lines::map_to_rows;
-pub(crate) use pencils::{Pencils, carry};
+pub(crate) use pencils::{Pencils, transfer};
 pub use pressure::pressure;
 pub use resample::resample;
 pub use shells::Shells;

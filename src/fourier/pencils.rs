@@ -39,21 +39,21 @@ impl Pencils {
     }
 
     /// The same lines with `points` points along `axis`.
-    pub(crate) fn stretched(mut self, axis: Axis, points: usize) -> Self {
+    pub(crate) fn with_points(mut self, axis: Axis, points: usize) -> Self {
         self.points[axis.index()] = points;
         self
     }
 }
 
-/// The values at the points of this rank's box of `want`, on the same grid as `have`. If `have` equals `want`, nothing is copied.
-/// Collective.
-pub(crate) fn carry<T: Plain + Default>(
+/// The values at the points of this rank's box of `to`, from those of its box of `from` on the same grid. If `from` equals `to`, nothing is
+/// copied. Collective.
+pub(crate) fn transfer<T: Plain + Default>(
     comm: &dyn Communicator,
-    have: &Boxes,
-    want: &Boxes,
+    from: &Boxes,
+    to: &Boxes,
     values: Vec<T>,
 ) -> Vec<T> {
-    if have == want { values } else { redistribute(comm, have, want, 1, &values, T::default()) }
+    if from == to { values } else { redistribute(comm, from, to, 1, &values, T::default()) }
 }
 
 #[cfg(test)]
@@ -61,32 +61,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pencils_hold_every_point_once_and_whole_lines_on_any_number_of_ranks() {
+    fn pencils_have_every_point_once_in_complete_lines_for_any_rank_count() {
         for points in [[8, 6, 5], [7, 1, 1], [1, 13, 2], [3, 3, 3], [1, 1, 1]] {
             for ranks in [1, 2, 3, 4, 6, 7, 12, 50] {
                 for axis in Axis::ALL {
                     let pencils = Pencils::new(axis, points, ranks);
-                    let mut seen = vec![0; points.iter().product()];
+                    let mut visits = vec![0; points.iter().product()];
                     for block in (0..ranks).map(|rank| pencils.block(rank)) {
                         assert!(
                             block.is_empty() || block.points[axis.index()] == points[axis.index()]
                         );
                         for [i, j, k] in (0..block.len()).map(|at| block.index(at)) {
-                            seen[i + points[0] * (j + points[1] * k)] += 1;
+                            visits[i + points[0] * (j + points[1] * k)] += 1;
                         }
                     }
-                    assert!(seen.iter().all(|&times| times == 1), "{points:?} {ranks} {axis:?}");
+                    assert!(visits.iter().all(|&times| times == 1), "{points:?} {ranks} {axis:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn no_cut_leaves_a_smaller_largest_part() {
-        // 12 ranks: 2 x 6 parts of 4 x 6 lines have 2 lines each; 12 slabs would be too many for either axis.
+    fn pencils_minimise_the_largest_part() {
+        // 12 ranks: 2 x 6 parts of 4 x 6 lines have 2 lines each. Neither axis has enough points for 12 slabs.
         let pencils = Pencils::new(Axis::X, [8, 4, 6], 12);
         assert_eq!((0..12).map(|rank| pencils.block(rank).len()).max(), Some(16));
-        // As many slabs as ranks: lines along x and y lie in the same slabs.
+        // As many slabs as ranks: lines along x and along y have the same slabs.
         for rank in 0..4 {
             let blocks = [Axis::X, Axis::Y].map(|axis| Pencils::new(axis, [8; 3], 4).block(rank));
             assert_eq!(blocks[0], blocks[1]);

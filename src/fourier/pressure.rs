@@ -16,7 +16,7 @@ pub fn pressure(
     velocity: [&[f64]; 3],
 ) -> Modes {
     let shells = Shells::new(grid);
-    let mut pressure = fourier.no_modes(comm);
+    let mut pressure = fourier.zero_modes(comm);
     let pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)];
     for (i, j) in pairs.into_iter().filter(|&(i, j)| grid.active()[i] && grid.active()[j]) {
         let times = if i == j { 1.0 } else { 2.0 };

@@ -3,9 +3,9 @@
 use num_complex::Complex;
 use rustfft::FftPlanner;
 
-use super::lines::{Room, map_lines};
-use super::pencils::{Pencils, carry};
-use super::transform::process;
+use super::lines::{Scratch, map_lines};
+use super::pencils::{Pencils, transfer};
+use super::transform::transform_line;
 use crate::comm::Communicator;
 use crate::grid::{Axis, Boxes, Decomposition};
 
@@ -25,35 +25,35 @@ pub fn resample(
 ) -> Vec<f64> {
     let (ranks, rank) = (comm.size(), comm.rank());
     let (mut points, mut values) = (from_points, values);
-    let mut have = Boxes::blocks(decomposition, from_points);
+    let mut boxes = Boxes::blocks(decomposition, from_points);
     for axis in Axis::ALL {
         let (n, to) = (points[axis.index()], to_points[axis.index()]);
         if n == to {
             continue;
         }
         let pencils = Pencils::new(axis, points, ranks);
-        values = carry(comm, &have, &pencils.boxes(), values);
-        values = lines_of(axis, pencils.block(rank).points, &values, to);
+        values = transfer(comm, &boxes, &pencils.boxes(), values);
+        values = resample_lines(axis, pencils.block(rank).points, &values, to);
         points[axis.index()] = to;
-        have = pencils.stretched(axis, to).boxes();
+        boxes = pencils.with_points(axis, to).boxes();
     }
-    carry(comm, &have, &Boxes::blocks(decomposition, to_points), values)
+    transfer(comm, &boxes, &Boxes::blocks(decomposition, to_points), values)
 }
 
 /// The lines along `axis` of a box, resampled to `to` points.
-fn lines_of(axis: Axis, points: [usize; 3], values: &[f64], to: usize) -> Vec<f64> {
+fn resample_lines(axis: Axis, points: [usize; 3], values: &[f64], to: usize) -> Vec<f64> {
     let n = points[axis.index()];
     let mut planner = FftPlanner::new();
     let forward = planner.plan_fft_forward(n.max(1));
     let inverse = planner.plan_fft_inverse(to);
     let per_point = 1.0 / n as f64;
-    map_lines(points, axis, values, to, |line: &[f64], out, room: &mut Room| {
-        let [modes, scratch] = room;
+    map_lines(points, axis, values, to, |line: &[f64], out, scratch: &mut Scratch| {
+        let [modes, scratch] = scratch;
         modes.clear();
         modes.extend(line.iter().map(|value| Complex::from(value * per_point)));
-        process(&*forward, modes, scratch);
+        transform_line(&*forward, modes, scratch);
         change_length(modes, to);
-        process(&*inverse, modes, scratch);
+        transform_line(&*inverse, modes, scratch);
         for (value, from) in out.iter_mut().zip(modes) {
             *value = from.re;
         }
@@ -63,16 +63,16 @@ fn lines_of(axis: Axis, points: [usize; 3], values: &[f64], to: usize) -> Vec<f6
 /// Converts the modes of a line of n points to those of a line of `to` points.
 fn change_length(modes: &mut Vec<Complex<f64>>, to: usize) {
     let n = modes.len();
-    let fewer = n.min(to);
-    let shortest = fewer.is_multiple_of(2).then_some(fewer / 2);
+    let min_points = n.min(to);
+    let shortest = min_points.is_multiple_of(2).then_some(min_points / 2);
     // +k and −k of the shortest wave on both grids; they are the same mode if the line has no more points than that.
     let both = shortest.map(|k| [modes[k], modes[n - k]]);
     // Waves −1, −2 ... are at the end.
-    let negative = (fewer - 1) / 2;
+    let negative = (min_points - 1) / 2;
     if to > n {
         modes.resize(to, Complex::ZERO);
         modes.copy_within(n - negative..n, to - negative);
-        let gap = fewer - negative..to - negative;
+        let gap = min_points - negative..to - negative;
         modes[gap].fill(Complex::ZERO);
     } else {
         modes.copy_within(n - negative..n, to - negative);

@@ -59,16 +59,16 @@ mod tests {
     use crate::grid::Domain;
 
     #[test]
-    fn the_first_incomplete_shell_is_that_of_the_shortest_wave_that_is_missing_or_has_both_signs() {
+    fn first_incomplete_shell_follows_from_the_lowest_unresolved_wavenumber() {
         let shells = |points, length| {
             let domain = Domain { origin: [0.0; 3], length };
             Shells::new(&Grid::periodic(points, &domain)).incomplete
         };
-        // Even: n/2 itself, which represents both signs; odd: (n + 1)/2, which is not on the grid.
+        // Even n: n/2 itself, which represents both signs. Odd n: (n + 1)/2, which the grid does not resolve.
         assert_eq!(shells([16, 16, 16], [TAU; 3]), 8);
         assert_eq!(shells([15, 17, 19], [TAU; 3]), 8);
         assert_eq!(shells([16, 9, 1], [TAU; 3]), 5);
-        // In a box of half the height the waves along z count twice.
+        // In a box of half the height, wavenumbers along z are multiples of 2.
         assert_eq!(shells([16, 16, 6], [TAU, TAU, TAU / 2.0]), 6);
         assert_eq!(shells([16, 1, 1], [1.0, 2.0, 3.0]), 8);
     }

@@ -6,8 +6,8 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use rustfft::{Fft, FftPlanner};
 
-use super::lines::{Room, map_lines};
-use super::pencils::{Pencils, carry};
+use super::lines::{Scratch, map_lines};
+use super::pencils::{Pencils, transfer};
 use crate::comm::Communicator;
 use crate::grid::{Axis, Block, Boxes, Decomposition};
 
@@ -63,34 +63,40 @@ impl Fourier {
     }
 
     /// The modes of this rank for a zero field, as a start for a sum of modes.
-    pub fn no_modes(&self, comm: &dyn Communicator) -> Modes {
-        let block = self.last().block(comm.rank());
+    pub fn zero_modes(&self, comm: &dyn Communicator) -> Modes {
+        let block = self.last_pencils().block(comm.rank());
         Modes { points: self.points, block, values: vec![Complex::ZERO; block.len()] }
     }
 
     /// The modes of a field, from its values at the points of this rank's block. Collective.
     pub fn forward(&self, comm: &dyn Communicator, values: Vec<f64>) -> Modes {
         let rank = comm.rank();
-        let values = carry(comm, &self.blocks(), &self.lines.boxes(), values);
+        let values = transfer(comm, &self.blocks(), &self.lines.boxes(), values);
         let per_point = 1.0 / self.points.iter().product::<usize>() as f64;
         let plan = &self.plans[0][0];
-        let kept = self.points[0] / 2 + 1;
+        let mode_count = self.points[0] / 2 + 1;
         let lines = self.lines.block(rank).points;
-        let mut modes =
-            map_lines(lines, Axis::X, &values, kept, |line: &[f64], out, room: &mut Room| {
-                let [whole, scratch] = room;
-                whole.clear();
-                whole.extend(line.iter().map(|value| Complex::from(value * per_point)));
-                process(&**plan, whole, scratch);
-                out.copy_from_slice(&whole[..kept]);
-            });
+        let mut modes = map_lines(
+            lines,
+            Axis::X,
+            &values,
+            mode_count,
+            |line: &[f64], out, buffers: &mut Scratch| {
+                let [full_line, scratch] = buffers;
+                full_line.clear();
+                full_line.extend(line.iter().map(|value| Complex::from(value * per_point)));
+                transform_line(&**plan, full_line, scratch);
+                out.copy_from_slice(&full_line[..mode_count]);
+            },
+        );
         drop(values);
         for pair in self.stages.windows(2) {
             let (axis, pencils) = pair[1];
-            modes = carry(comm, &pair[0].1.boxes(), &pencils.boxes(), modes);
-            modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][0]);
+            modes = transfer(comm, &pair[0].1.boxes(), &pencils.boxes(), modes);
+            modes =
+                transform_lines(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][0]);
         }
-        Modes { points: self.points, block: self.last().block(rank), values: modes }
+        Modes { points: self.points, block: self.last_pencils().block(rank), values: modes }
     }
 
     /// The values of the field at the points of this rank's block, from its modes. Collective.
@@ -99,24 +105,30 @@ impl Fourier {
         let mut modes = modes.values;
         for pair in self.stages.windows(2).rev() {
             let (axis, pencils) = pair[1];
-            modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][1]);
-            modes = carry(comm, &pencils.boxes(), &pair[0].1.boxes(), modes);
+            modes =
+                transform_lines(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][1]);
+            modes = transfer(comm, &pencils.boxes(), &pair[0].1.boxes(), modes);
         }
         let (n, plan) = (self.points[0], &self.plans[0][1]);
         let lines = self.stages[0].1.block(rank).points;
-        let values =
-            map_lines(lines, Axis::X, &modes, n, |line: &[Complex<f64>], out, room: &mut Room| {
-                let [whole, scratch] = room;
-                whole.clear();
-                whole.extend_from_slice(line);
-                whole.extend((line.len()..n).map(|m| line[n - m].conj()));
-                process(&**plan, whole, scratch);
-                for (value, from) in out.iter_mut().zip(whole) {
+        let values = map_lines(
+            lines,
+            Axis::X,
+            &modes,
+            n,
+            |line: &[Complex<f64>], out, buffers: &mut Scratch| {
+                let [full_line, scratch] = buffers;
+                full_line.clear();
+                full_line.extend_from_slice(line);
+                full_line.extend((line.len()..n).map(|m| line[n - m].conj()));
+                transform_line(&**plan, full_line, scratch);
+                for (value, from) in out.iter_mut().zip(full_line) {
                     *value = from.re;
                 }
-            });
+            },
+        );
         drop(modes);
-        carry(comm, &self.lines.boxes(), &self.blocks(), values)
+        transfer(comm, &self.lines.boxes(), &self.blocks(), values)
     }
 
     /// Distribution of fields.
@@ -125,27 +137,27 @@ impl Fourier {
     }
 
     /// Distribution of the modes after all axes.
-    fn last(&self) -> Pencils {
+    fn last_pencils(&self) -> Pencils {
         self.stages[self.stages.len() - 1].1
     }
 }
 
 /// Transform every line of modes along `axis`.
-fn along(
+fn transform_lines(
     axis: Axis,
     block: Block,
     modes: &[Complex<f64>],
     plan: &dyn Fft<f64>,
 ) -> Vec<Complex<f64>> {
     let n = block.points[axis.index()];
-    map_lines(block.points, axis, modes, n, |line: &[Complex<f64>], out, room: &mut Room| {
+    map_lines(block.points, axis, modes, n, |line: &[Complex<f64>], out, buffers: &mut Scratch| {
         out.copy_from_slice(line);
-        process(plan, out, &mut room[0]);
+        transform_line(plan, out, &mut buffers[0]);
     })
 }
 
 /// Transform one line in place.
-pub(super) fn process(
+pub(super) fn transform_line(
     plan: &dyn Fft<f64>,
     line: &mut [Complex<f64>],
     scratch: &mut Vec<Complex<f64>>,
@@ -173,8 +185,8 @@ impl Modes {
             m => m as f64 - self.points[a] as f64,
         };
         let shortest = std::array::from_fn(|a| index[a] > 0 && 2 * index[a] == self.points[a]);
-        let alone = index[0] == 0 || shortest[0];
-        let count = if alone { 1.0 } else { 2.0 };
+        let is_single = index[0] == 0 || shortest[0];
+        let count = if is_single { 1.0 } else { 2.0 };
         Mode { periods: std::array::from_fn(signed), shortest, count }
     }
 }

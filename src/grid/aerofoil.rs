@@ -5,20 +5,20 @@ use std::f64::consts::TAU;
 use num_complex::Complex;
 use rustfft::FftPlanner;
 
-use super::conformal::{Contour, Exterior, float, whole};
+use super::conformal::{Contour, Exterior, float, integer_part};
 
 /// An O-grid around an aerofoil of chord 1 with its leading edge at the origin. Its lines are the images of circles and rays under a
 /// conformal map: they cross at right angles, and the cells along a line around the body all have the same aspect ratio.
 pub(super) struct AerofoilGrid {
     map: Exterior,
-    /// e in θ = θ(tail) − 2πs − e sin 2πs, which equalises the spacing at nose and tail, limited by [`MOST_SHIFTED`].
+    /// e in θ = θ(tail) − 2πs − e sin 2πs, which equalises the spacing at nose and tail, limited by [`MAX_SHIFT`].
     shift: f64,
     /// The largest |dz / d log ζ| on the contour, near mid-chord.
-    widest: f64,
+    max_slope: f64,
 }
 
 /// The largest |e|: spacings change by a factor of 3 at most.
-const MOST_SHIFTED: f64 = 0.5;
+const MAX_SHIFT: f64 = 0.5;
 
 impl AerofoilGrid {
     /// A grid around the section `digits` with this trailing-edge radius.
@@ -34,16 +34,16 @@ impl AerofoilGrid {
         })?;
         const SAMPLES: usize = 512;
         let spacing = |i: usize| map.at(1.0, map.tail + TAU * float(i) / float(SAMPLES))[1].norm();
-        let widest = (0..SAMPLES).map(spacing).fold(0.0, f64::max);
+        let max_slope = (0..SAMPLES).map(spacing).fold(0.0, f64::max);
         let nose = (SAMPLES / 4..3 * SAMPLES / 4).map(spacing).fold(f64::INFINITY, f64::min);
         let shift = (nose - spacing(0)) / (nose + spacing(0));
-        Ok(Self { map, shift: shift.clamp(-MOST_SHIFTED, MOST_SHIFTED), widest })
+        Ok(Self { map, shift: shift.clamp(-MAX_SHIFT, MAX_SHIFT), max_slope })
     }
 
     /// Radii in the plane of the circle, where the contour has radius 1: that of a far circle of radius `outer`, and the distance from the
     /// contour of the first line, which lies `first` outside of the contour near mid-chord, to first order.
     pub(super) fn radii(&self, outer: f64, first: Option<f64>) -> (f64, Option<f64>) {
-        (outer / self.map.magnification(), first.map(|first| first / self.widest))
+        (outer / self.map.magnification(), first.map(|first| first / self.max_slope))
     }
 
     /// The point at s along the circle of radius `r`.
@@ -65,15 +65,15 @@ struct Section {
 /// Half the thickness over 5 t: a₀ √x + a₁ x + a₂ x² + a₃ x³ + a₄ x⁴. NACA's a₄ is −0.1015; this one closes the trailing edge.
 const ORDINATES: [f64; 5] = [0.2969, -0.1260, -0.3516, 0.2843, -0.1036];
 /// Sections with a thickness outside this range are refused.
-const THICKNESSES: [f64; 2] = [0.04, 0.3];
+const THICKNESS_RANGE: [f64; 2] = [0.04, 0.3];
 /// The circle must touch both sides behind this fraction of the chord.
-const FORMOST: f64 = 0.8;
+const MIN_CONTACT: f64 = 0.8;
 /// The width σ of the Gaussian that smooths the contour, as a fraction of the smaller of the two radii, and the minimum number of points
 /// per width.
-const WIDTH: f64 = 0.25;
-const POINTS_A_WIDTH: f64 = 4.0;
+const SMOOTHING_WIDTH: f64 = 0.25;
+const POINTS_PER_WIDTH: f64 = 4.0;
 /// The smallest trailing-edge radius: 65536 points around the contour.
-const SMALLEST: f64 = 0.0005;
+const MIN_RADIUS: f64 = 0.0005;
 
 impl Section {
     fn new(digits: &str) -> Result<Self, String> {
@@ -88,7 +88,7 @@ impl Section {
             return refused(why.into(), "both 0, or neither");
         }
         let thickness = f64::from(10 * tens + ones) / 100.0;
-        let [least, most] = THICKNESSES;
+        let [least, most] = THICKNESS_RANGE;
         if !(least..=most).contains(&thickness) {
             let why = format!("the section is {:.0} % thick", 100.0 * thickness);
             return refused(why, "04 to 30 for the last two digits");
@@ -99,22 +99,23 @@ impl Section {
     /// The contour with this trailing-edge radius: closed, cut where a circle of this radius touches both sides, and smoothed along its
     /// length by a Gaussian, which makes it analytic.
     fn contour(&self, radius: f64) -> Result<Contour, String> {
-        if radius < SMALLEST {
+        if radius < MIN_RADIUS {
             return Err(format!(
-                "{radius} is below what the map resolves\nallowed: {SMALLEST} or more"
+                "{radius} is below what the map resolves\nallowed: {MIN_RADIUS} or more"
             ));
         }
         let Some(tail) = self.tail(radius) else {
-            let why =
-                format!("a circle of this radius touches both sides before {FORMOST} of the chord");
+            let why = format!(
+                "a circle of this radius touches both sides before {MIN_CONTACT} of the chord"
+            );
             return Err(format!("{radius}: {why}\nallowed: smaller numbers"));
         };
         let nose_radius = 0.5 * (5.0 * self.thickness * ORDINATES[0]).powi(2);
-        let width = WIDTH * radius.min(nose_radius);
+        let width = SMOOTHING_WIDTH * radius.min(nose_radius);
         let sides = self.length(tail.ends);
         let arc = radius * (tail.angles[0] - tail.angles[1]);
         let total = sides + arc;
-        let n = whole((POINTS_A_WIDTH * total / width).ceil()).next_power_of_two();
+        let n = integer_part((POINTS_PER_WIDTH * total / width).ceil()).next_power_of_two();
         let middle = 0.5 * (tail.angles[0] + tail.angles[1]);
         let on_arc =
             |along: f64| tail.centre + Complex::from_polar(radius, middle + along / radius);
@@ -218,7 +219,7 @@ impl Section {
         let off = (centre(ends[0]) - centre(ends[1])).norm();
         let foremost = ends[0].powi(2).min(ends[1].powi(2));
         let touches = off < 1e-10 && ends[0] > 0.0 && ends[1] < 0.0;
-        let behind = foremost > FORMOST && ends.iter().all(|q| q.abs() < 1.0);
+        let behind = foremost > MIN_CONTACT && ends.iter().all(|q| q.abs() < 1.0);
         let angles = ends.map(|q| normal(q).arg());
         (touches && behind).then(|| Tail { centre: centre(ends[0]), ends, angles })
     }
@@ -251,7 +252,7 @@ mod tests {
 
     const RADIUS: f64 = 0.003;
 
-    /// y where the contour first, or last, reaches x.
+    /// y where the contour first, or for `lower` last, reaches x.
     fn ordinate(contour: &Contour, x: f64, lower: bool) -> f64 {
         let points = &contour.points;
         let between = |pair: &[Complex<f64>]| (pair[0].re - x) * (pair[1].re - x) <= 0.0;
@@ -261,22 +262,21 @@ mod tests {
         pair[0].im + part * (pair[1].im - pair[0].im)
     }
 
-    /// Ordinates of Jacobs, Ward and Pinkerton (1933), in hundredths of the chord. Their a₄ = −0.1015 is corrected for; those of 2412 are
-    /// off by up to 2e-4. Detects a wrong coefficient, a wrong offset from the mean line, and too wide smoothing.
+    /// Ordinates of Jacobs, Ward and Pinkerton (1933), in hundredths of the chord. Their a₄ = −0.1015 is corrected for; their ordinates
+    /// of 2412 are off by up to 2e-4. Detects a wrong coefficient, a wrong offset from the mean line, and too wide smoothing.
     #[test]
     fn contours_have_the_published_ordinates() {
-        // x, and y on one side.
         let x_0012 = [1.25, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0];
         let y_0012 = [1.894, 3.555, 4.683, 5.737, 6.002, 5.294, 3.664, 1.448];
         let x_2412 = [10.0, 20.0, 30.0, 40.0, 60.0, 80.0];
         let upper_2412 = [5.63, 7.26, 7.88, 7.80, 6.36, 3.75];
         let lower_2412 = [-3.75, -4.23, -4.12, -3.80, -2.76, -1.50];
-        let check = |digits: &str, lower: bool, x: &[f64], y: &[f64], within: f64| {
+        let check = |digits: &str, lower: bool, x: &[f64], y: &[f64], tolerance: f64| {
             let contour = Section::new(digits).unwrap().contour(RADIUS).unwrap();
             for (x, y) in x.iter().zip(y).map(|(x, y)| (x / 100.0, y / 100.0)) {
                 let side = if lower { -1.0 } else { 1.0 };
                 let found = ordinate(&contour, x, lower) + side * 0.6 * 0.0021 * x.powi(4);
-                assert!((found - y).abs() < within, "{digits} at {x}: {found}, {y}");
+                assert!((found - y).abs() < tolerance, "{digits} at {x}: {found}, {y}");
             }
         };
         check("0012", false, &x_0012, &y_0012, 1.5e-5);
@@ -285,9 +285,9 @@ mod tests {
         check("2412", true, &x_2412, &lower_2412, 2e-4);
     }
 
-    /// Detects a gap or a step where the arc meets the sides.
+    /// Detects a gap or a step where the arc of the trailing edge meets the sides.
     #[test]
-    fn the_contour_closes_with_equal_lengths_and_has_the_radius_at_its_tail() {
+    fn contour_has_equal_segments_and_the_radius_at_the_trailing_edge() {
         for digits in ["0012", "4415"] {
             let points = Section::new(digits).unwrap().contour(RADIUS).unwrap().points;
             let n = points.len();
@@ -324,9 +324,9 @@ mod tests {
         off.norm()
     }
 
-    /// Detects an iteration that stops early, and a series truncated too soon.
+    /// Detects an iteration that stops too early, and a series that is too short.
     #[test]
-    fn points_of_the_wall_lie_on_the_contour() {
+    fn wall_points_are_on_the_contour() {
         for digits in ["0012", "4415"] {
             let contour = Section::new(digits).unwrap().contour(RADIUS).unwrap();
             let n = contour.points.len();
@@ -344,7 +344,7 @@ mod tests {
 
     /// Detects a map that is not conformal.
     #[test]
-    fn lines_cross_at_right_angles() {
+    fn grid_lines_are_orthogonal() {
         for digits in ["0012", "2412"] {
             let grid = AerofoilGrid::new(digits, RADIUS).unwrap();
             for (s, r) in
@@ -360,14 +360,14 @@ mod tests {
                 let (along, out) = (slope(1e-6, 0.0), slope(0.0, 1e-6 * r));
                 let cosine = (along * out.conj()).re;
                 assert!(cosine.abs() < 1e-8, "{digits} at ({s}, {r}): {cosine:.1e}");
-                // Clockwise and outward.
+                // s runs clockwise, r outward.
                 assert!((along.conj() * out).im > 0.0);
             }
         }
     }
 
     #[test]
-    fn bad_parameters_get_a_sentence() {
+    fn bad_parameters_are_rejected_with_the_allowed_values() {
         let four = ("digits", ": not four digits", "such as \"0012\"");
         let thin = ("digits", ": the section is 0 % thick", "04 to 30 for the last two digits");
         let together = ": camber and its position, the first two digits, must be given together";

@@ -28,11 +28,11 @@ impl Boxes {
 
     /// The blocks of `cut`, one on each of its ranks.
     pub fn blocks(cut: Decomposition, points: [usize; 3]) -> Self {
-        Self::of_cut(cut, points, cut.size())
+        Self::of_decomposition(cut, points, cut.size())
     }
 
     /// The blocks of `cut`, each on one of `ranks` ranks.
-    pub fn of_cut(cut: Decomposition, points: [usize; 3], ranks: usize) -> Self {
+    pub fn of_decomposition(cut: Decomposition, points: [usize; 3], ranks: usize) -> Self {
         let range = |a: usize, at: usize| cut.range(a, points[a], at);
         Self::new([0, 1, 2].map(|a| (0..cut.ranks[a]).map(|at| range(a, at)).collect()), ranks)
     }
@@ -83,7 +83,7 @@ impl Boxes {
     }
 
     /// The boxes that intersect `block`: their ranks, and the intersections.
-    pub fn meeting(&self, block: &Block) -> impl Iterator<Item = (usize, Block)> {
+    pub fn intersecting(&self, block: &Block) -> impl Iterator<Item = (usize, Block)> {
         let block = *block;
         let meets = |a: usize, range: &Range<usize>| {
             let Range { start: first, end } = block.range(a);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_those_of_the_decomposition_and_spread_ones_are_held_once() {
+    fn blocks_equal_those_of_the_decomposition_and_spread_ones_occur_once() {
         let points = [11, 7, 5];
         for ranks in [[1, 1, 1], [3, 2, 1], [2, 2, 3]] {
             let blocks = Boxes::blocks(cut(ranks), points);
@@ -135,20 +135,20 @@ mod tests {
                 assert_eq!(block, blocks.of(rank));
             }
             for more in [cut(ranks).size(), 13, 100] {
-                let spread = Boxes::of_cut(cut(ranks), points, more);
-                let held: Vec<Block> = (0..more + 3).map(|rank| spread.of(rank)).collect();
-                let held: Vec<_> =
-                    held.into_iter().enumerate().filter(|(_, one)| !one.is_empty()).collect();
-                assert_eq!(held, spread.all().collect::<Vec<_>>());
-                assert_eq!(held.iter().map(|(_, one)| one.len()).sum::<usize>(), 11 * 7 * 5);
+                let spread = Boxes::of_decomposition(cut(ranks), points, more);
+                let each: Vec<Block> = (0..more + 3).map(|rank| spread.of(rank)).collect();
+                let each: Vec<_> =
+                    each.into_iter().enumerate().filter(|(_, one)| !one.is_empty()).collect();
+                assert_eq!(each, spread.all().collect::<Vec<_>>());
+                assert_eq!(each.iter().map(|(_, one)| one.len()).sum::<usize>(), 11 * 7 * 5);
             }
         }
     }
 
     #[test]
-    fn boxes_that_meet_a_block_are_those_that_share_points_with_it() {
+    fn meeting_finds_the_boxes_that_share_points_with_a_block() {
         let points = [11, 7, 5];
-        // Every range extended by a point, so that boxes overlap; and only every second point, so that some are empty.
+        // Ranges that are one point longer, so that boxes overlap; and ranges divided by four, so that some boxes are empty.
         let blocks = Boxes::blocks(cut([3, 4, 2]), points);
         let longer = blocks.map(|a, range| range.start..(range.end + 1).min(points[a]));
         let fewer = blocks.map(|_, range| range.start.div_ceil(4)..range.end.div_ceil(4));
@@ -156,20 +156,20 @@ mod tests {
             for (_, block) in Boxes::blocks(cut([2, 3, 5]), points).all() {
                 let shared = boxes.all().map(|(rank, one)| (rank, one.common(&block)));
                 let shared: Vec<_> = shared.filter(|(_, one)| !one.is_empty()).collect();
-                assert_eq!(boxes.meeting(&block).collect::<Vec<_>>(), shared);
+                assert_eq!(boxes.intersecting(&block).collect::<Vec<_>>(), shared);
             }
         }
     }
 
     #[test]
-    fn of_131072_ranks_a_block_meets_the_few_beside_it() {
+    fn blocks_of_131072_ranks_take_160_ranges_and_few_meet_a_layer() {
         let points = [16384, 32768, 16384];
         let blocks = Boxes::blocks(cut([32, 64, 64]), points);
-        let kept: usize = blocks.along.iter().map(Vec::len).sum();
-        assert_eq!((blocks.len(), kept), (131_072, 160));
+        let ranges: usize = blocks.along.iter().map(Vec::len).sum();
+        assert_eq!((blocks.len(), ranges), (131_072, 160));
         let mut layer = Block::whole(points);
         (layer.start[2], layer.points[2]) = (5000, 1);
-        assert_eq!(blocks.meeting(&layer).count(), 32 * 64);
-        assert!(Boxes::on_rank_0(layer).meeting(&blocks.of(131_071)).next().is_none());
+        assert_eq!(blocks.intersecting(&layer).count(), 32 * 64);
+        assert!(Boxes::on_rank_0(layer).intersecting(&blocks.of(131_071)).next().is_none());
     }
 }

@@ -37,8 +37,8 @@ pub(super) struct Exterior {
 }
 
 /// Maximum number of corrections of arg w at the points of the circle, and the largest correction of a converged iteration.
-const STEPS: usize = 400;
-const SETTLED: f64 = 1e-12;
+const MAX_ITERATIONS: usize = 400;
+const TOLERANCE: f64 = 1e-12;
 /// Terms below this are round-off.
 const NEGLIGIBLE: f64 = 1e-16;
 
@@ -67,9 +67,9 @@ impl Exterior {
             places.push(float(behind) + (part(j, n) - low) / (high - low));
         }
         let mut line = vec![Complex::ZERO; n];
-        for _ in 0..STEPS {
+        for _ in 0..MAX_ITERATIONS {
             let found: Vec<Complex<f64>> =
-                places.iter().map(|&place| between(&near_circle, place)).collect();
+                places.iter().map(|&place| interpolated(&near_circle, place)).collect();
             line.iter_mut().zip(&found).for_each(|(value, log)| *value = log.re.into());
             forward.process(&mut line);
             line.iter_mut().for_each(|value| *value /= float(n));
@@ -87,7 +87,7 @@ impl Exterior {
                 *place += off / slope(&near_circle, *place);
                 largest = if off.is_nan() { f64::NAN } else { largest.max(off.abs()) };
             }
-            if largest < SETTLED {
+            if largest < TOLERANCE {
                 let last =
                     series.iter().rposition(|c| c.norm() > NEGLIGIBLE).map_or(0, |at| at + 1);
                 let series = series[..last].to_vec();
@@ -118,7 +118,7 @@ impl Exterior {
     fn logarithm(&self, r: f64, angle: f64) -> [Complex<f64>; 2] {
         let log = Complex::new(r.ln(), angle);
         let inverse = (-log).exp();
-        let terms = self.series.len().min(whole(-NEGLIGIBLE.ln() / log.re));
+        let terms = self.series.len().min(integer_part(-NEGLIGIBLE.ln() / log.re));
         let (mut sum, mut slope) = (Complex::ZERO, Complex::ZERO);
         for (n, c) in self.series[..terms].iter().enumerate().rev() {
             sum = (sum + c) * inverse;
@@ -154,39 +154,39 @@ fn logarithms(contour: &Contour, middle: Complex<f64>, scale: Complex<f64>) -> V
 }
 
 /// Number of neighbours used on either side for interpolation.
-const SIDE: usize = 5;
+const NEIGHBOURS_PER_SIDE: usize = 5;
 
 /// The value of a periodic table at `place`, in its intervals, by a Lagrange polynomial of degree 9.
-fn between(table: &[Complex<f64>], place: f64) -> Complex<f64> {
+fn interpolated(table: &[Complex<f64>], place: f64) -> Complex<f64> {
     let first = neighbour(table.len(), place);
-    let from_first = float(SIDE - 1) + place - place.floor();
+    let from_first = float(NEIGHBOURS_PER_SIDE - 1) + place - place.floor();
     let mut sum = Complex::ZERO;
     // Π (x − m) over m < k, and Π 1 / (k − m) over m ≠ k.
     let mut below = 1.0;
-    let mut scale = -1.0 / (1..2 * SIDE).map(float).product::<f64>();
-    for k in 0..2 * SIDE {
-        let above: f64 = (k + 1..2 * SIDE).map(|m| from_first - float(m)).product();
+    let mut scale = -1.0 / (1..2 * NEIGHBOURS_PER_SIDE).map(float).product::<f64>();
+    for k in 0..2 * NEIGHBOURS_PER_SIDE {
+        let above: f64 = (k + 1..2 * NEIGHBOURS_PER_SIDE).map(|m| from_first - float(m)).product();
         sum += table[(first + k) % table.len()] * (below * above * scale);
         below *= from_first - float(k);
-        scale *= -float(2 * SIDE - 1 - k) / float(k + 1);
+        scale *= -float(2 * NEIGHBOURS_PER_SIDE - 1 - k) / float(k + 1);
     }
     sum
 }
 
 /// d arg w / d place from the difference of the nearest two entries of a table of log w − 2πi s.
 fn slope(table: &[Complex<f64>], place: f64) -> f64 {
-    let (n, first) = (table.len(), neighbour(table.len(), place) + SIDE - 1);
+    let (n, first) = (table.len(), neighbour(table.len(), place) + NEIGHBOURS_PER_SIDE - 1);
     table[(first + 1) % n].im - table[first % n].im + TAU / float(n)
 }
 
 /// The first of the neighbours of `place` in a periodic table.
 fn neighbour(n: usize, place: f64) -> usize {
-    (whole(place.floor().rem_euclid(float(n))) + n + 1 - SIDE) % n
+    (integer_part(place.floor().rem_euclid(float(n))) + n + 1 - NEIGHBOURS_PER_SIDE) % n
 }
 
 /// The integer part of a number ≥ 0; the largest integer for an infinite one.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, as said")]
-pub(super) fn whole(x: f64) -> usize {
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+pub(super) fn integer_part(x: f64) -> usize {
     x as usize
 }
 
@@ -203,17 +203,17 @@ pub(super) fn float(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The map onto an ellipse with these half axes, from `n` points on it and the foci ±1.
+    /// The map onto an ellipse with these semi-axes, from `n` points on it and the foci ±1.
     fn of_ellipse(n: usize, centre: Complex<f64>, [a, b]: [f64; 2]) -> Exterior {
         let point = |i: usize| centre + Complex::new(a * part(i, n).cos(), b * part(i, n).sin());
         let foci = [-1.0, 1.0].map(Complex::from);
         Exterior::new(&Contour { points: (0..n).map(point).collect(), foci }).unwrap()
     }
 
-    /// For an ellipse with the foci ±1, w = R ζ and R = a + b: the series is empty. Detects errors in foci, scale, radius, the side of the
-    /// cut, and the direction of the contour.
+    /// For an ellipse with the foci ±1, w = R ζ and R = a + b: the series is zero. Detects errors in foci, scale, radius, the side of the
+    /// branch cut, and the direction of the contour.
     #[test]
-    fn an_ellipse_about_the_foci_is_joukowskis_map_alone() {
+    fn confocal_ellipse_needs_only_the_joukowski_map() {
         let map = of_ellipse(256, Complex::ZERO, [1.25, 0.75]);
         assert!((map.radius - 2.0).abs() < 1e-12 && map.tail.abs() < 1e-12);
         assert!((map.magnification() - 1.0).abs() < 1e-12);
@@ -227,10 +227,10 @@ mod tests {
         }
     }
 
-    /// For a shifted ellipse the series is not zero, and conjugate functions matter: the image of the circle is the contour only if they
-    /// have the right sign. Detects a slope that is not the derivative.
+    /// For a shifted ellipse the series is not zero: the image of the circle is the contour only if conjugate functions have the correct
+    /// sign. Detects a slope that is not the derivative.
     #[test]
-    fn the_circle_becomes_the_contour_and_the_slope_is_a_derivative() {
+    fn circle_maps_to_the_contour_and_the_slope_is_the_derivative() {
         let centre = Complex::new(0.1, 0.05);
         let map = of_ellipse(1024, centre, [1.3, 0.5]);
         for i in 0..50 {
@@ -245,11 +245,11 @@ mod tests {
     }
 
     #[test]
-    fn interpolation_is_exact_for_points_of_the_table_and_good_between() {
+    fn interpolation_is_accurate_at_and_between_table_points() {
         let table: Vec<_> = (0..40).map(|i| Complex::from_polar(1.0, part(i, 40))).collect();
         for place in [0.0, 7.0, 39.0, -0.4, 12.3, 39.9] {
             let exact = Complex::from_polar(1.0, TAU * place / 40.0);
-            assert!((between(&table, place) - exact).norm() < 1e-10, "{place}");
+            assert!((interpolated(&table, place) - exact).norm() < 1e-10, "{place}");
         }
     }
 }

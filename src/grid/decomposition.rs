@@ -47,17 +47,17 @@ impl Decomposition {
     }
 
     /// The error that no decomposition over `ranks` ranks exists, with the largest number of ranks that can be used.
-    pub fn none_of(ranks: usize, points: [usize; 3]) -> Error {
-        let most = points.iter().fold(1, |most: usize, n| most.saturating_mul(*n));
+    pub fn no_decomposition_error(ranks: usize, points: [usize; 3]) -> Error {
+        let max_ranks = points.iter().fold(1, |product: usize, n| product.saturating_mul(*n));
         let fits = |fewer: &usize| !Self::all(*fewer, points).is_empty();
-        let most = (1..=most.min(ranks - 1)).rev().find(fits).unwrap_or(1);
+        let max_ranks = (1..=max_ranks.min(ranks - 1)).rev().find(fits).unwrap_or(1);
         let [x, y, z] = points;
         refused(
             format!(
                 "{x} x {y} x {z} points cannot be cut into {ranks} blocks; each needs at least 1 point along an axis that \
                  is cut"
             ),
-            format!("use {most} ranks"),
+            format!("use {max_ranks} ranks"),
         )
     }
 
@@ -65,18 +65,20 @@ impl Decomposition {
     ///
     /// # Errors
     /// If it is for another number of ranks, or its blocks are too short.
-    pub fn asked(ranks: [usize; 3], size: usize, points: [usize; 3]) -> Result<Self> {
-        let asked = Self { ranks };
-        if asked.size() != size {
-            let of = asked.size();
-            let are = if of == 1 { "is 1 rank".into() } else { format!("are {of} ranks") };
+    pub fn requested(ranks: [usize; 3], size: usize, points: [usize; 3]) -> Result<Self> {
+        let requested = Self { ranks };
+        if requested.size() != size {
+            let total = requested.size();
+            let are = if total == 1 { "is 1 rank".into() } else { format!("are {total} ranks") };
             return Err(refused(
                 format!("compute.ranks = {ranks:?} {are}; this run has {size}"),
-                format!("start {of}, as with `mpirun -n {of}`, or use `compute.ranks = \"auto\"`"),
+                format!(
+                    "start {total}, as with `mpirun -n {total}`, or use `compute.ranks = \"auto\"`"
+                ),
             ));
         }
         let short = (0..3).filter(|&a| ranks[a] > points[a]);
-        let told = short.flat_map(|a| {
+        let messages = short.flat_map(|a| {
             let (axis, n, p) = (["x", "y", "z"][a], points[a], ranks[a]);
             [
                 format!(
@@ -86,8 +88,8 @@ impl Decomposition {
                 format!("       use at most {n} along {axis}"),
             ]
         });
-        let told: Vec<String> = told.collect();
-        if told.is_empty() { Ok(asked) } else { Err(Error::Config(told)) }
+        let messages: Vec<String> = messages.collect();
+        if messages.is_empty() { Ok(requested) } else { Err(Error::Config(messages)) }
     }
 
     /// Number of points on the cut faces of the largest block.
@@ -160,7 +162,7 @@ impl Block {
     }
 
     /// Number of points in an x-y plane.
-    pub fn points_of_plane(&self) -> usize {
+    pub fn points_per_plane(&self) -> usize {
         self.points[0] * self.points[1]
     }
 
@@ -193,12 +195,12 @@ mod tests {
         Decomposition::all(ranks, points)[0].ranks
     }
 
-    fn told(asked: [usize; 3], ranks: usize, points: [usize; 3]) -> String {
-        Decomposition::asked(asked, ranks, points).unwrap_err().to_string()
+    fn error(cut: [usize; 3], ranks: usize, points: [usize; 3]) -> String {
+        Decomposition::requested(cut, ranks, points).unwrap_err().to_string()
     }
 
     #[test]
-    fn blocks_hold_every_point_once_and_differ_by_one_at_most() {
+    fn blocks_have_every_point_once_and_sizes_differ_by_at_most_one() {
         for ranks in [[1, 1, 1], [2, 3, 1], [3, 2, 4], [7, 1, 2]] {
             let (cut, points) = (Decomposition { ranks }, [13, 17, 11]);
             let mut seen = vec![0; points.iter().product()];
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_surface_is_chosen_and_x_is_the_last_to_be_cut() {
+    fn decomposition_has_the_least_surface_and_cuts_x_last() {
         assert_eq!(chosen(1, [32; 3]), [1, 1, 1]);
         assert_eq!(chosen(2, [32; 3]), [1, 1, 2]);
         assert_eq!(chosen(3, [32; 3]), [1, 1, 3]);
@@ -228,7 +230,7 @@ mod tests {
         // Same surface as [2, 2, 2].
         assert_eq!(chosen(8, [64; 3]), [1, 2, 4]);
         assert_eq!(chosen(64, [256; 3]), [4, 4, 4]);
-        // A long box is cut across its long axis.
+        // A long box is divided along its long axis.
         assert_eq!(chosen(4, [256, 16, 16]), [4, 1, 1]);
         // An axis with one point is not cut.
         assert_eq!(chosen(4, [64, 64, 1]), [1, 4, 1]);
@@ -236,22 +238,26 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_would_be_too_short_are_refused_with_how_many_ranks_there_can_be() {
+    fn too_many_ranks_are_rejected_with_the_largest_possible_number() {
         assert!(Decomposition::all(37, [32; 3]).is_empty());
-        let text = Decomposition::none_of(37, [32; 3]).to_string();
+        let text = Decomposition::no_decomposition_error(37, [32; 3]).to_string();
         assert!(text.contains("32 x 32 x 32 points cannot be cut into 37 blocks"), "{text}");
         assert!(text.contains("at least 1 point") && text.ends_with("use 36 ranks"), "{text}");
-        assert!(Decomposition::none_of(5, [4, 1, 1]).to_string().ends_with("use 4 ranks"));
-        let text = told([1, 64, 1], 64, [256, 50, 256]);
+        assert!(
+            Decomposition::no_decomposition_error(5, [4, 1, 1])
+                .to_string()
+                .ends_with("use 4 ranks")
+        );
+        let text = error([1, 64, 1], 64, [256, 50, 256]);
         assert!(text.contains("50 points along y over 64 ranks leave 0 per rank"), "{text}");
         assert!(text.ends_with("use at most 50 along y"), "{text}");
-        assert!(Decomposition::asked([2, 1, 1], 2, [1, 32, 32]).is_err());
+        assert!(Decomposition::requested([2, 1, 1], 2, [1, 32, 32]).is_err());
     }
 
     #[test]
-    fn what_is_asked_for_must_be_for_as_many_ranks_as_there_are() {
-        let text = told([2, 2, 1], 8, [32; 3]);
+    fn requested_decomposition_must_match_the_number_of_ranks() {
+        let text = error([2, 2, 1], 8, [32; 3]);
         assert!(text.contains("[2, 2, 1] are 4 ranks; this run has 8"), "{text}");
-        assert_eq!(Decomposition::asked([2, 2, 2], 8, [32; 3]).unwrap().ranks, [2, 2, 2]);
+        assert_eq!(Decomposition::requested([2, 2, 2], 8, [32; 3]).unwrap().ranks, [2, 2, 2]);
     }
 }

@@ -110,7 +110,7 @@ impl Mapping {
                 vec![("outer", format!("{why}\nallowed: larger numbers"))]
             }
             Self::Ring { inner, outer, first } => {
-                too_far(*first, (outer - inner) / intervals).into_iter().collect()
+                first_spacing_problem(*first, (outer - inner) / intervals).into_iter().collect()
             }
             Self::Naca { digits, radius, outer, first } => {
                 let grid = match AerofoilGrid::new(digits, *radius) {
@@ -123,7 +123,7 @@ impl Mapping {
                 let first = grid.map(|grid| {
                     // For lines at a distance `first` of 1.
                     let (outer, unit) = grid.radii(*outer, Some(1.0));
-                    too_far(*first, (outer - 1.0) / intervals / unit.unwrap_or(1.0))
+                    first_spacing_problem(*first, (outer - 1.0) / intervals / unit.unwrap_or(1.0))
                 });
                 first.unwrap_or_else(Some).into_iter().collect()
             }
@@ -146,14 +146,14 @@ impl Mapping {
             let at = |along: f64, across: f64| {
                 if a == 0 { place(along, across) } else { place(across, along) }
             };
-            apart_behind_ends(at, a).or_else(|| goes_round_twice(at, a))
+            periodicity_problem(at, a).or_else(|| crossing_problem(at, a))
         };
         (0..2).filter(|a| closes[*a]).find_map(of_axis)
     }
 }
 
 /// Where lines along axis `a`, through the points `at` (along, across), do not repeat beyond their ends up to a period.
-fn apart_behind_ends(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
+fn periodicity_problem(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
     let lines = (0..=SAMPLES).map(part);
     let samples = lines.flat_map(|t| (0..SAMPLES).map(move |i| (part(i) - 0.5, t)));
     let moves: Vec<_> = samples.map(|(s, t)| (s, t, at(s, t), at(s + 1.0, t))).collect();
@@ -161,8 +161,8 @@ fn apart_behind_ends(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<Stri
     let round_off = ROUND_OFF * extent.fold(0.0, f64::max);
     let period = minus(at(1.0, 0.0), at(0.0, 0.0));
     let differs = |(_, _, from, to): &&(f64, f64, [f64; 2], [f64; 2])| {
-        let apart = size(minus(minus(*to, *from), period));
-        apart.is_nan() || apart > round_off
+        let deviation = size(minus(minus(*to, *from), period));
+        deviation.is_nan() || deviation > round_off
     };
     let (s, t, from, to) = moves.iter().find(differs)?;
     let (axis, [along, across]) = [("x", ["s", "t"]), ("y", ["t", "s"])][a];
@@ -175,7 +175,7 @@ fn apart_behind_ends(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<Stri
 }
 
 /// Where the last of the closed lines along axis `a` crosses itself: a simple closed line turns by 2π (Hopf 1935).
-fn goes_round_twice(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
+fn crossing_problem(at: impl Fn(f64, f64) -> [f64; 2], a: usize) -> Option<String> {
     let places: Vec<_> = (0..=SAMPLES + 1).map(|i| at(part(i), 1.0)).collect();
     let steps: Vec<_> = places.windows(2).map(|pair| minus(pair[1], pair[0])).collect();
     let turn = |pair: &[[f64; 2]]| {
@@ -200,7 +200,7 @@ fn part(i: u32) -> f64 {
 const SAMPLES: u32 = 64;
 
 /// The error of a first distance that is not below the equidistant one.
-fn too_far(first: Option<f64>, equal: f64) -> Option<(&'static str, String)> {
+fn first_spacing_problem(first: Option<f64>, equal: f64) -> Option<(&'static str, String)> {
     let first = first.filter(|first| *first >= equal)?;
     let why = format!("{first} is not below {equal}, the value for equal distances");
     Some(("first", format!("{why}\nallowed: smaller numbers")))
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_two_circles_are_as_far_apart_as_asked() {
+    fn ring_has_the_requested_radii_and_first_spacing() {
         let ring = Mapping::Ring { inner: 0.5, outer: 30.0, first: Some(0.01) };
         let place = ring.place([0.0; 2], [1.0; 2], 80.0);
         let radius = |t: f64| place(0.3, t).iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aerofoil_needs_a_far_field_outside_of_it_and_a_first_line_near_it() {
+    fn aerofoil_grid_rejects_a_close_far_field_and_a_large_first_spacing() {
         let naca = |outer, first| {
             let digits = "0012".to_string();
             Mapping::Naca { digits, radius: 0.003, outer, first: Some(first) }.problems(80.0)

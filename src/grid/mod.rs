@@ -26,7 +26,7 @@ pub(crate) use redistribute::redistribute_into;
 pub use stretching::{Ends, Maps, Spacing, Stretching, spacings};
 
 /// Largest number of points along an axis.
-pub(crate) const MOST_POINTS: usize = 65536;
+pub(crate) const MAX_POINTS_PER_AXIS: usize = 65536;
 
 /// A direction of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -140,7 +140,7 @@ impl Grid {
 
     /// The inverse sum of all weights: a volume average is this times the sum over all points, each with its [`Grid::weight`].
     pub fn per_interval(&self) -> f64 {
-        let sum = |a: usize| match (&self.lines[a], self.closes(a)) {
+        let sum = |a: usize| match (&self.lines[a], self.is_closed_along(a)) {
             (Some(_), _) => (0..self.points[a]).map(|i| self.weight_along(a, i)).sum(),
             (None, true) => self.points[a] as f64,
             (None, false) => (self.points[a] - 1) as f64,
@@ -160,7 +160,7 @@ impl Grid {
     }
 
     /// The weights of the points along axis `a` in an average along it.
-    pub fn shares_along(&self, a: usize) -> Vec<f64> {
+    pub fn averaging_weights(&self, a: usize) -> Vec<f64> {
         let weights = (0..self.points[a]).map(|i| self.weight_along(a, i));
         let sum: f64 = weights.clone().sum();
         weights.map(|weight| weight / sum).collect()
@@ -175,7 +175,7 @@ impl Grid {
     fn weight_along(&self, a: usize, i: usize) -> f64 {
         let from_ends = [i, self.points[a] - 1 - i];
         let along = |(from, weights): (usize, &'static [f64])| weights.get(from).copied();
-        let weight = match self.closes(a) {
+        let weight = match self.is_closed_along(a) {
             true => None,
             false => from_ends.into_iter().zip(self.end_weights[a]).find_map(along),
         };
@@ -233,13 +233,13 @@ impl Grid {
     }
 
     /// True if lines along axis `a` are periodic.
-    pub fn closes(&self, a: usize) -> bool {
+    pub fn is_closed_along(&self, a: usize) -> bool {
         self.ends[a].is_none()
     }
 
     /// Number of intervals of a line along axis `a`: the number of points on a periodic line, otherwise one less.
     pub fn intervals(&self, a: usize) -> usize {
-        self.points[a] - usize::from(!self.closes(a))
+        self.points[a] - usize::from(!self.is_closed_along(a))
     }
 
     /// True for a grid without points.

@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Mapping;
 
 /// Points coincide if their distance is below this fraction of the adjacent spacing: files have few digits.
-const SAME: f64 = 1e-3;
+const COINCIDENCE_TOLERANCE: f64 = 1e-3;
 /// Lines are closed if the gap between their ends is at most this many times the adjacent spacing.
-const WIDEST_GAP: f64 = 5.0;
+const MAX_GAP: f64 = 5.0;
 /// A period below this fraction of the extent is round-off.
 const ROUND_OFF: f64 = 1e-12;
 
@@ -81,7 +81,7 @@ impl Curvilinear {
     }
 
     /// Whether periodic lines along the first axis are closed curves, without a displacement over one period.
-    pub fn goes_round(&self, place: ([f64; 2], [f64; 2])) -> bool {
+    pub fn is_closed_curve(&self, place: ([f64; 2], [f64; 2])) -> bool {
         let [period, _] = match self {
             Self::File(file) => file.nodes.periods,
             // Enough points for any map.
@@ -114,7 +114,7 @@ impl Nodes {
     /// A period with round-off components set to zero.
     fn without_round_off(&self, period: [f64; 2]) -> [f64; 2] {
         let extent = self.coordinates.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
-        period.map(|rise| if rise.abs() < ROUND_OFF * extent { 0.0 } else { rise })
+        period.map(|component| if component.abs() < ROUND_OFF * extent { 0.0 } else { component })
     }
 
     /// Checksum of the points, independent of the file: 128-bit XXH3.
@@ -146,15 +146,17 @@ impl Nodes {
 
     /// The period along axis `a`, if the last line repeats the first.
     fn repeated(&self, a: usize) -> Option<[f64; 2]> {
-        let rise = |line| {
+        let displacement = |line| {
             let at = |i| self.place(Self::index(a, i, line));
             (minus(at(self.points[a] - 1), at(0)), size(minus(at(1), at(0))))
         };
         let all = |period: &[f64; 2]| {
-            let near = |(rise, h): ([f64; 2], f64)| size(minus(rise, *period)) <= SAME * h;
-            (0..self.points[1 - a]).map(rise).all(near)
+            let near = |(displacement, h): ([f64; 2], f64)| {
+                size(minus(displacement, *period)) <= COINCIDENCE_TOLERANCE * h
+            };
+            (0..self.points[1 - a]).map(displacement).all(near)
         };
-        [[0.0; 2], rise(0).0].into_iter().find(all)
+        [[0.0; 2], displacement(0).0].into_iter().find(all)
     }
 
     fn drop_last(&mut self, a: usize) {
@@ -172,20 +174,21 @@ impl Nodes {
     fn check_gap(&self, a: usize) -> Result<(), String> {
         let n = self.points[a];
         let at = |i, line| self.place(Self::index(a, i, line));
-        let way = |line| minus(at(n - 1, line), at(0, line));
+        let end_to_end = |line| minus(at(n - 1, line), at(0, line));
         let gap = |line| {
             let [low, high] = [0, n - 2].map(|i| size(minus(at(i + 1, line), at(i, line))));
-            (line, size(way(line)), low.max(high))
+            (line, size(end_to_end(line)), low.max(high))
         };
-        let open = (0..self.points[1 - a]).map(gap).filter(|(_, gap, h)| *gap > WIDEST_GAP * h);
-        let off = |(line, _, h): &(usize, f64, f64)| size(minus(way(*line), way(0))) / h;
-        let worst = open.max_by(|a, b| off(a).total_cmp(&off(b)));
-        let Some((line, gap, beside)) = worst else { return Ok(()) };
+        let open = (0..self.points[1 - a]).map(gap).filter(|(_, gap, h)| *gap > MAX_GAP * h);
+        let deviation =
+            |(line, _, h): &(usize, f64, f64)| size(minus(end_to_end(*line), end_to_end(0))) / h;
+        let worst = open.max_by(|a, b| deviation(a).total_cmp(&deviation(b)));
+        let Some((line, gap, spacing)) = worst else { return Ok(()) };
         let [first, last] = [0, n - 1].map(|i| shown(Self::index(a, i, line)));
         let name = ["x", "y"][a];
         Err(format!(
             "its lines along {name}, a periodic axis, do not close: the points {first} and {last} are {gap:.3e} apart, their neighbours \
-             {beside:.3e}\nrepeat the first line at the end, shifted by one period, or give boundary.{name} two ends"
+             {spacing:.3e}\nrepeat the first line at the end, shifted by one period, or give boundary.{name} two ends"
         ))
     }
 

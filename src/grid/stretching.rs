@@ -72,7 +72,7 @@ pub enum Ends {
 /// Names in an expression.
 const NAMES: [&str; 2] = ["s", "pi"];
 /// Number of samples per interval for checks of a map.
-const BETWEEN: u32 = 8;
+const SAMPLES_PER_INTERVAL: u32 = 8;
 /// Tolerance for the periodicity of a map, as a fraction of the length.
 pub(super) const ROUND_OFF: f64 = 1e-9;
 
@@ -137,7 +137,7 @@ impl Stretching {
             ));
         }
         let x = |s: f64| self.place(s, origin, length);
-        let samples = BETWEEN * intervals;
+        let samples = SAMPLES_PER_INTERVAL * intervals;
         let s = |sample: u32| f64::from(sample) / f64::from(samples);
         if let Some(s) = (0..=samples).map(s).find(|s| !x(*s).is_finite()) {
             return Some(format!("the map has no finite value at s = {s}"));

@@ -1,18 +1,18 @@
 //! Stacked bars of times.
 
 use crate::io::page::escape;
-use crate::io::scale::{MOST_X_TICKS, round_ticks, tick};
+use crate::io::scale::{MAX_X_TICKS, round_ticks, tick};
 
 /// Colours of the parts, a colour-blind-safe palette (Okabe and Ito 2008).
 const COLOURS: [&str; 5] = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"];
 const INK: &str = "#1A1A1A";
 const WIDTH: f64 = 640.0;
 /// Minimum width of the bar labels.
-const LEFT: f64 = 150.0;
-const ROW: f64 = 34.0;
+const MIN_LABEL_WIDTH: f64 = 150.0;
+const ROW_HEIGHT: f64 = 34.0;
 const TOP: f64 = 72.0;
 /// Estimated width of a letter.
-const LETTER: f64 = 9.0;
+const LETTER_WIDTH: f64 = 9.0;
 
 /// A bar.
 pub(crate) struct Bar {
@@ -39,13 +39,13 @@ impl Bar {
 
 /// Bars below each other, each with one part per entry of `names`.
 pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> String {
-    let most = bars.iter().map(Bar::length).fold(0.0, f64::max);
-    let most = if most > 0.0 { most } else { 1.0 };
+    let longest = bars.iter().map(Bar::length).fold(0.0, f64::max);
+    let longest = if longest > 0.0 { longest } else { 1.0 };
     let letters = bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
-    let left = LEFT.max(16.0 + LETTER * letters as f64);
-    let width = WIDTH + left - LEFT;
-    let scale = (width - left - 24.0) / most;
-    let bottom = TOP + ROW * bars.len() as f64;
+    let left = MIN_LABEL_WIDTH.max(16.0 + LETTER_WIDTH * letters as f64);
+    let width = WIDTH + left - MIN_LABEL_WIDTH;
+    let scale = (width - left - 24.0) / longest;
+    let bottom = TOP + ROW_HEIGHT * bars.len() as f64;
     let height = bottom + 56.0;
     let mut svg = format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\" \
@@ -60,19 +60,19 @@ pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> Str
             "<rect x=\"{x}\" y=\"38\" width=\"16\" height=\"16\" fill=\"{colour}\"/>\n<text x=\"{text}\" y=\"52\">{}</text>\n",
             escape(name)
         );
-        x += 40.0 + LETTER * name.chars().count() as f64;
+        x += 40.0 + LETTER_WIDTH * name.chars().count() as f64;
     }
-    for value in round_ticks((0.0, most), MOST_X_TICKS) {
+    for value in round_ticks((0.0, longest), MAX_X_TICKS) {
         let at = left + scale * value;
         svg += &format!(
             "<line x1=\"{at:.2}\" y1=\"{TOP}\" x2=\"{at:.2}\" y2=\"{bottom}\" stroke=\"#DDDDDD\"/>\n\
              <text x=\"{at:.2}\" y=\"{:.2}\" text-anchor=\"middle\">{}</text>\n",
             bottom + 20.0,
-            tick(value, most)
+            tick(value, longest)
         );
     }
     for (at, bar) in bars.iter().enumerate() {
-        let top = TOP + ROW * at as f64 + 5.0;
+        let top = TOP + ROW_HEIGHT * at as f64 + 5.0;
         svg += &format!(
             "<text x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"end\">{}</text>\n",
             left - 8.0,
@@ -92,7 +92,7 @@ pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> Str
 
 /// Draw one bar that starts at (`left`, `top`).
 fn draw(svg: &mut String, bar: &Bar, [left, top]: [f64; 2], scale: f64) {
-    let (height, opacity) = (ROW - 10.0, if bar.pale { "0.4" } else { "1" });
+    let (height, opacity) = (ROW_HEIGHT - 10.0, if bar.pale { "0.4" } else { "1" });
     let mut from = left;
     for (part, colour) in bar.parts.iter().zip(COLOURS) {
         let width = scale * part;

@@ -51,12 +51,12 @@ pub(crate) fn surface_figure(run_dir: &Path, end: f64) -> Result<Option<Figure>>
 fn separation(x: &[f64], y: &[f64], friction: &[f64]) -> Vec<[f64; 2]> {
     let n = friction.len();
     let pairs = (0..n).map(|i| (i, (i + 1) % n));
-    let leaves = pairs.filter(|&(i, j)| friction[i] > 0.0 && friction[j] <= 0.0);
-    let place = |(i, j): (usize, usize)| {
+    let sign_changes = pairs.filter(|&(i, j)| friction[i] > 0.0 && friction[j] <= 0.0);
+    let position = |(i, j): (usize, usize)| {
         let part = friction[i] / (friction[i] - friction[j]);
         [x, y].map(|of| of[i] + part * (of[j] - of[i]))
     };
-    leaves.map(place).collect()
+    sign_changes.map(position).collect()
 }
 
 /// Periodic vortex shedding of a body, over whole periods at the end of a run.
@@ -72,9 +72,9 @@ pub(crate) struct Shedding {
 }
 
 /// Minimum number of lift periods in the second half of a run.
-const PERIODS: usize = 3;
+const MIN_PERIODS: usize = 3;
 /// Relative tolerance on the equality of their lengths and amplitudes.
-const SPREAD: f64 = 0.05;
+const MAX_VARIATION: f64 = 0.05;
 
 impl Shedding {
     /// The shedding in `series`; `None` where the lift is not periodic yet, or only round-off.
@@ -99,11 +99,12 @@ impl Shedding {
             high - low
         });
         let heights: Vec<f64> = heights.collect();
-        let alike = |of: &[f64]| {
-            let [low, high] = extremes(of.iter().copied());
-            high - low <= SPREAD * high
+        let are_similar = |values: &[f64]| {
+            let [low, high] = extremes(values.iter().copied());
+            high - low <= MAX_VARIATION * high
         };
-        let is_periodic = lengths.len() >= PERIODS && alike(&lengths) && alike(&heights);
+        let is_periodic =
+            lengths.len() >= MIN_PERIODS && are_similar(&lengths) && are_similar(&heights);
         let (&(first, start), &(last, end)) = (rises.first()?, rises.last()?);
         let lift = 0.5 * largest(&heights);
         (is_periodic && lift > round_off.force).then(|| Self {
@@ -137,33 +138,34 @@ fn mean(time: &[f64], values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Detects attachment taken for separation, and a point lost where the wall closes.
+    /// Detects attachment taken for separation, and a separation point missed where the closed wall starts.
     #[test]
-    fn flow_separates_where_it_comes_from_both_sides() {
+    fn separation_points_are_where_the_wall_flow_converges() {
         let friction = [0.0, 1.0, 3.0, -1.0, -2.0, 2.0];
         let x = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
         let points = separation(&x, &x.map(|x| 10.0 * x), &friction);
         assert_eq!(points, [[2.75, 27.5], [0.0, 0.0]]);
     }
 
-    /// A lift with a non-zero mean and twice the period of the drag; a growing lift has no result.
+    /// The lift has a non-zero mean and twice the period of the drag. A growing lift gives no result.
     #[test]
-    fn the_strouhal_number_is_the_frequency_of_the_lift() {
-        let series = |grows: f64| {
+    fn strouhal_number_is_the_frequency_of_the_lift() {
+        let series = |growth_rate: f64| {
             let rows = (0..4800).map(|i| {
                 let t = 0.01 * f64::from(i);
                 let phase = std::f64::consts::TAU * 0.2 * t;
-                let lift = 0.1 + 0.3 * (grows * t).exp() * phase.sin();
+                let lift = 0.1 + 0.3 * (growth_rate * t).exp() * phase.sin();
                 format!("{t},{},{lift}\n", 1.4 + 0.01 * (2.0 * phase).sin())
             });
             let text = std::iter::once("time,drag,lift\n".into()).chain(rows).collect::<String>();
             Series::parse(Path::new("series.csv"), &text).unwrap()
         };
         let round_off = RoundOff { vorticity: 0.0, enstrophy: 0.0, rate: 0.0, force: 0.0 };
-        let found = Shedding::of(&series(0.0), &round_off).unwrap();
-        assert_eq!(found.periods, 4);
-        for (found, exact) in [(found.strouhal, 0.2), (found.drag, 1.4), (found.lift, 0.3)] {
-            assert!((found - exact).abs() < 1e-4 * exact, "{found} {exact}");
+        let shedding = Shedding::of(&series(0.0), &round_off).unwrap();
+        assert_eq!(shedding.periods, 4);
+        for (value, exact) in [(shedding.strouhal, 0.2), (shedding.drag, 1.4), (shedding.lift, 0.3)]
+        {
+            assert!((value - exact).abs() < 1e-4 * exact, "{value} {exact}");
         }
         assert_eq!(Shedding::of(&series(0.05), &round_off), None);
     }

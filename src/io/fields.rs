@@ -10,7 +10,7 @@ use super::directory::{KINDS, entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
 use super::vtk::{FieldData, PartFile, write_parallel};
 use super::{
-    make_directory_of, optional, read_json, remove_file, sync_file, write_json, write_whole,
+    make_directory_of, optional, read_json, remove_file, sync_file, write_atomically, write_json,
 };
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ pub struct Layout {
     pub files: usize,
 }
 
-/// Writer of one kind of fields into a directory of its own.
+/// Writer of one kind of fields into a separate directory.
 #[derive(Debug)]
 pub struct FieldWriter {
     directory: PathBuf,
@@ -73,14 +73,14 @@ impl FieldWriter {
         written: Option<&[(u64, f64)]>,
         owns: &dyn Fn(&Path) -> bool,
     ) -> Result<()> {
-        let kept =
+        let is_kept =
             |name: &str| step_of(name).is_some_and(|step| last.is_some_and(|last| step <= last));
         for in_pieces in [true, false] {
-            let path = self.series(in_pieces);
-            let found = optional(&path, read_json::<FieldIndex>);
+            let path = self.series_path(in_pieces);
+            let listed = optional(&path, read_json::<FieldIndex>);
             // A damaged list is rebuilt where it is known what was written.
-            let found = if written.is_some() { found.unwrap_or(None) } else { found? };
-            let found = found.map_or(Vec::new(), |index| index.files);
+            let listed = if written.is_some() { listed.unwrap_or(None) } else { listed? };
+            let listed = listed.map_or(Vec::new(), |index| index.files);
             let files: Vec<FieldEntry> = match written {
                 Some(written) => written
                     .iter()
@@ -88,7 +88,7 @@ impl FieldWriter {
                     // Early files may have been removed.
                     .filter(|file| self.directory.join(&file.name).exists())
                     .collect(),
-                None => found.iter().filter(|file| kept(&file.name)).cloned().collect(),
+                None => listed.iter().filter(|file| is_kept(&file.name)).cloned().collect(),
             };
             if files.is_empty() {
                 if owns(&path) {
@@ -96,7 +96,7 @@ impl FieldWriter {
                 }
                 continue;
             }
-            let changed = files != found;
+            let changed = files != listed;
             (self.in_pieces, self.index.files) = (in_pieces, files);
             if changed {
                 write_json(&path, &self.index)?;
@@ -105,7 +105,7 @@ impl FieldWriter {
         // Also files that are no longer listed, and unfinished files.
         for path in entries(&self.directory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let stays = kept(&name) && !name.ends_with(".part");
+            let stays = is_kept(&name) && !name.ends_with(".part");
             if step_of(&name).is_none() || stays || !owns(&path) {
                 continue;
             }
@@ -136,7 +136,7 @@ impl FieldWriter {
     /// Names in the directory of the files that [`FieldWriter::write`] writes at `step`; a folder ends with `/`.
     pub fn names(&self, step: u64) -> Vec<String> {
         let folder = format!("step_{step:08}/");
-        let list = format!("{}.{}.series", self.stem, self.kind(self.in_pieces));
+        let list = format!("{}.{}.series", self.stem, self.extension(self.in_pieces));
         let mut names = vec![self.file_name(step, self.in_pieces), list];
         names.extend(self.in_pieces.then_some(folder));
         names
@@ -169,11 +169,11 @@ impl FieldWriter {
         let boxes = boxes(decomposition, grid.points, selection, *files);
         let (part, image) = (boxes.of(comm.rank()), selection.image(grid));
         let (in_pieces, directory) = (self.in_pieces, self.directory.clone());
-        let whole = self.file_name(step, in_pieces);
-        let kind = self.kind(false);
+        let main_file = self.file_name(step, in_pieces);
+        let extension = self.extension(false);
         let piece = |rank| match in_pieces {
-            true => format!("step_{step:08}/rank_{rank:05}.{kind}"),
-            false => whole.clone(),
+            true => format!("step_{step:08}/rank_{rank:05}.{extension}"),
+            false => main_file.clone(),
         };
         let path = directory.join(piece(comm.rank()));
         let create = || {
@@ -186,53 +186,53 @@ impl FieldWriter {
             // Also where this rank cannot write: ranks exchange points here.
             let field = joined(comm, decomposition, grid.points, selection, &boxes, field?);
             arrays.push(field.attributes());
-            file = file.and_then(|file| file.map(|file| file.with(&field)).transpose());
+            file = file.and_then(|file| file.map(|file| file.with_field(&field)).transpose());
         }
-        let own = || {
+        let finish = || {
             let Some(file) = file? else { return Ok(0) };
             file.finish()?;
             self.unsynced.push(path.clone());
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
         // Write the file that lists the pieces after all pieces.
-        let bytes = all_or_error(comm, own()).inspect_err(|_| {
+        let bytes = all_or_error(comm, finish()).inspect_err(|_| {
             // A piece is useless without the others.
             let _ = fs::remove_file(&path);
         })?;
-        let mut list = || {
+        let mut update_index = || {
             if comm.rank() > 0 {
                 return Ok(());
             }
             if in_pieces {
                 let all: Vec<_> = boxes.all().map(|(rank, part)| (piece(rank), part)).collect();
-                let path = directory.join(&whole);
-                write_whole(&path, |writer| write_parallel(writer, &image, &arrays, &all))?;
+                let path = directory.join(&main_file);
+                write_atomically(&path, |writer| write_parallel(writer, &image, &arrays, &all))?;
                 self.unsynced.push(path);
             }
-            self.index.files.retain(|entry| entry.name != whole);
-            self.index.files.push(FieldEntry { name: whole.clone(), time });
-            write_json(&self.series(in_pieces), &self.index)
+            self.index.files.retain(|entry| entry.name != main_file);
+            self.index.files.push(FieldEntry { name: main_file.clone(), time });
+            write_json(&self.series_path(in_pieces), &self.index)
         };
-        let listed = list();
-        all_or_error(comm, listed)?;
-        Ok(total(comm, bytes))
+        let updated = update_index();
+        all_or_error(comm, updated)?;
+        Ok(sum_over_ranks(comm, bytes))
     }
 
     /// Flush the files of this rank to disk: a checkpoint relies on them.
     pub fn sync(&mut self) -> Result<()> {
         // Some may have been removed.
-        let mut there = self.unsynced.iter().filter(|path| path.exists());
-        there.try_for_each(|path| sync_file(path))?;
+        let mut existing = self.unsynced.iter().filter(|path| path.exists());
+        existing.try_for_each(|path| sync_file(path))?;
         self.unsynced.clear();
         Ok(())
     }
 
-    fn series(&self, in_pieces: bool) -> PathBuf {
-        self.directory.join(format!("{}.{}.series", self.stem, self.kind(in_pieces)))
+    fn series_path(&self, in_pieces: bool) -> PathBuf {
+        self.directory.join(format!("{}.{}.series", self.stem, self.extension(in_pieces)))
     }
 
     /// The ending of file names.
-    fn kind(&self, in_pieces: bool) -> &'static str {
+    fn extension(&self, in_pieces: bool) -> &'static str {
         let grid = &self.layout.grid;
         let [uniform, stretched, curved] =
             if in_pieces { ["pvti", "pvtr", "pvts"] } else { ["vti", "vtr", "vts"] };
@@ -244,7 +244,7 @@ impl FieldWriter {
     }
 
     fn file_name(&self, step: u64, in_pieces: bool) -> String {
-        format!("step_{step:08}.{}", self.kind(in_pieces))
+        format!("step_{step:08}.{}", self.extension(in_pieces))
     }
 }
 
@@ -257,7 +257,7 @@ fn step_of(name: &str) -> Option<u64> {
 
 /// The sum over all ranks.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a whole number")]
-fn total(comm: &dyn Communicator, bytes: u64) -> u64 {
+fn sum_over_ranks(comm: &dyn Communicator, bytes: u64) -> u64 {
     let mut sum = [bytes as f64];
     comm.sum(&mut sum);
     sum[0] as u64

@@ -12,7 +12,7 @@ use crate::io::summary::{Summary, kmax_etas};
 use crate::io::verdict::RESOLVED_KMAX_ETA;
 
 /// Names of the figures that are not in the tables below.
-const OTHERS: [&str; 14] = [
+const OTHER_FIGURES: [&str; 14] = [
     "kinetic_energy",
     "dissipation",
     "budget",
@@ -31,8 +31,9 @@ const OTHERS: [&str; 14] = [
 
 /// Whether a report may have a figure of this name.
 pub(super) fn is_figure(name: &str) -> bool {
-    let in_tables = PLAIN.iter().map(|plain| plain.0).chain(PASSIVE.iter().map(|it| it.0));
-    in_tables.chain(OTHERS).any(|known| known == name)
+    let in_tables =
+        COLUMN_FIGURES.iter().map(|it| it.0).chain(PASSIVE_FIGURES.iter().map(|it| it.0));
+    in_tables.chain(OTHER_FIGURES).any(|known| known == name)
 }
 
 /// A plot of the report.
@@ -49,7 +50,7 @@ pub(crate) struct Figure {
 type Columns = &'static [(&'static str, Line, &'static str)];
 
 /// Figures made of columns only: name, title, y label, curves, caption.
-const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
+const COLUMN_FIGURES: [(&str, &str, &str, Columns, &str); 12] = [
     (
         "enstrophy",
         "Enstrophy",
@@ -154,8 +155,8 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
     ),
 ];
 
-/// Figures of a column that every passive scalar has behind its name: name, title, y label, column, caption.
-const PASSIVE: [(&str, &str, &str, &str, &str); 2] = [
+/// Figures of a column of every passive scalar, named `SCALAR_column`: name, title, y label, column, caption.
+const PASSIVE_FIGURES: [(&str, &str, &str, &str, &str); 2] = [
     (
         "passive_variance",
         "Variance of the passive scalars",
@@ -173,7 +174,7 @@ const PASSIVE: [(&str, &str, &str, &str, &str); 2] = [
 ];
 
 /// The terms of the kinetic-energy budget.
-const TERMS: Columns = &[
+const BUDGET_TERMS: Columns = &[
     ("viscous", Line::Dashed, "ke_rate_viscous"),
     ("pressure", Line::Dotted, "ke_rate_pressure"),
     ("convection", Line::Long, "ke_rate_convection"),
@@ -190,31 +191,33 @@ pub(crate) fn figures(
     let steady = summary.scheme.integrator == "steady";
     // Time means nothing where steps grow by orders of magnitude.
     let abscissa = if steady { "step" } else { "time" };
-    let over = Over { series, time: series.column(abscissa).unwrap_or_default() };
+    let history = History { series, time: series.column(abscissa).unwrap_or_default() };
     let round_off = RoundOff::of(series, summary);
-    let plain = PLAIN.map(|(name, title, y_label, columns, caption)| {
-        let columns = columns.iter().map(|&(label, line, column)| over.column(label, line, column));
+    let from_columns = COLUMN_FIGURES.map(|(name, title, y_label, columns, caption)| {
+        let columns =
+            columns.iter().map(|&(label, line, column)| history.column(label, line, column));
         let mut plot = Plot::over_time(title, y_label, columns.collect::<Option<_>>()?);
         plot.logarithmic = ["error", "residual"].contains(&name);
         Some(Figure { name: name.into(), plot, caption: caption.into() })
     });
-    let [enstrophy, forces @ .., lift, variance, range, mut error, residual, work] = plain;
+    let [enstrophy, forces @ .., lift, variance, range, mut error, residual, work] = from_columns;
     if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
         error.caption = "Difference between the scalar and the exact solution.".into();
     }
-    let turns = |omega2: &[f64]| largest(omega2) > round_off.enstrophy;
-    let enstrophy = enstrophy.filter(|_| series.column("enstrophy").is_some_and(turns));
-    let lifts = |of: &[f64]| largest(of) > round_off.force;
-    let mut lift = lift.filter(|_| series.column("lift").is_some_and(lifts));
+    let has_vorticity = |omega2: &[f64]| largest(omega2) > round_off.enstrophy;
+    let enstrophy = enstrophy.filter(|_| series.column("enstrophy").is_some_and(has_vorticity));
+    let has_lift = |values: &[f64]| largest(values) > round_off.force;
+    let mut lift = lift.filter(|_| series.column("lift").is_some_and(has_lift));
     if let (Some(lift), Some(shedding)) = (&mut lift, Shedding::of(series, &round_off)) {
         lift.caption = format!("{} {}", lift.caption, shedding.sentence());
     }
-    let energy = kinetic_energy(&over, reference);
-    let dissipation = dissipation(&over, reference, summary);
-    let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
+    let energy = kinetic_energy(&history, reference);
+    let dissipation = dissipation(&history, reference, summary);
+    let budget = round_off.has_budget(series).then(|| budget(&history, summary)).flatten();
     let all = [energy, dissipation, enstrophy, budget].into_iter().chain(forces);
-    let all = all.chain([lift, resolution(&over, summary), variance, range, error, residual, work]);
-    let mut all: Vec<Figure> = all.chain(passive(&over)).flatten().collect();
+    let all =
+        all.chain([lift, resolution(&history, summary), variance, range, error, residual, work]);
+    let mut all: Vec<Figure> = all.chain(passive(&history)).flatten().collect();
     if steady {
         all.iter_mut().for_each(|figure| figure.plot.x_label = "step");
     }
@@ -222,12 +225,12 @@ pub(crate) fn figures(
 }
 
 /// A series and its times.
-struct Over<'a> {
+struct History<'a> {
     series: &'a Series,
     time: &'a [f64],
 }
 
-impl Over<'_> {
+impl History<'_> {
     fn column(&self, label: &str, line: Line, name: &str) -> Option<Curve> {
         self.series.column(name).map(|values| Curve::new(label, line, self.time, values))
     }
@@ -241,22 +244,21 @@ impl Over<'_> {
 }
 
 /// Figures of the passive scalars, where there are any.
-fn passive(over: &Over) -> [Option<Figure>; 2] {
-    let names = over.series.names().iter();
+fn passive(history: &History) -> [Option<Figure>; 2] {
+    let names = history.series.names().iter();
     let scalars: Vec<&str> =
         names.filter_map(|name| name.strip_suffix("_rate_diffusion")).collect();
-    PASSIVE.map(|(name, title, y_label, column, caption)| {
-        let curves = scalars
-            .iter()
-            .zip(Line::SIDE_BY_SIDE[..6].iter().cycle())
-            .filter_map(|(scalar, &line)| over.column(scalar, line, &format!("{scalar}_{column}")));
+    PASSIVE_FIGURES.map(|(name, title, y_label, column, caption)| {
+        let curves = scalars.iter().zip(Line::SIDE_BY_SIDE[..6].iter().cycle()).filter_map(
+            |(scalar, &line)| history.column(scalar, line, &format!("{scalar}_{column}")),
+        );
         let curves: Vec<Curve> = curves.collect();
         let plot = (!curves.is_empty()).then(|| Plot::over_time(title, y_label, curves))?;
         Some(Figure { name: name.into(), plot, caption: caption.into() })
     })
 }
 
-fn source(reference: Option<&Reference>) -> String {
+fn reference_note(reference: Option<&Reference>) -> String {
     reference.map_or(String::new(), |r| format!(" Reference: {}.", cited(&r.source)))
 }
 
@@ -278,48 +280,54 @@ fn powers(html: &str) -> String {
     })
 }
 
-fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> {
-    let mut curves = vec![over.column("this run", Line::Solid, "kinetic_energy")?];
-    curves.extend(reference.map(|r| over.reference(r, &r.kinetic_energy)));
+fn kinetic_energy(history: &History, reference: Option<&Reference>) -> Option<Figure> {
+    let mut curves = vec![history.column("this run", Line::Solid, "kinetic_energy")?];
+    curves.extend(reference.map(|r| history.reference(r, &r.kinetic_energy)));
     let plot = Plot::over_time("Kinetic energy", "kinetic energy E", curves);
-    let caption = format!("E = ⟨ρ u·u⟩ / 2.{}", source(reference));
+    let caption = format!("E = ⟨ρ u·u⟩ / 2.{}", reference_note(reference));
     Some(Figure { name: "kinetic_energy".into(), plot, caption })
 }
 
 /// `None` for an inviscid flow, whose energy budget already shows all losses.
-fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) -> Option<Figure> {
+fn dissipation(
+    history: &History,
+    reference: Option<&Reference>,
+    summary: &Summary,
+) -> Option<Figure> {
     summary.reynolds?;
-    let mut curves = vec![over.column("from gradients", Line::Solid, "dissipation")?];
-    // Walls do work of their own.
-    let loss = energy_loss(over.series).filter(|_| !summary.walls);
-    curves.extend(loss.map(|loss| Curve::new("from the energy", Line::Dashed, over.time, &loss)));
-    curves.extend(reference.map(|r| over.reference(r, &r.dissipation)));
+    let mut curves = vec![history.column("from gradients", Line::Solid, "dissipation")?];
+    // Walls also do work.
+    let loss = energy_loss(history.series).filter(|_| !summary.walls);
+    curves
+        .extend(loss.map(|loss| Curve::new("from the energy", Line::Dashed, history.time, &loss)));
+    curves.extend(reference.map(|r| history.reference(r, &r.dissipation)));
     let plot = Plot::over_time("Dissipation", "dissipation ε", curves);
-    let force = over.series.column("ke_rate_forcing").map_or("", |_| " + ⟨F·u⟩");
+    let force = history.series.column("ke_rate_forcing").map_or("", |_| " + ⟨F·u⟩");
     let from_energy = match summary.walls {
         true => String::new(),
         false => format!(
             " From the energy: −dE/dt + ⟨p ∇·u⟩{force}. The gap between the two is numerical dissipation."
         ),
     };
-    let caption = format!("From gradients: ε = ⟨τ : ∇u⟩.{from_energy}{}", source(reference));
+    let caption =
+        format!("From gradients: ε = ⟨τ : ∇u⟩.{from_energy}{}", reference_note(reference));
     Some(Figure { name: "dissipation".into(), plot, caption })
 }
 
-fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
-    let mut curves = vec![over.column("dE/dt", Line::Solid, "ke_rate")?];
-    for &(label, line, column) in TERMS {
+fn budget(history: &History, summary: &Summary) -> Option<Figure> {
+    let mut curves = vec![history.column("dE/dt", Line::Solid, "ke_rate")?];
+    for &(label, line, column) in BUDGET_TERMS {
         // Terms that are switched off need no curve; the others are informative even where they are zero.
         let off = match column {
-            "ke_rate_filter" => over.series.column(column).is_some_and(|v| largest(v) == 0.0),
+            "ke_rate_filter" => history.series.column(column).is_some_and(|v| largest(v) == 0.0),
             "ke_rate_viscous" => summary.reynolds.is_none(),
             _ => false,
         };
         if !off {
-            curves.extend(over.column(label, line, column));
+            curves.extend(history.column(label, line, column));
         }
     }
-    let closes = closure(over.series).map_or(String::new(), |(residual, largest)| {
+    let closes = budget_residual(history.series).map_or(String::new(), |(residual, largest)| {
         let (residual, largest) = (number(residual), number(largest));
         format!(" The terms add up to dE/dt within {residual} (largest |dE/dt|: {largest}).")
     });
@@ -329,12 +337,12 @@ fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
 }
 
 /// The largest |dE/dt − sum of its terms| and the largest |dE/dt| over all finite rows.
-pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
+pub(crate) fn budget_residual(series: &Series) -> Option<(f64, f64)> {
     let rate = series.column("ke_rate")?;
     let present = |(_, _, column): &&(_, _, &str)| {
         *column != "ke_rate_forcing" || series.column(column).is_some()
     };
-    let terms = TERMS.iter().filter(present).map(|(_, _, column)| series.column(column));
+    let terms = BUDGET_TERMS.iter().filter(present).map(|(_, _, column)| series.column(column));
     let terms: Vec<&[f64]> = terms.collect::<Option<_>>()?;
     let residual = |row: usize| (rate[row] - terms.iter().map(|term| term[row]).sum::<f64>()).abs();
     let largest = |f: &dyn Fn(usize) -> f64| {
@@ -344,11 +352,11 @@ pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
 }
 
 /// `None` where the error is known: it says more than kmax η.
-fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
-    summary.resolution.filter(|_| !over.series.has_error())?;
-    let values = kmax_etas(over.series, &summary.parts())?;
+fn resolution(history: &History, summary: &Summary) -> Option<Figure> {
+    summary.resolution.filter(|_| !history.series.has_error())?;
+    let values = kmax_etas(history.series, &summary.parts())?;
     values.iter().any(|value| value.is_finite()).then_some(())?;
-    let curve = Curve::new("this run", Line::Solid, over.time, &values);
+    let curve = Curve::new("this run", Line::Solid, history.time, &values);
     let mut plot = Plot::over_time("Resolution", "kmax η", vec![curve]);
     plot.mark = Some((RESOLVED_KMAX_ETA, format!("resolved above {RESOLVED_KMAX_ETA}")));
     let caption = "Largest wavenumber of the grid, kmax = π/h, times the Kolmogorov length \
@@ -405,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_stand_above_the_line() {
+    fn powers_are_superscripts() {
         let shown = powers("64^3 modes, t^18 (a^b) of x^");
         assert_eq!(shown, "64<sup>3</sup> modes, t<sup>18</sup> (a^b) of x^");
     }

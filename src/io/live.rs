@@ -20,20 +20,20 @@ use super::series::xxh3;
 use super::summary::Summary;
 use crate::{Error, Result};
 
-/// A reader whose last request is more recent than this at the end of a run follows the run, and gets to see its end.
-const FOLLOWS: Duration = Duration::from_secs(15);
+/// Readers with a request within this time before the end of a run follow the run, and get to see its end.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(15);
 /// The program waits for these readers no longer than this.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT_AT_END: Duration = Duration::from_secs(10);
 
 /// Maximum number of unfinished answers per reader: a client that does not read gets no more.
-const SENDING: usize = 4;
+const MAX_UNFINISHED_ANSWERS: usize = 4;
 
 /// The page may only run its own scripts, and may only load newer pages of the same run.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The page before a run begins.
-const PREPARED: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta http-equiv=\"refresh\" content=\"1\">\n\
+const WAITING_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta http-equiv=\"refresh\" content=\"1\">\n\
                         <title>Kolmo</title>\n<p>The run is being prepared. This page will show its report.</p>\n</html>\n";
 
 /// A report at an address of this machine only.
@@ -45,24 +45,25 @@ struct Shared {
     port: u16,
     state: Mutex<State>,
     /// Notified when a reader has seen the end.
-    seen: Condvar,
+    end_seen_by_reader: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     /// Directory and summary so far, once the run has begun.
     run: Option<(PathBuf, Summary, Instant)>,
-    asked: Option<Instant>,
+    /// Time of the last valid request.
+    last_request: Option<Instant>,
     ended: bool,
     end_seen: bool,
     /// Number of unfinished answers, by the reader's address.
-    sending: HashMap<Option<SocketAddr>, usize>,
+    unfinished_answers: HashMap<Option<SocketAddr>, usize>,
 }
 
 impl State {
     /// Whether there was a request a short time ago.
     fn is_followed(&self) -> bool {
-        self.asked.is_some_and(|asked| asked.elapsed() < FOLLOWS)
+        self.last_request.is_some_and(|request| request.elapsed() < FOLLOW_INTERVAL)
     }
 }
 
@@ -78,7 +79,8 @@ impl Live {
         })?;
         let port = server.server_addr().to_ip().map_or(port, |address| address.port());
         let state = Mutex::default();
-        let live = Self(Arc::new(Shared { server, port, state, seen: Condvar::new() }));
+        let live =
+            Self(Arc::new(Shared { server, port, state, end_seen_by_reader: Condvar::new() }));
         let shared = live.0.clone();
         let thread = thread::Builder::new().name("live report".into());
         thread.spawn(move || shared.serve()).map_err(Error::io("a thread of the live report"))?;
@@ -100,7 +102,7 @@ impl Live {
         let mut state = self.0.state();
         state.ended = true;
         let is_awaited = |state: &mut State| state.is_followed() && !state.end_seen;
-        drop(self.0.seen.wait_timeout_while(state, PATIENCE, is_awaited));
+        drop(self.0.end_seen_by_reader.wait_timeout_while(state, MAX_WAIT_AT_END, is_awaited));
         self.0.server.unblock();
     }
 }
@@ -113,8 +115,8 @@ impl Debug for Live {
 
 /// The last page, and a stamp of the files that it was made from.
 #[derive(Default)]
-struct Made {
-    tag: String,
+struct CachedPage {
+    etag: String,
     html: String,
 }
 
@@ -125,41 +127,42 @@ impl Shared {
 
     /// Pages are made one at a time, so that readers never take more than one core from the run.
     fn serve(self: &Arc<Self>) {
-        let mut made = Made::default();
+        let mut cached = CachedPage::default();
         for request in self.server.incoming_requests() {
             match refusal(&request) {
                 Some((code, why)) => self.send(request, (code, why.into()), &[], false),
-                None => self.answer(request, &mut made),
+                None => self.answer(request, &mut cached),
             }
         }
     }
 
-    fn answer(self: &Arc<Self>, request: Request, made: &mut Made) {
+    fn answer(self: &Arc<Self>, request: Request, cached: &mut CachedPage) {
         let (run, ended) = {
             let mut state = self.state();
-            state.asked = Some(Instant::now());
+            state.last_request = Some(Instant::now());
             (state.run.clone(), state.ended)
         };
         let Some((directory, mut so_far, start)) = run else {
             let headers = [("Kolmo-Run", "prepared")];
-            return self.send(request, (200, PREPARED.into()), &headers, false);
+            return self.send(request, (200, WAITING_PAGE.into()), &headers, false);
         };
-        let tag = format!("\"{}\"", stamp(&directory, ended));
-        if made.tag != tag {
+        let etag = format!("\"{}\"", stamp(&directory, ended));
+        if cached.etag != etag {
             so_far.wall_seconds = start.elapsed().as_secs_f64();
             // A file may be incomplete at this moment: the previous page holds until the next request.
             if let Ok(html) = live_page(&directory, &so_far) {
-                *made = Made { tag, html };
+                *cached = CachedPage { etag, html };
             }
         }
         let state = if ended { "ended" } else { "goes on" };
-        let headers = [("Kolmo-Run", state), ("ETag", made.tag.as_str())];
-        let known =
-            values_of(&request, "If-None-Match").next().is_some_and(|known| known == made.tag);
-        match (known, made.html.is_empty()) {
-            (_, true) => self.send(request, (200, PREPARED.into()), &[], ended),
+        let headers = [("Kolmo-Run", state), ("ETag", cached.etag.as_str())];
+        let known = header_values(&request, "If-None-Match")
+            .next()
+            .is_some_and(|known| known == cached.etag);
+        match (known, cached.html.is_empty()) {
+            (_, true) => self.send(request, (200, WAITING_PAGE.into()), &[], ended),
             (true, false) => self.send(request, (304, String::new()), &headers, ended),
-            (false, false) => self.send(request, (200, made.html.clone()), &headers, ended),
+            (false, false) => self.send(request, (200, cached.html.clone()), &headers, ended),
         }
     }
 
@@ -174,13 +177,13 @@ impl Shared {
         let response = response(answer, headers);
         let reader = request.remote_addr().copied();
         let mut state = self.state();
-        let sending = state.sending.entry(reader).or_default();
-        if *sending == SENDING {
+        let count = state.unfinished_answers.entry(reader).or_default();
+        if *count == MAX_UNFINISHED_ANSWERS {
             // A request without its writer sends nothing when it is dropped.
             drop(request.into_writer());
             return;
         }
-        *sending += 1;
+        *count += 1;
         drop(state);
         let shared = self.clone();
         thread::spawn(move || {
@@ -188,9 +191,9 @@ impl Shared {
             let _ = request.respond(response);
             let mut state = shared.state();
             state.end_seen |= ended;
-            state.sending.entry(reader).and_modify(|sending| *sending -= 1);
-            state.sending.retain(|_, sending| *sending > 0);
-            shared.seen.notify_all();
+            state.unfinished_answers.entry(reader).and_modify(|count| *count -= 1);
+            state.unfinished_answers.retain(|_, count| *count > 0);
+            shared.end_seen_by_reader.notify_all();
         });
     }
 }
@@ -199,13 +202,13 @@ impl Shared {
 /// that resolves to this machine (DNS rebinding) were accepted, any page on the web could read the report. The port may differ,
 /// behind a tunnel.
 fn refusal(request: &Request) -> Option<(u16, &'static str)> {
-    let is_here = |host: &str| {
+    let is_local = |host: &str| {
         let (name, port) = host.split_once(':').unwrap_or((host, "80"));
         ["127.0.0.1", "localhost"].contains(&name) && port.parse::<u16>().is_ok()
     };
-    let hosts: Vec<&str> = values_of(request, "Host").collect();
+    let hosts: Vec<&str> = header_values(request, "Host").collect();
     match (&hosts[..], request.method(), request.url()) {
-        ([host], ..) if !is_here(host) => Some((403, "this page is only served at 127.0.0.1\n")),
+        ([host], ..) if !is_local(host) => Some((403, "this page is only served at 127.0.0.1\n")),
         ([_], Method::Get | Method::Head, "/") => None,
         // Browsers request an icon of the page on their own.
         ([_], Method::Get | Method::Head, "/favicon.ico") => Some((204, "")),
@@ -215,18 +218,21 @@ fn refusal(request: &Request) -> Option<(u16, &'static str)> {
     }
 }
 
-fn values_of<'a>(request: &'a Request, name: &'static str) -> impl Iterator<Item = &'a str> {
+fn header_values<'a>(request: &'a Request, name: &'static str) -> impl Iterator<Item = &'a str> {
     let named = request.headers().iter().filter(move |header| header.field.equiv(name));
     named.map(|header| header.value.as_str())
 }
 
-fn response((code, text): (u16, String), more: &[(&str, &str)]) -> Response<Cursor<Vec<u8>>> {
+fn response(
+    (code, text): (u16, String),
+    extra_headers: &[(&str, &str)],
+) -> Response<Cursor<Vec<u8>>> {
     let kind = if text.starts_with("<!doctype") {
         "text/html; charset=utf-8"
     } else {
         "text/plain; charset=utf-8"
     };
-    let always = [
+    let common_headers = [
         ("Content-Type", kind),
         ("Content-Security-Policy", POLICY),
         ("Cache-Control", "no-store"),
@@ -234,15 +240,15 @@ fn response((code, text): (u16, String), more: &[(&str, &str)]) -> Response<Curs
         ("Cross-Origin-Resource-Policy", "same-origin"),
         ("Referrer-Policy", "no-referrer"),
     ];
-    let headers = always
+    let headers = common_headers
         .iter()
-        .chain(more)
+        .chain(extra_headers)
         .filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
     let response = Response::from_string(text).with_status_code(code);
     headers.fold(response, Response::with_header)
 }
 
-/// State of the files behind the page of a run: their lengths and times.
+/// State of the files that the page of a run is made from: their lengths and modification times.
 fn stamp(directory: &Path, ended: bool) -> String {
     let mut tables = entries(&directory.join("statistics"));
     tables.sort();
@@ -263,22 +269,22 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a request of `host`.
-    fn asked(port: u16, line: &str, host: &str) -> String {
+    /// The response to a request with this request line and `Host` header.
+    fn request(port: u16, line: &str, host: &str) -> String {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        let request = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let text = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
     fn status(port: u16, line: &str, host: &str) -> String {
-        asked(port, line, host).split(' ').nth(1).unwrap().to_string()
+        request(port, line, host).split(' ').nth(1).unwrap().to_string()
     }
 
     #[test]
-    fn nothing_but_the_page_is_read_and_nowhere_but_here() {
+    fn live_server_serves_only_its_page_and_only_to_local_host_names() {
         let live = Live::open(0).unwrap();
         let port = live.0.port;
         let here = format!("127.0.0.1:{port}");
@@ -286,7 +292,7 @@ mod tests {
             ("GET /", &*here, "200"),
             ("HEAD /", &here, "200"),
             ("GET /", &format!("localhost:{port}"), "200"),
-            // The port differs behind a tunnel from another machine.
+            // Through a tunnel from another machine, the port differs.
             ("GET /", "localhost:8080", "200"),
             ("GET /", "127.0.0.1", "200"),
             ("GET /", "127.0.0.1:here", "403"),
@@ -304,28 +310,28 @@ mod tests {
         ] {
             assert_eq!(status(port, line, host), code, "{line} at {host}");
         }
-        let two = asked(port, "GET /", &format!("{here}\r\nHost: a"));
+        let two = request(port, "GET /", &format!("{here}\r\nHost: a"));
         assert!(two.starts_with("HTTP/1.1 400"), "{two}");
-        let page = asked(port, "GET /", &here);
+        let page = request(port, "GET /", &here);
         let is_prepared = page.contains("The run is being prepared");
         assert!(is_prepared && page.contains("default-src 'none'"), "{page}");
     }
 
     #[test]
-    fn a_reader_that_asks_and_does_not_read_keeps_no_other_from_the_page() {
+    fn stalled_client_does_not_block_other_clients() {
         let live = Live::open(0).unwrap();
         let port = live.0.port;
         let here = format!("127.0.0.1:{port}");
         let mut idle = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         idle.set_nonblocking(true).unwrap();
         let line = format!("GET / HTTP/1.1\r\nHost: {here}\r\n\r\n");
-        // More answers than the system's buffers hold: sending them would block forever.
+        // The responses exceed the buffers of the system: sending all of them would block forever.
         while idle.write_all(line.repeat(1000).as_bytes()).is_ok() {}
         assert_eq!(status(port, "GET /", &here), "200");
     }
 
     #[test]
-    fn a_port_that_is_taken_is_refused_with_a_sentence() {
+    fn occupied_port_is_rejected() {
         let live = Live::open(0).unwrap();
         let error = Live::open(live.0.port).unwrap_err().to_string();
         assert!(error.starts_with(&format!(
@@ -335,24 +341,24 @@ mod tests {
         assert!(error.ends_with("1 error; nothing was run"), "{error}");
     }
 
-    /// Without readers the end takes no time.
+    /// Without readers, `end` does not wait.
     #[test]
-    fn a_run_is_followed_by_whoever_asked_and_its_end_closes_the_address() {
+    fn valid_requests_mark_a_run_as_followed_and_its_end_closes_the_port() {
         let live = Live::open(0).unwrap();
         let port = live.0.port;
         assert!(!live.0.state().is_followed());
         assert_eq!(status(port, "GET /", "example.org"), "403");
-        assert!(!live.0.state().is_followed(), "what is refused is no reader");
+        assert!(!live.0.state().is_followed(), "a rejected request is not a reader");
         assert_eq!(status(port, "GET /", &format!("127.0.0.1:{port}")), "200");
         assert!(live.0.state().is_followed());
-        live.0.state().asked = None;
+        live.0.state().last_request = None;
         live.end();
         drop(live);
         let is_closed = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err();
-        let soon = (0..600).any(|_| {
+        let is_closed_soon = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(50));
             is_closed()
         });
-        assert!(soon);
+        assert!(is_closed_soon);
     }
 }

@@ -60,7 +60,7 @@ pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
 pub use grid_file::{StoredPoints, read_points};
 pub use live::Live;
-pub(crate) use options::MOST_FILES;
+pub(crate) use options::MAX_FILES;
 pub use options::{CheckpointConfig, Schedule, StatisticsConfig};
 pub(crate) use profile::PROFILE;
 pub use progress::Progress;
@@ -73,15 +73,15 @@ pub use summary::Summary;
 pub(crate) use user_reference::{USER_REFERENCE, user_reference};
 pub use vtk::{FieldData, ImageGrid};
 
-/// A file that is complete or absent: it has `.part` added to its name until [`Whole::finish`], and is removed if dropped before.
-pub(crate) struct Whole {
+/// A file that is complete or absent: it has `.part` added to its name until [`AtomicFile::finish`], and is removed if dropped before.
+pub(crate) struct AtomicFile {
     path: PathBuf,
     part: PathBuf,
     writer: BufWriter<File>,
     is_done: bool,
 }
 
-impl Whole {
+impl AtomicFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let part = with_ending(path, ".part");
         if part.is_symlink() {
@@ -91,9 +91,9 @@ impl Whole {
         // Anything but a regular file stays.
         let file = open::regular(File::options().write(true).create(true), &part);
         let writer = BufWriter::new(file.map_err(Error::io(path))?);
-        let whole = Self { path: path.to_path_buf(), part, writer, is_done: false };
-        whole.writer.get_ref().set_len(0).map_err(Error::io(path))?;
-        Ok(whole)
+        let created = Self { path: path.to_path_buf(), part, writer, is_done: false };
+        created.writer.get_ref().set_len(0).map_err(Error::io(path))?;
+        Ok(created)
     }
 
     /// Write with `write`.
@@ -106,13 +106,13 @@ impl Whole {
 
     /// Give the file its final name.
     pub(crate) fn finish(mut self) -> Result<()> {
-        let written = self.writer.flush().and_then(|()| fs::rename(&self.part, &self.path));
-        self.is_done = written.is_ok();
-        written.map_err(Error::io(&self.path))
+        let result = self.writer.flush().and_then(|()| fs::rename(&self.part, &self.path));
+        self.is_done = result.is_ok();
+        result.map_err(Error::io(&self.path))
     }
 }
 
-impl Drop for Whole {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.is_done {
             // The first error is the one to report.
@@ -122,13 +122,13 @@ impl Drop for Whole {
 }
 
 /// Write `path` with `write`, complete or not at all.
-pub(crate) fn write_whole(
+pub(crate) fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<()> {
-    let mut whole = Whole::create(path)?;
-    whole.add(write)?;
-    whole.finish()
+    let mut file = AtomicFile::create(path)?;
+    file.add(write)?;
+    file.finish()
 }
 
 /// Flush a file to disk.
@@ -136,9 +136,9 @@ pub(crate) fn sync_file(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(Error::io(path))
 }
 
-/// [`write_whole`] of a text.
+/// [`write_atomically`] of a text.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
-    write_whole(path, |writer| writer.write_all(text.as_bytes()))
+    write_atomically(path, |writer| writer.write_all(text.as_bytes()))
 }
 
 /// The error of a file at `path` that does not hold what it should.
@@ -153,10 +153,11 @@ pub(crate) fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) ->
 
 /// The text of a file that a run directory should contain.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    open::text(path, open::MOST_TEXT).map_err(Error::io(path))
+    open::text(path, open::MAX_TEXT).map_err(Error::io(path))
 }
 
-/// Refuse a directory that cannot exist, because it or one of its parents is a file. `needs` names the program that needs it.
+/// Refuse a directory that cannot exist, because it or one of its parents is a file. `needs` is the beginning of the
+/// sentence: `a run needs`.
 ///
 /// # Errors
 /// Where this is the case.
@@ -194,9 +195,9 @@ pub fn append_to(path: &Path) -> Result<File> {
         let mut file = open::regular(File::options().create(true).read(true).append(true), path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        if whole < text.len() {
-            file.set_len(whole as u64)?;
+        let complete = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if complete < text.len() {
+            file.set_len(complete as u64)?;
         }
         Ok(file)
     };
@@ -213,7 +214,7 @@ pub(crate) fn unshare(path: &Path) -> Result<()> {
         return Ok(());
     }
     let mut file = File::open(path).map_err(Error::io(path))?;
-    write_whole(path, |to| std::io::copy(&mut file, to).map(|_| ()))
+    write_atomically(path, |to| std::io::copy(&mut file, to).map(|_| ()))
 }
 
 /// Other systems do not report this.
@@ -224,12 +225,12 @@ pub(crate) fn unshare(_: &Path) -> Result<()> {
 
 /// Remove a file that may be missing.
 pub(crate) fn remove_file(path: &Path) -> Result<()> {
-    or_missing(path, fs::remove_file(path))
+    ignore_missing(path, fs::remove_file(path))
 }
 
 /// The result of an operation on a path that may be missing.
-fn or_missing(path: &Path, done: std::io::Result<()>) -> Result<()> {
-    match done {
+fn ignore_missing(path: &Path, result: std::io::Result<()>) -> Result<()> {
+    match result {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
         _ => Ok(()),
     }
@@ -255,6 +256,6 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
 
 /// Read JSON back, or report what is wrong with it.
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = open::text(path, open::MOST_JSON).map_err(Error::io(path))?;
+    let text = open::text(path, open::MAX_JSON_BYTES).map_err(Error::io(path))?;
     serde_json::from_str(&text).map_err(|why| malformed(path, why))
 }

@@ -6,7 +6,7 @@ use crate::statistics::Statistic;
 use crate::typed::{count, not_negative, positive, whole};
 
 /// Maximum number of files per field and time, and of kept checkpoints.
-pub(crate) const MOST_FILES: i64 = 1 << 20;
+pub(crate) const MAX_FILES: i64 = 1 << 20;
 
 /// When something is done: at any of these that is set, and always at the first and the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Schedule {
 
 /// Default maximum number of files per field of a checkpoint: as many writers as suit parallel file systems, and few enough for
 /// one rank to list.
-const FILES: usize = 512;
+const DEFAULT_FILES: usize = 512;
 
 /// `checkpoint = { every_time, keep }`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct CheckpointConfig {
     #[serde(flatten, skip_deserializing)]
     pub schedule: Option<Schedule>,
     /// Maximum number of checkpoints; older ones are removed.
-    #[serde(deserialize_with = "whole::<usize, 1, MOST_FILES, _, _>")]
+    #[serde(deserialize_with = "whole::<usize, 1, MAX_FILES, _, _>")]
     pub keep: usize,
     /// Whether the run continues while a checkpoint is written.
     pub asynchronous: bool,
@@ -43,8 +43,8 @@ pub struct CheckpointConfig {
     pub compress: bool,
     /// Maximum number of files that the ranks write each field to.
     #[serde(
-        deserialize_with = "whole::<usize, 1, MOST_FILES, _, _>",
-        skip_serializing_if = "is_usual"
+        deserialize_with = "whole::<usize, 1, MAX_FILES, _, _>",
+        skip_serializing_if = "is_default_files"
     )]
     pub files: usize,
 }
@@ -52,12 +52,17 @@ pub struct CheckpointConfig {
 impl CheckpointConfig {
     /// The last state of a run, from which it can be extended. Two are kept, so that a previous one exists if the last is
     /// damaged.
-    pub const LAST: Self =
-        Self { schedule: None, keep: 2, asynchronous: false, compress: false, files: FILES };
+    pub const LAST: Self = Self {
+        schedule: None,
+        keep: 2,
+        asynchronous: false,
+        compress: false,
+        files: DEFAULT_FILES,
+    };
 }
 
-fn is_usual(files: &usize) -> bool {
-    *files == FILES
+fn is_default_files(files: &usize) -> bool {
+    *files == DEFAULT_FILES
 }
 
 impl Default for CheckpointConfig {

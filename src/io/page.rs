@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::io::figures::Figure;
 use crate::io::progress::visible;
-use crate::io::{open, write_text, write_whole};
+use crate::io::{open, write_atomically, write_text};
 use crate::{Error, Result};
 
 /// The plotting library, <https://github.com/leeoniya/uPlot>, with the notice that its licence requires.
@@ -44,21 +44,21 @@ impl Script {
 }
 
 impl Page {
-    /// Start a page, down to the line below its heading; `title` and `what` are plain text, and `command` writes the page.
-    pub(crate) fn new(command: &str, title: &str, what: &str) -> Self {
-        let (title, what, generator) = (escape(title), escape(what), generator(command));
+    /// Start a page, down to the line below its heading; `title` and `subtitle` are plain text, and `command` writes the page.
+    pub(crate) fn new(command: &str, title: &str, subtitle: &str) -> Self {
+        let (title, subtitle, generator) = (escape(title), escape(subtitle), generator(command));
         let style = include_str!("report.css");
         let html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             {generator}\n<title>{title}, {what}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
-             <h1>{title}</h1>\n<p class=\"what\">{what}</p>\n"
+             {generator}\n<title>{title}, {subtitle}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
+             <h1>{title}</h1>\n<p class=\"what\">{subtitle}</p>\n"
         );
         Self { html, scripts: Vec::new() }
     }
 
     /// Add a script at the end of the page.
-    pub(crate) fn needs(&mut self, script: Script) {
+    pub(crate) fn add_script(&mut self, script: Script) {
         if !self.scripts.contains(&script) {
             self.scripts.push(script);
         }
@@ -89,7 +89,7 @@ impl Page {
         if drawn.is_empty() {
             return;
         }
-        self.needs(Script::Plots);
+        self.add_script(Script::Plots);
         self.push(&format!("<h2>{heading}</h2>\n<div class=\"plots\">"));
         for (Figure { plot, caption, name }, svg) in drawn {
             let (title, name, data) = (escape(&plot.title), escape(name), plot.data());
@@ -132,11 +132,11 @@ fn generator(command: &str) -> String {
 }
 
 /// The mark of Kolmo's drawings, written after the drawing.
-const DRAWN: &str = "<!-- drawn by kolmo -->\n";
+const DRAWING_MARK: &str = "<!-- drawn by kolmo -->\n";
 
 /// Write a drawing that [`check_replaceable`] recognises.
 pub(crate) fn write_drawing(path: &Path, svg: &str) -> Result<()> {
-    write_whole(path, |writer| write!(writer, "{svg}{DRAWN}"))
+    write_atomically(path, |writer| write!(writer, "{svg}{DRAWING_MARK}"))
 }
 
 /// Check that `path` is free, or holds a page of `command` or a drawing of Kolmo, which may be replaced.
@@ -144,18 +144,20 @@ pub(crate) fn write_drawing(path: &Path, svg: &str) -> Result<()> {
 /// # Errors
 /// [`Error::Config`] where the file of another program would be lost.
 pub(crate) fn check_replaceable(path: &Path, command: &str) -> Result<()> {
-    check_ours(path, command, &|text| text.contains(&generator(command)) || text.ends_with(DRAWN))
+    check_own_file(path, command, &|text| {
+        text.contains(&generator(command)) || text.ends_with(DRAWING_MARK)
+    })
 }
 
 /// Check that a drawing of `command` may be written to `path`, with `overwrite` over any file.
 ///
 /// # Errors
-/// As there, and where the file name has the ending of another format.
+/// As [`check_replaceable`], and where the file name has the ending of another format.
 pub(crate) fn check_drawing(path: &Path, command: &str, overwrite: bool) -> Result<()> {
     if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
-        let found = format!("{} does not end with .svg", path.display());
+        let problem = format!("{} does not end with .svg", path.display());
         return Err(Error::refused(
-            found,
+            problem,
             "drawings are SVG files; give a name that ends with .svg",
         ));
     }
@@ -164,16 +166,16 @@ pub(crate) fn check_drawing(path: &Path, command: &str, overwrite: bool) -> Resu
 
 /// The same check for a table that `command` writes below this `header`.
 pub(crate) fn check_replaceable_table(path: &Path, command: &str, header: &str) -> Result<()> {
-    check_ours(path, command, &|text| text.starts_with(header))
+    check_own_file(path, command, &|text| text.starts_with(header))
 }
 
-fn check_ours(path: &Path, command: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<()> {
-    const LARGEST: u64 = 1 << 30;
+fn check_own_file(path: &Path, command: &str, is_own: &dyn Fn(&str) -> bool) -> Result<()> {
+    const MAX_SIZE: u64 = 1 << 30;
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    let why = match open::text(path, LARGEST) {
-        Ok(text) if is_ours(&text) => return Ok(()),
+    let why = match open::text(path, MAX_SIZE) {
+        Ok(text) if is_own(&text) => return Ok(()),
         Ok(_) => format!("`kolmo {command}` did not write it"),
         Err(why) => why.to_string(),
     };
@@ -234,8 +236,8 @@ impl Table {
     }
 }
 
-/// Lines of text: columns as wide as their widest cell, those in `words` left-aligned, the others right-aligned.
-pub(crate) fn aligned<R: AsRef<[String]>>(rows: &[R], words: &[usize]) -> String {
+/// Lines of text: columns as wide as their widest cell, those in `left_aligned` left-aligned, the others right-aligned.
+pub(crate) fn aligned<R: AsRef<[String]>>(rows: &[R], left_aligned: &[usize]) -> String {
     let columns = rows.iter().map(|row| row.as_ref().len()).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.as_ref().get(column));
@@ -244,7 +246,7 @@ pub(crate) fn aligned<R: AsRef<[String]>>(rows: &[R], words: &[usize]) -> String
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &R| {
         let cells = row.as_ref().iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, &width))| match words.contains(&column) {
+        let cells = cells.map(|(column, (cell, &width))| match left_aligned.contains(&column) {
             true => format!("{cell:<width$}"),
             false => format!("{cell:>width$}"),
         });
@@ -264,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_what_stands_in_them() {
+    fn columns_are_as_wide_as_their_widest_cell() {
         let words = |row: &[&str]| -> Vec<String> { row.iter().map(ToString::to_string).collect() };
         let rows = vec![words(&["runs/a", "1"]), words(&["b", "12.5"])];
         let table = Table { header: words(&["run", "ε"]), rows };

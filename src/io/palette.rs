@@ -1,10 +1,10 @@
 //! Colours: a perceptually uniform colour map for slices.
 
-/// Number of colours of the map; the palette of a slice has one more, [`BROKEN`], for non-finite values.
+/// Number of colours of the map; the palette of a slice has one more, [`NON_FINITE_COLOUR`], for non-finite values.
 pub(crate) const COLOURS: usize = 255;
 
 /// Grey, which the map does not contain.
-const BROKEN: [u8; 3] = [128, 128, 128];
+const NON_FINITE_COLOUR: [u8; 3] = [128, 128, 128];
 
 /// The colour at `s` in 0..1: from near black through violet and red to pale yellow.
 ///
@@ -16,14 +16,14 @@ pub(crate) fn colour(s: f64) -> [u8; 3] {
 }
 
 /// The palette of a picture whose entries 0 to [`COLOURS`] - 1 represent equally spaced values from `min` to `max`: their colours
-/// in a map from `low` to `high`, and [`BROKEN`].
+/// in a map from `low` to `high`, and [`NON_FINITE_COLOUR`].
 pub(crate) fn palette([min, max]: [f64; 2], [low, high]: [f64; 2]) -> Vec<u8> {
     let entry = |k: usize| {
         let value = min + (max - min) * (k as f64 / (COLOURS - 1) as f64);
         let s = if high > low { (value - low) / (high - low) } else { 0.0 };
         colour(s.clamp(0.0, 1.0))
     };
-    (0..COLOURS).flat_map(entry).chain(BROKEN).collect()
+    (0..COLOURS).flat_map(entry).chain(NON_FINITE_COLOUR).collect()
 }
 
 /// A PNG with another palette of the same length and unchanged pixels; `None` where it is not a PNG with such a palette.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_map_stays_inside_what_srgb_can_show() {
+    fn colour_map_stays_in_the_srgb_gamut() {
         for k in 0..=100 {
             let channels = linear_colour(f64::from(k) / 100.0);
             assert!(channels.iter().all(|c| (0.0..=1.0).contains(c)), "{k} %: {channels:?}");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_gets_brighter_all_the_way() {
+    fn luminance_of_the_colour_map_increases_monotonically() {
         // Relative luminance (ITU-R BT.709 weights).
         let luminance = |k: u32| {
             let [r, g, b] = linear_colour(f64::from(k) / 100.0);

@@ -20,7 +20,7 @@ pub struct Selection {
     pub points: [usize; 3],
     /// Grid points from one to the next.
     pub stride: usize,
-    /// Axes along which the last of them lies one period behind point 0 of the grid, with its values.
+    /// Axes along which the last of them lies one period after point 0 of the grid, with its values.
     pub closed: [bool; 3],
 }
 
@@ -31,22 +31,22 @@ impl Selection {
     }
 
     /// Every `stride`-th point from the one nearest to `from` to the one nearest to `to`, given by coordinates. A periodic axis
-    /// ends one period behind its first point.
+    /// ends one period after its first point.
     pub fn between(grid: &Grid, from: [f64; 3], to: [f64; 3], stride: usize) -> Self {
         let end: [usize; 3] =
-            std::array::from_fn(|a| grid.points[a] - usize::from(!closes(grid, a)));
+            std::array::from_fn(|a| grid.points[a] - usize::from(!closes_period(grid, a)));
         let first: [usize; 3] =
             std::array::from_fn(|a| nearest(grid, a, from[a]).min(grid.points[a] - 1));
         let points: [usize; 3] =
             std::array::from_fn(|a| nearest(grid, a, to[a]).saturating_sub(first[a]) / stride + 1);
         let last = |a: usize| first[a] + (points[a] - 1) * stride;
-        let closed = std::array::from_fn(|a| closes(grid, a) && last(a) == end[a]);
+        let closed = std::array::from_fn(|a| closes_period(grid, a) && last(a) == end[a]);
         Self { first, points, stride, closed }
     }
 
     /// The same selection, except that across axis `a` it has only the points nearest to `coordinate`.
     pub fn across(mut self, grid: &Grid, a: usize, coordinate: f64) -> Self {
-        // One period behind the first points are the first points.
+        // The points one period after the first points are the first points.
         self.first[a] = nearest(grid, a, coordinate) % grid.points[a];
         (self.points[a], self.closed[a]) = (1, false);
         self
@@ -75,7 +75,7 @@ impl Selection {
     }
 
     /// The selected points in parts, in selection indices, such that a block of the grid is a block in each part: first the
-    /// points of the grid itself, then, for all closed axes, those behind it.
+    /// points of the grid itself, then, for all closed axes, those after it.
     fn parts(&self) -> Vec<Block> {
         let mut parts = vec![Block::whole(self.points)];
         for a in (0..3).filter(|&a| self.closed[a]) {
@@ -140,19 +140,19 @@ impl Selection {
     }
 }
 
-/// Whether points behind the last ones close the period of axis `a`.
-fn closes(grid: &Grid, a: usize) -> bool {
-    grid.closes(a) && grid.points[a] > 1
+/// Whether points after the last ones close the period of axis `a`.
+fn closes_period(grid: &Grid, a: usize) -> bool {
+    grid.is_closed_along(a) && grid.points[a] > 1
 }
 
-/// The point nearest to a coordinate along axis `a`; on a periodic axis also the one a period behind the first.
+/// The point nearest to a coordinate along axis `a`; on a periodic axis also the one a period after the first.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=n")]
 fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
-    let last = grid.points[a] - usize::from(!closes(grid, a));
+    let last = grid.points[a] - usize::from(!closes_period(grid, a));
     if grid.lines[a].is_some() {
         let inside = coordinate.clamp(grid.coordinate(a, 0), grid.coordinate(a, last));
-        let off = |i: &usize| (grid.coordinate(a, *i) - inside).abs();
-        return (0..=last).min_by(|i, j| off(i).total_cmp(&off(j))).unwrap_or(0);
+        let distance = |i: &usize| (grid.coordinate(a, *i) - inside).abs();
+        return (0..=last).min_by(|i, j| distance(i).total_cmp(&distance(j))).unwrap_or(0);
     }
     let at = ((coordinate - grid.origin[a]) / grid.spacing[a]).round();
     at.clamp(0.0, last as f64) as usize
@@ -178,7 +178,7 @@ pub fn boxes(
             };
             let mut along = [1; 3];
             along[a] = files.min(within.points[a]);
-            Boxes::of_cut(Decomposition { ranks: along }, within.points, ranks)
+            Boxes::of_decomposition(Decomposition { ranks: along }, within.points, ranks)
         }
     };
     let has_next = |a: usize, end: usize| end < selection.points[a];
@@ -199,15 +199,15 @@ pub fn joined(
 ) -> FieldData {
     let components = field.components;
     let blocks = Boxes::blocks(*decomposition, points);
-    let spread = (&blocks, selection);
+    let source = (&blocks, selection);
     let values = match &field.values {
-        Values::F32(values) => moved(comm, spread, boxes, components, (values, f32::NAN)).into(),
-        Values::F64(values) => moved(comm, spread, boxes, components, (values, f64::NAN)).into(),
+        Values::F32(values) => gathered(comm, source, boxes, components, (values, f32::NAN)).into(),
+        Values::F64(values) => gathered(comm, source, boxes, components, (values, f64::NAN)).into(),
     };
     FieldData { values, ..field }
 }
 
-fn moved<T: Plain>(
+fn gathered<T: Plain>(
     comm: &dyn Communicator,
     (blocks, selection): (&Boxes, &Selection),
     boxes: &Boxes,
@@ -215,15 +215,15 @@ fn moved<T: Plain>(
     (values, missing): (&[T], T),
 ) -> Vec<T> {
     let own = boxes.of(comm.rank());
-    let mut found = vec![missing; own.len() * components];
+    let mut result = vec![missing; own.len() * components];
     let mut rest = values;
     for part in selection.parts() {
         let (have, want) = (selection.of_boxes(blocks, &part), boxes.within(&part));
         let (here, behind) = rest.split_at(have.of(comm.rank()).len() * components);
-        redistribute_into(comm, &have, &want, components, here, (&mut found, &own));
+        redistribute_into(comm, &have, &want, components, here, (&mut result, &own));
         rest = behind;
     }
-    found
+    result
 }
 
 /// Every `stride`-th point with index `at` along axis `a` of a field on a grid of `points`, from the `values` of each rank's
@@ -235,18 +235,18 @@ pub fn plane(
     (a, at, stride): (usize, usize, usize),
     values: &[f64],
 ) -> Option<Vec<f64>> {
-    let mut shown = Selection {
+    let mut selected = Selection {
         first: [0; 3],
         points: points.map(|n| n.div_ceil(stride)),
         stride,
         closed: [false; 3],
     };
-    (shown.first[a], shown.points[a]) = (at, 1);
+    (selected.first[a], selected.points[a]) = (at, 1);
     let block = decomposition.block(comm.rank(), points);
-    let own = shown.pick(&block, 1, values);
+    let own = selected.pick(&block, 1, values);
     let blocks = Boxes::blocks(*decomposition, points);
-    let whole = Block::whole(shown.points);
-    on_rank_0(comm, &shown.of_boxes(&blocks, &whole), whole, &own)
+    let whole = Block::whole(selected.points);
+    on_rank_0(comm, &selected.of_boxes(&blocks, &whole), whole, &own)
 }
 
 /// The same for all points on the line along axis `a` through the point `through`. Collective.
@@ -268,6 +268,6 @@ fn on_rank_0(
     wanted: Block,
     values: &[f64],
 ) -> Option<Vec<f64>> {
-    let found = redistribute(comm, have, &Boxes::on_rank_0(wanted), 1, values, f64::NAN);
-    (comm.rank() == 0).then_some(found)
+    let gathered = redistribute(comm, have, &Boxes::on_rank_0(wanted), 1, values, f64::NAN);
+    (comm.rank() == 0).then_some(gathered)
 }

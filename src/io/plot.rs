@@ -1,24 +1,24 @@
 //! One line plot as SVG: readable on a phone, on paper and without colour.
 
 use crate::io::page::escape;
-use crate::io::scale::{MOST_X_TICKS, Scale, decimal, logarithmic_ticks, range, round_ticks, tick};
+use crate::io::scale::{MAX_X_TICKS, Scale, decimal, logarithmic_ticks, range, round_ticks, tick};
 
 /// Size of a drawing in pixels; small next to its text, since a page scales it to the width of a phone.
 const SIZE: [f64; 2] = [600.0, 400.0];
 /// Font sizes of the text and of the title.
-const TEXT: f64 = 16.0;
-const TITLE: f64 = 18.5;
+const TEXT_SIZE: f64 = 16.0;
+const TITLE_SIZE: f64 = 18.5;
 /// Estimated width of a letter: SVG leaves the font to the reader's machine.
-const LETTER: f64 = 9.0;
+const LETTER_WIDTH: f64 = 9.0;
 /// Height of a legend row, and where the first row begins.
-const ROW: f64 = 24.0;
+const ROW_HEIGHT: f64 = 24.0;
 const LEGEND_TOP: f64 = 40.0;
 /// Legend rows that fit in a plot of the usual height.
-const USUAL_ROWS: usize = 2;
+const DEFAULT_LEGEND_ROWS: usize = 2;
 /// Maximum number of ticks along y.
-const MOST_Y_TICKS: usize = 7;
+const MAX_Y_TICKS: usize = 7;
 /// Maximum number of points along x: more are not visible.
-const MOST_POINTS: usize = 1200;
+const MAX_POINTS: usize = 1200;
 /// The colours of text, grid and paper; `report.css` refers to them and inverts them in dark mode.
 const INK: &str = "#1A1A1A";
 const GRID: &str = "#DDDDDD";
@@ -82,7 +82,7 @@ impl Line {
         }
     }
 
-    fn is_marked(self) -> bool {
+    fn has_dots(self) -> bool {
         matches!(self, Self::Measured(_))
     }
 
@@ -91,14 +91,14 @@ impl Line {
         match self {
             Self::Reference | Self::ReferenceOf(_) => "few circles",
             Self::Level => "level",
-            line if line.is_open() => "circles",
-            line if line.is_marked() => "dotted line",
+            line if line.has_only_circles() => "circles",
+            line if line.has_dots() => "dotted line",
             _ => "line",
         }
     }
 
     /// Whether only circles are drawn, without a line.
-    fn is_open(self) -> bool {
+    fn has_only_circles(self) -> bool {
         matches!(self, Self::Reference | Self::ReferenceOf(_) | Self::Published(_))
     }
 }
@@ -176,26 +176,26 @@ impl Plot {
         let (legend, rows) = self.legend();
         let [width, mut height] = SIZE;
         // A long legend increases the height, so that the curves keep their space.
-        height += ROW * rows.saturating_sub(USUAL_ROWS) as f64;
+        height += ROW_HEIGHT * rows.saturating_sub(DEFAULT_LEGEND_ROWS) as f64;
         let mut svg = Svg(format!(
             "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-             xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"{TEXT}\">\n\
+             xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"{TEXT_SIZE}\">\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"{PAPER}\"/>\n"
         ));
-        let title = format!("font-size=\"{TITLE}\" font-weight=\"bold\"");
+        let title = format!("font-size=\"{TITLE_SIZE}\" font-weight=\"bold\"");
         svg.text((12.0, 22.0), &title, &self.title);
         for (line, label, (x, y)) in legend {
             let points = [(x, y), (x + 34.0, y)];
             let dots = match line {
-                line if line.is_open() => vec![(x + 8.0, y), (x + 26.0, y)],
-                line if line.is_marked() => vec![(x + 17.0, y)],
+                line if line.has_only_circles() => vec![(x + 8.0, y), (x + 26.0, y)],
+                line if line.has_dots() => vec![(x + 17.0, y)],
                 _ => Vec::new(),
             };
             svg.curve(line, &points, &dots);
             svg.text((x + 42.0, y + 5.0), "", label);
         }
 
-        let (curves, scale) = self.prepared();
+        let (curves, scale) = self.axis_points();
         let mark = self.mark.as_ref().and_then(|(value, _)| scale.apply(*value));
         let mut x = range(curves.iter().flatten().map(|p| p.0));
         if x.1 <= x.0 {
@@ -205,26 +205,26 @@ impl Plot {
         let y_tick = |value: f64| scale.tick(value, y.1 - y.0);
         // The end values of the axis have as many digits as any tick.
         let digits = [y.0, y.1].map(|end| y_tick(end).chars().count() as f64);
-        let left = 4.0 + f64::max(92.0, 46.0 + LETTER * digits[0].max(digits[1]));
-        let (right, top) = (width - 24.0, LEGEND_TOP + ROW * rows as f64 + 8.0);
+        let left = 4.0 + f64::max(92.0, 46.0 + LETTER_WIDTH * digits[0].max(digits[1]));
+        let (right, top) = (width - 24.0, LEGEND_TOP + ROW_HEIGHT * rows as f64 + 8.0);
         let bottom = height - 58.0;
-        let along = |value: f64| left + (value - x.0) / (x.1 - x.0) * (right - left);
-        let up = |value: f64| bottom - (value - y.0) / (y.1 - y.0) * (bottom - top);
+        let x_pixel = |value: f64| left + (value - x.0) / (x.1 - x.0) * (right - left);
+        let y_pixel = |value: f64| bottom - (value - y.0) / (y.1 - y.0) * (bottom - top);
 
         let middle = "text-anchor=\"middle\"";
         let centre = (top + bottom) / 2.0;
-        let turned = format!("{middle} transform=\"rotate(270, 16, {centre})\"");
-        svg.text((16.0, centre), &turned, &scale.label(&self.y_label));
+        let rotated = format!("{middle} transform=\"rotate(270, 16, {centre})\"");
+        svg.text((16.0, centre), &rotated, &scale.label(&self.y_label));
         svg.text(((left + right) / 2.0, height - 8.0), middle, self.x_label);
         for value in self.x_ticks(x) {
-            let at = along(value);
+            let at = x_pixel(value);
             svg.line(GRID, (at, top), (at, bottom));
             svg.line(INK, (at, bottom), (at, bottom + 5.0));
             let number = if self.logarithmic_x { decimal(value) } else { tick(value, x.1 - x.0) };
             svg.text((at, bottom + 22.0), middle, &number);
         }
-        for value in round_ticks(y, MOST_Y_TICKS) {
-            let at = up(value);
+        for value in round_ticks(y, MAX_Y_TICKS) {
+            let at = y_pixel(value);
             svg.line(GRID, (left, at), (right, at));
             svg.line(INK, (left - 5.0, at), (left, at));
             svg.text((left - 10.0, at + 5.0), "text-anchor=\"end\"", &y_tick(value));
@@ -232,15 +232,15 @@ impl Plot {
         svg.line(INK, (left, top), (left, bottom));
         svg.line(INK, (left, bottom), (right, bottom));
         if let Some(mark) = mark {
-            svg.curve(Line::Level, &[(left, up(mark)), (right, up(mark))], &[]);
+            svg.curve(Line::Level, &[(left, y_pixel(mark)), (right, y_pixel(mark))], &[]);
         }
         for (curve, points) in self.curves.iter().zip(&curves) {
-            let points: Vec<Point> = points.iter().map(|p| (along(p.0), up(p.1))).collect();
+            let points: Vec<Point> = points.iter().map(|p| (x_pixel(p.0), y_pixel(p.1))).collect();
             let dots = match curve.line {
                 Line::Reference | Line::ReferenceOf(_) => spaced(&points, (right - left) / 32.0),
                 Line::Published(_) => points.clone(),
                 // A line through one point is invisible.
-                line if line.is_marked() || points.len() == 1 => points.clone(),
+                line if line.has_dots() || points.len() == 1 => points.clone(),
                 _ => Vec::new(),
             };
             svg.curve(curve.line, &points, &dots);
@@ -252,33 +252,33 @@ impl Plot {
     /// axis, else of 1, 2 and 5 times powers of ten, or of powers of ten alone where that would be too many.
     fn x_ticks(&self, x: (f64, f64)) -> Vec<f64> {
         if !self.logarithmic_x {
-            return round_ticks(x, MOST_X_TICKS);
+            return round_ticks(x, MAX_X_TICKS);
         }
-        let marked = self.curves.iter().find(|curve| curve.line.is_marked());
-        let few = marked.filter(|curve| curve.points.len() <= MOST_X_TICKS);
+        let marked = self.curves.iter().find(|curve| curve.line.has_dots());
+        let few = marked.filter(|curve| curve.points.len() <= MAX_X_TICKS);
         let ticks: Vec<f64> = few
             .iter()
             .flat_map(|curve| &curve.points)
             .map(|point| point.0.log10())
             .filter(|tick| (x.0..=x.1).contains(tick))
             .collect();
-        let along = range(ticks.iter().copied());
-        let reach = !ticks.is_empty() && along.1 - along.0 >= (x.1 - x.0) / 2.0;
-        if reach { ticks } else { logarithmic_ticks(x) }
+        let ends = range(ticks.iter().copied());
+        let is_wide = !ticks.is_empty() && ends.1 - ends.0 >= (x.1 - x.0) / 2.0;
+        if is_wide { ticks } else { logarithmic_ticks(x) }
     }
 
     /// The points to draw: finite, thinned, in the units of the axes.
-    fn prepared(&self) -> (Vec<Vec<Point>>, Scale) {
+    fn axis_points(&self) -> (Vec<Vec<Point>>, Scale) {
         // Division by a power of ten near the smallest f64 overflows.
-        let flat = |y: f64| if y.abs() < 1e-200 { 0.0 } else { y };
-        let along = |x: f64| if self.logarithmic_x { x.log10() } else { x };
+        let flush_tiny = |y: f64| if y.abs() < 1e-200 { 0.0 } else { y };
+        let scaled_x = |x: f64| if self.logarithmic_x { x.log10() } else { x };
         let finite = |curve: &Curve| -> Vec<Point> {
             let points = curve.points.iter().copied();
-            let points = points.filter(|&(x, y)| drawable(along(x)) && drawable(y));
-            thinned(points.map(|(x, y)| (along(x), flat(y))).collect(), MOST_POINTS)
+            let points = points.filter(|&(x, y)| drawable(scaled_x(x)) && drawable(y));
+            thinned(points.map(|(x, y)| (scaled_x(x), flush_tiny(y))).collect(), MAX_POINTS)
         };
         let mut curves: Vec<Vec<Point>> = self.curves.iter().map(finite).collect();
-        let mark = self.mark.iter().map(|mark| flat(mark.0));
+        let mark = self.mark.iter().map(|mark| flush_tiny(mark.0));
         let values = curves.iter().flatten().map(|point| point.1).chain(mark);
         let scale = Scale::of(values, self.logarithmic, self.logarithmic_x);
         for points in &mut curves {
@@ -296,11 +296,11 @@ impl Plot {
         let mark = self.mark.iter().map(|(_, label)| (Line::Level, label.as_str()));
         let mut entries = Vec::new();
         for (line, label) in curves.chain(mark) {
-            let width = 62.0 + LETTER * label.chars().count() as f64;
+            let width = 62.0 + LETTER_WIDTH * label.chars().count() as f64;
             if x > left && x + width > SIZE[0] {
                 (x, row) = (left, row + 1);
             }
-            entries.push((line, label, (x, LEGEND_TOP + ROW * (row as f64 + 0.5))));
+            entries.push((line, label, (x, LEGEND_TOP + ROW_HEIGHT * (row as f64 + 0.5))));
             x += width;
         }
         (entries, row + 1)
@@ -312,16 +312,16 @@ pub(super) fn drawable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e200
 }
 
-/// About `most` of the points where there are more: the smallest and the largest of each interval, and the first and the last of
+/// About `max_points` of the points where there are more: the smallest and the largest of each interval, and the first and the last of
 /// all. NaN counts as the largest.
-pub(super) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
-    if points.len() <= most {
+pub(super) fn thinned(points: Vec<Point>, max_points: usize) -> Vec<Point> {
+    if points.len() <= max_points {
         return points;
     }
-    let (stretch, last) = (points.len().div_ceil(most / 2), points.len() - 1);
+    let (interval, last) = (points.len().div_ceil(max_points / 2), points.len() - 1);
     let mut kept = vec![0, last];
-    for from in (0..points.len()).step_by(stretch) {
-        let within = || from..(from + stretch).min(points.len());
+    for from in (0..points.len()).step_by(interval) {
+        let within = || from..(from + interval).min(points.len());
         kept.extend(within().min_by(|&i, &j| points[i].1.total_cmp(&points[j].1)));
         kept.extend(within().max_by(|&i, &j| points[i].1.total_cmp(&points[j].1)));
     }
@@ -334,10 +334,11 @@ pub(super) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
 struct Svg(String);
 
 impl Svg {
-    /// Text that starts at `x`, or is placed by the attributes `more`.
-    fn text(&mut self, (x, y): Point, more: &str, text: &str) {
+    /// Text that starts at `x`, or is placed by the `attributes`.
+    fn text(&mut self, (x, y): Point, attributes: &str, text: &str) {
         let text = escape(text);
-        self.0 += &format!("<text x=\"{x:.2}\" y=\"{y:.2}\" fill=\"{INK}\" {more}>{text}</text>\n");
+        self.0 +=
+            &format!("<text x=\"{x:.2}\" y=\"{y:.2}\" fill=\"{INK}\" {attributes}>{text}</text>\n");
     }
 
     fn line(&mut self, colour: &str, from: Point, to: Point) {
@@ -350,7 +351,7 @@ impl Svg {
     /// A line through `points`, except for data from other sources, and circles at `dots`.
     fn curve(&mut self, line: Line, points: &[Point], dots: &[Point]) {
         let (colour, width, dashes) = line.stroke();
-        if !line.is_open() && points.len() > 1 {
+        if !line.has_only_circles() && points.len() > 1 {
             let points: String = points.iter().map(|(x, y)| format!("{x:.2},{y:.2} ")).collect();
             self.0 += &format!(
                 "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
@@ -358,7 +359,7 @@ impl Svg {
                 points.trim_end()
             );
         }
-        let fill = if line.is_open() { "none" } else { colour };
+        let fill = if line.has_only_circles() { "none" } else { colour };
         for (x, y) in dots {
             self.0 += &format!(
                 "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\"/>\n"
@@ -383,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn curves_without_extent_or_with_broken_values_are_drawn() {
+    fn curves_without_extent_or_with_non_finite_values_are_drawn() {
         let nan = f64::NAN;
         let broken = vec![(0.0, 1.0), (1.0, nan), (2.0, f64::INFINITY), (3.0, -2.0), (nan, 1.0)];
         let cases = [

@@ -7,9 +7,9 @@ use super::progress::visible;
 use super::scale::{Scale, extremes};
 
 /// Maximum number of points per curve: more make pages heavy.
-const MOST_POINTS: usize = 4000;
+const MAX_POINTS: usize = 4000;
 /// Maximum number of slider times of a plot.
-const MOST_FRAMES: usize = 40;
+const MAX_FRAMES: usize = 40;
 
 #[derive(Serialize)]
 struct PlotData {
@@ -64,7 +64,7 @@ impl Plot {
             time: *time,
             curves: curves.iter().map(|curve| curve_data(curve, &mut x)).collect(),
         };
-        let frames = evenly(&self.frames, MOST_FRAMES).into_iter().map(of_frame).collect();
+        let frames = evenly_spaced(&self.frames, MAX_FRAMES).into_iter().map(of_frame).collect();
         let values = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.1);
         let values = values.chain(self.mark.iter().map(|mark| mark.0)).filter(|y| y.is_finite());
         let scale = Scale::of(values, self.logarithmic, self.logarithmic_x);
@@ -84,10 +84,10 @@ fn curve_data(curve: &Curve, abscissas: &mut Vec<Vec<f64>>) -> CurveData {
     let mut points: Vec<Point> = curve.points.clone();
     points.retain(|point| drawable(point.0));
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (x, y): (Vec<f64>, Vec<f64>) = thinned(points, MOST_POINTS).into_iter().unzip();
-    let x: Vec<f64> = x.into_iter().map(short).collect();
-    let known = abscissas.iter().position(|known| *known == x);
-    let at = known.unwrap_or_else(|| {
+    let (x, y): (Vec<f64>, Vec<f64>) = thinned(points, MAX_POINTS).into_iter().unzip();
+    let x: Vec<f64> = x.into_iter().map(rounded).collect();
+    let existing = abscissas.iter().position(|known| *known == x);
+    let at = existing.unwrap_or_else(|| {
         abscissas.push(x);
         abscissas.len() - 1
     });
@@ -99,12 +99,12 @@ fn curve_data(curve: &Curve, abscissas: &mut Vec<Vec<f64>>) -> CurveData {
         dashes: dashes.split(' ').filter_map(|dash| dash.parse().ok()).collect(),
         kind: curve.line.kind(),
         x: at,
-        y: y.into_iter().map(|y| drawable(y).then(|| short(y))).collect(),
+        y: y.into_iter().map(|y| drawable(y).then(|| rounded(y))).collect(),
     }
 }
 
 /// Nine digits: more than can be read off a page, and far fewer than on disk.
-fn short(value: f64) -> f64 {
+fn rounded(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }
 
@@ -114,9 +114,9 @@ pub(super) fn json_in_html(value: &impl Serialize) -> String {
     text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")).replace('<', "\\u003c")
 }
 
-/// At most `most` items, evenly spaced, including the first and the last.
-pub(super) fn evenly<T>(all: &[T], most: usize) -> Vec<&T> {
-    let count = all.len().min(most);
+/// At most `max` items, evenly spaced, including the first and the last.
+pub(super) fn evenly_spaced<T>(all: &[T], max: usize) -> Vec<&T> {
+    let count = all.len().min(max);
     (0..count).map(|k| &all[k * (all.len() - 1) / (count - 1).max(1)]).collect()
 }
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_over_the_same_times_share_them_and_what_is_no_number_is_null() {
+    fn curves_share_equal_times_and_non_finite_values_are_null() {
         let time = [0.0, 0.5, f64::NAN, 1.0];
         let one =
             Curve::new("a </script>", Line::Solid, &time, &[1.0, f64::NAN, 2.0, f64::INFINITY]);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_goes_from_end_to_end_and_an_empty_plot_has_none() {
+    fn mark_spans_the_plot_and_is_empty_in_an_empty_plot() {
         let curve = Curve::new("a", Line::Solid, &[1.0, 3.0], &[1e-4, 1.0]);
         let mark = Some((2.0, "enough".to_string()));
         let plot = Plot {
@@ -171,7 +171,7 @@ mod tests {
         let curve = Curve { label: "a".into(), line: Line::Solid, points };
         let data = data(&Plot::over_time("t", "y", vec![curve]));
         let (x, y) = (data["x"][0].as_array().unwrap(), data["curves"][0]["y"].as_array().unwrap());
-        assert!(x.len() == y.len() && (MOST_POINTS / 2..=MOST_POINTS + 2).contains(&x.len()));
+        assert!(x.len() == y.len() && (MAX_POINTS / 2..=MAX_POINTS + 2).contains(&x.len()));
         let at = |time: f64| &y[x.iter().position(|x| x.as_f64() == Some(time)).unwrap()];
         assert_eq!((at(12_345.0).as_f64(), at(54_321.0).as_f64()), (Some(9.0), Some(-9.0)));
         assert!(at(77_777.0).is_null() && at(0.0).is_number() && at(99_999.0).is_number());

@@ -19,7 +19,7 @@ pub fn visible(text: &str) -> String {
         match c {
             '\n' | '\t' => shown.push(c),
             // Writing to a string cannot fail.
-            c if steers(c) => drop(write!(shown, "\\u{:04x}", u32::from(c))),
+            c if needs_escape(c) => drop(write!(shown, "\\u{:04x}", u32::from(c))),
             c => shown.push(c),
         }
     }
@@ -27,7 +27,7 @@ pub fn visible(text: &str) -> String {
 }
 
 /// Control characters, and those that change the direction of the following text or break its line.
-fn steers(c: char) -> bool {
+fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -41,7 +41,7 @@ pub struct Progress {
     end_time: Option<f64>,
     max_steps: Option<u64>,
     start: Instant,
-    first: Option<f64>,
+    done_at_start: Option<f64>,
     bar: Option<Bar>,
     last_line: Option<Instant>,
     line: String,
@@ -51,16 +51,17 @@ impl Progress {
     /// For a run to `end_time`, to `max_steps`, or to the first of both.
     pub fn new(end_time: Option<f64>, max_steps: Option<u64>) -> Self {
         let (bar, start, line) = (Bar::open(), Instant::now(), String::new());
-        Self { end_time, max_steps, start, first: None, bar, last_line: None, line }
+        Self { end_time, max_steps, start, done_at_start: None, bar, last_line: None, line }
     }
 
     /// Show the progress of the run; `ns` is nanoseconds per point and Runge-Kutta stage. Energy and `ns` are left out where they
     /// are NaN: not known yet, or not defined.
     pub fn update(&mut self, step: u64, t: f64, dt: f64, kinetic_energy: f64, ns: f64) {
-        let done = self.done(step, t);
-        let first = *self.first.get_or_insert(done);
-        let left = seconds_left(self.start.elapsed().as_secs_f64(), done - first, 1.0 - done);
-        self.line = line(step, &time(t, self.end_time), dt, kinetic_energy, ns, left);
+        let done = self.fraction_done(step, t);
+        let done_at_start = *self.done_at_start.get_or_insert(done);
+        let remaining =
+            seconds_left(self.start.elapsed().as_secs_f64(), done - done_at_start, 1.0 - done);
+        self.line = line(step, &time(t, self.end_time), dt, kinetic_energy, ns, remaining);
         self.show(done, &format!("{:3.0} %  ", 100.0 * done));
     }
 
@@ -69,13 +70,13 @@ impl Progress {
     pub fn update_steady(
         &mut self,
         step: u64,
-        [fallen, of]: [f64; 2],
+        [fallen, required]: [f64; 2],
         dt: f64,
         kinetic_energy: f64,
         ns: f64,
     ) {
-        self.line = line(step, &decades(fallen, of), dt, kinetic_energy, ns, None);
-        self.show((fallen / of).clamp(0.0, 1.0), "");
+        self.line = line(step, &decades(fallen, required), dt, kinetic_energy, ns, None);
+        self.show((fallen / required).clamp(0.0, 1.0), "");
     }
 
     /// Show the line, beside a bar on a terminal, after `part` elsewhere.
@@ -103,7 +104,7 @@ impl Progress {
     }
 
     /// The fraction of the run that is done, in 0..1.
-    fn done(&self, step: u64, t: f64) -> f64 {
+    fn fraction_done(&self, step: u64, t: f64) -> f64 {
         let part = |now: f64, end: Option<f64>| end.filter(|&end| end > 0.0).map(|end| now / end);
         let time = part(t, self.end_time).unwrap_or(0.0);
         let steps = part(step as f64, self.max_steps.map(|max| max as f64)).unwrap_or(0.0);
@@ -126,8 +127,8 @@ fn time(t: f64, end: Option<f64>) -> String {
     }
 }
 
-fn decades(fallen: f64, of: f64) -> String {
-    format!("residual {fallen:.1} / {of:.1} decades")
+fn decades(fallen: f64, required: f64) -> String {
+    format!("residual {fallen:.1} / {required:.1} decades")
 }
 
 /// Fits into 80 columns beside the bar, except for the unit at its end. `reached` is the progress.
@@ -137,14 +138,14 @@ fn line(
     dt: f64,
     kinetic_energy: f64,
     ns: f64,
-    left: Option<f64>,
+    remaining: Option<f64>,
 ) -> String {
     let mut parts = vec![format!("step {step}"), reached.to_string(), format!("dt {dt:.1e}")];
     if kinetic_energy.is_finite() {
         parts.push(format!("E {kinetic_energy:.5}"));
     }
-    if let Some(left) = left {
-        parts.push(format!("{} left", duration(left)));
+    if let Some(remaining) = remaining {
+        parts.push(format!("{} left", duration(remaining)));
     }
     if ns.is_finite() {
         parts.push(format!("{ns:.0} ns/point/stage"));
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_says_step_time_energy_speed_and_what_is_left() {
+    fn progress_line_has_step_time_energy_speed_and_remaining_time() {
         let text = line(1200, &time(3.2, Some(10.0)), 2.5e-3, 0.1234567, 41.27, Some(200.0));
         assert_eq!(
             text,
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn time_left_follows_from_the_speed_so_far() {
+    fn remaining_time_follows_from_the_speed_so_far() {
         assert_eq!(seconds_left(30.0, 0.25, 0.75), Some(90.0));
         assert_eq!(seconds_left(30.0, 0.0, 1.0), None);
         assert_eq!(duration(7505.0), "2 h 05 min");
@@ -194,10 +195,10 @@ mod tests {
     }
 
     #[test]
-    fn the_nearer_of_two_ends_counts() {
+    fn progress_is_relative_to_the_nearer_of_two_ends() {
         let progress = Progress::new(Some(10.0), Some(100));
-        assert_eq!(progress.done(50, 1.0), 0.5);
-        assert_eq!(progress.done(5, 9.0), 0.9);
-        assert_eq!(Progress::new(None, None).done(5, 9.0), 0.0);
+        assert_eq!(progress.fraction_done(50, 1.0), 0.5);
+        assert_eq!(progress.fraction_done(5, 9.0), 0.9);
+        assert_eq!(Progress::new(None, None).fraction_done(5, 9.0), 0.0);
     }
 }

@@ -166,7 +166,7 @@ mod tests {
         let time: Vec<f64> = (0..=20).map(|i| f64::from(i) / 4.0).collect();
         let values: Vec<f64> = time.iter().map(|&t| f(t)).collect();
         Reference {
-            source: "made up".into(),
+            source: "a test".into(),
             time,
             kinetic_energy: values.clone(),
             dissipation: values,
@@ -184,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_seen_is_the_distance_from_a_straight_line_between_the_rows() {
-        // A parabola with its top, 4, at t = 2; from 1 to 3 the line lies at 3, from the last row to the end, 4, at 2 at most.
+    fn unseen_distance_is_measured_from_a_straight_line_between_rows() {
+        // A parabola with its maximum, 4, at t = 2; the line from 1 to 3 is at 3. All other distances are smaller.
         let reference = reference(|t| t * (4.0 - t));
         let (distance, between) = reference.unseen(&[0.0, 0.5, 1.0, 3.0, 3.0, 3.5, 4.0]);
         assert!((distance - 1.0).abs() < 1e-12 && between == [1.0, 3.0], "{distance} {between:?}");

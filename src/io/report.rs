@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::Result;
 use crate::io::body;
-use crate::io::figures::{Figure, closure, conservation, figures, number};
-use crate::io::open::own;
+use crate::io::figures::{Figure, budget_residual, conservation, figures, number};
+use crate::io::open::check_inside;
 use crate::io::page::{self, Page, Script, escape};
 use crate::io::profile;
 use crate::io::progress::duration;
@@ -31,15 +31,15 @@ pub fn write_report(
     run_dir: &Path,
     claim: &mut dyn FnMut(Vec<String>) -> Result<()>,
 ) -> Result<()> {
-    let material = Material::read(run_dir, None)?;
+    let data = PageData::read(run_dir, None)?;
     let plots = run_dir.join("plots");
     let file = |figure: &Figure| format!("{}.svg", figure.name);
-    let figures = material.history.iter().chain(&material.statistics);
+    let figures = data.history.iter().chain(&data.statistics);
     let names = figures.map(|figure| format!("plots/{}", file(figure)));
     claim(names.chain(["report.html".into()]).collect())?;
     make_directory(&plots)?;
-    let page = material
-        .page(run_dir, &|figure, svg| page::write_drawing(&plots.join(file(figure)), svg))?;
+    let page =
+        data.page(run_dir, &|figure, svg| page::write_drawing(&plots.join(file(figure)), svg))?;
     write_text(&run_dir.join("report.html"), &page)
 }
 
@@ -50,36 +50,36 @@ pub fn write_report(
 /// Where a file is missing or damaged.
 pub(crate) fn live_page(run_dir: &Path, so_far: &Summary) -> Result<String> {
     let ended = run_dir.join("summary.json").exists();
-    Material::read(run_dir, (!ended).then(|| so_far.clone()))?.page(run_dir, &|_, _| Ok(()))
+    PageData::read(run_dir, (!ended).then(|| so_far.clone()))?.page(run_dir, &|_, _| Ok(()))
 }
 
 /// The data of a run's page.
-struct Material {
+struct PageData {
     config: String,
     series: Series,
     summary: Summary,
-    goes_on: bool,
+    in_progress: bool,
     slices: Vec<SliceEntry>,
     history: Vec<Figure>,
     statistics: Vec<Figure>,
 }
 
-impl Material {
+impl PageData {
     /// Read the run directory; `so_far` replaces the summary of a run in progress.
     fn read(run_dir: &Path, so_far: Option<Summary>) -> Result<Self> {
-        let config = needed(run_dir, "config.toml", read_text)?;
-        own(run_dir, &run_dir.join("config.toml"))?;
-        let series = needed(run_dir, "series.csv", Series::read)?;
-        let goes_on = so_far.is_some();
-        if series.times()?.is_empty() && !goes_on {
+        let config = read_required(run_dir, "config.toml", read_text)?;
+        check_inside(run_dir, &run_dir.join("config.toml"))?;
+        let series = read_required(run_dir, "series.csv", Series::read)?;
+        let in_progress = so_far.is_some();
+        if series.times()?.is_empty() && !in_progress {
             return Err(malformed(
                 &run_dir.join("series.csv"),
                 "there are no rows: the file was cut",
             ));
         }
         let summary = match so_far {
-            Some(so_far) => so_far.up_to(&series),
-            None => needed(run_dir, "summary.json", Summary::read)?,
+            Some(so_far) => so_far.with_last_row(&series),
+            None => read_required(run_dir, "summary.json", Summary::read)?,
         };
         let reference = optional(&run_dir.join("reference.csv"), Reference::read)?;
         let slices = optional(&run_dir.join("slices/slices.json"), read_json::<Vec<SliceEntry>>)?
@@ -90,29 +90,29 @@ impl Material {
         }
         history.extend(figures_at_the_end(run_dir, summary.end_time)?);
         let statistics = statistics::figures(run_dir)?;
-        Ok(Self { config, series, summary, goes_on, slices, history, statistics })
+        Ok(Self { config, series, summary, in_progress, slices, history, statistics })
     }
 
     /// The page; `keep` receives every drawing of it.
     fn page(self, run_dir: &Path, keep: &dyn Fn(&Figure, &str) -> Result<()>) -> Result<String> {
-        let Self { config, series, summary, goes_on, slices, history, statistics } = self;
+        let Self { config, series, summary, in_progress, slices, history, statistics } = self;
         let (history, statistics) = (page::draw(history, keep)?, page::draw(statistics, keep)?);
         let mut page = Page::new("run", &summary.title, &parameters(&summary));
         let round_off = RoundOff::of(&series, &summary);
         page.section("state", |page| {
-            verdict(page, &summary, goes_on);
+            verdict(page, &summary, in_progress);
             numbers(page, &summary, &series, &round_off);
         });
         page.section("history", |page| page.gallery("History", &history));
         page.section("statistics", |page| page.gallery("Statistics", &statistics));
         let is_scalar = series.column("kinetic_energy").is_none();
-        let shown = slices.iter().any(|slice| is_scalar || slice.max > round_off.vorticity);
-        page.section("slices", |page| match shown {
+        let has_slices = slices.iter().any(|slice| is_scalar || slice.max > round_off.vorticity);
+        page.section("slices", |page| match has_slices {
             true => slice_page::show(page, run_dir, slices, summary.points),
             false => Ok(()),
         })?;
         page.section("tables", |page| tables(page, &summary, &series));
-        let repeats = match summary.restarts.last() {
+        let repetition = match summary.restarts.last() {
             None => "<code>kolmo run config.toml</code> repeats this run.".into(),
             Some(step) => format!(
                 "This is the configuration since the last restart (at step {step}), like the numerics and the times \
@@ -120,12 +120,12 @@ impl Material {
             ),
         };
         page.push(&format!(
-            "<h2>Configuration</h2>\n<p>{repeats}</p>\n<pre>{}</pre>",
+            "<h2>Configuration</h2>\n<p>{repetition}</p>\n<pre>{}</pre>",
             escape(config.trim_end())
         ));
-        if goes_on {
+        if in_progress {
             for script in [Script::Plots, Script::Pictures, Script::Live] {
-                page.needs(script);
+                page.add_script(script);
             }
         }
         let data = ["series.csv", "summary.json", "fields/", "plots/"];
@@ -136,12 +136,16 @@ impl Material {
 
 /// Figures of the values along a line at the end of a run, where it has such figures.
 pub(crate) fn figures_at_the_end(run_dir: &Path, end: f64) -> Result<Vec<Figure>> {
-    let found = [profile::figure(run_dir, end)?, body::surface_figure(run_dir, end)?];
-    Ok(found.into_iter().flatten().collect())
+    let figures = [profile::figure(run_dir, end)?, body::surface_figure(run_dir, end)?];
+    Ok(figures.into_iter().flatten().collect())
 }
 
 /// Read a file that every run has.
-fn needed<T>(run_dir: &Path, name: &str, read: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+fn read_required<T>(
+    run_dir: &Path,
+    name: &str,
+    read: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
     let path = run_dir.join(name);
     if path.exists() {
         return read(&path);
@@ -155,16 +159,16 @@ fn needed<T>(run_dir: &Path, name: &str, read: impl FnOnce(&Path) -> Result<T>) 
     Err(malformed(run_dir, what))
 }
 
-fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {
+fn verdict(page: &mut Page, summary: &Summary, in_progress: bool) {
     let (tone, sign) = match summary.verdict {
-        _ if goes_on => ("plain", ""),
+        _ if in_progress => ("plain", ""),
         Verdict::Passed => ("good", "✓ "),
         Verdict::Deviates | Verdict::UnderResolved => ("bad", "✗ "),
         _ if !summary.finished => ("bad", "! "),
         Verdict::Measured | Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
     };
     let (name, rest) = match summary.finished {
-        _ if goes_on => ("The run is in progress".into(), " This page follows it."),
+        _ if in_progress => ("The run is in progress".into(), " This page follows it."),
         true => (capital(&summary.verdict.to_string()), ""),
         false => (
             format!("Not finished: {}", summary.verdict),
@@ -181,24 +185,26 @@ fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {
 /// The headline numbers: name and value as HTML, remark.
 fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &RoundOff) {
     let mut tiles = Vec::new();
-    let timed = !summary.is_steady();
-    let largest = peak(series, "dissipation").filter(|peak| timed && peak.0 > 0.0);
+    let has_time = !summary.is_steady();
+    let largest = peak(series, "dissipation").filter(|peak| has_time && peak.0 > 0.0);
     if let Some((peak, time)) = largest {
-        tiles.push(("peak dissipation", number(peak), at(time)));
+        tiles.push(("peak dissipation", number(peak), at_time(time)));
     }
     if let Some(worst) = summary.resolution.filter(|_| !series.has_error()) {
         let value = format!("{:.2}", floored(worst.kmax_eta_min));
-        tiles.push(("smallest k<sub>max</sub> η", value, at(worst.time)));
+        tiles.push(("smallest k<sub>max</sub> η", value, at_time(worst.time)));
     }
     if let Some(error) = series.column("error_max").and_then(|error| error.last()) {
         tiles.push(("largest error at the end", number(*error), String::new()));
     }
-    if let Some((residual, largest)) = closure(series).filter(|_| round_off.has_budget(series)) {
+    if let Some((residual, largest)) =
+        budget_residual(series).filter(|_| round_off.has_budget(series))
+    {
         let closes = number(residual / largest);
         tiles.push(("energy budget closes to", closes, "of the largest rate".into()));
     }
     let steps = summary.steps;
-    tiles.push(match timed {
+    tiles.push(match has_time {
         true => ("time reached", number(summary.end_time), format!("{steps} steps")),
         false => ("steps", steps.to_string(), String::new()),
     });
@@ -214,7 +220,7 @@ fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &Roun
 }
 
 /// A remark on a number, in one line.
-fn at(time: f64) -> String {
+fn at_time(time: f64) -> String {
     format!("at\u{a0}t\u{a0}=\u{a0}{time:.2}")
 }
 
@@ -304,17 +310,17 @@ fn phases(page: &mut Page, summary: &Summary) {
 fn parameters(summary: &Summary) -> String {
     let mut parts = Vec::new();
     match (summary.reynolds, summary.mach) {
-        (Some(reynolds), _) => parts.push(format!("Re = {}", short(reynolds))),
+        (Some(reynolds), _) => parts.push(format!("Re = {}", rounded_parameter(reynolds))),
         (None, Some(_)) => parts.push("inviscid".to_string()),
         (None, None) => {}
     }
-    parts.extend(summary.mach.map(|mach| format!("Ma = {}", short(mach))));
+    parts.extend(summary.mach.map(|mach| format!("Ma = {}", rounded_parameter(mach))));
     parts.push(format!("{} points", grid(summary.points)));
     parts.join(", ")
 }
 
 /// A parameter to four decimals, or to all its digits where four decimals are not enough.
-fn short(value: f64) -> f64 {
+fn rounded_parameter(value: f64) -> f64 {
     let rounded = (value * 1e4).round() / 1e4;
     if (rounded - value).abs() < 1e-3 * value { rounded } else { value }
 }

@@ -19,9 +19,9 @@ impl RunId {
     /// A new ID, from the system's random numbers, the time, the process and the host.
     #[allow(clippy::new_without_default, reason = "no two are equal")]
     pub fn new() -> Self {
-        let seen = (SystemTime::now(), std::process::id(), host());
+        let entropy = (SystemTime::now(), std::process::id(), host());
         // Each state has its own random keys.
-        let half = || u128::from(RandomState::new().hash_one(&seen));
+        let half = || u128::from(RandomState::new().hash_one(&entropy));
         Self(half() << 64 | half())
     }
 

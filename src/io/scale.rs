@@ -1,7 +1,7 @@
 //! Ticks of plot axes.
 
 /// Maximum number of ticks along x: more would touch each other.
-pub(crate) const MOST_X_TICKS: usize = 8;
+pub(crate) const MAX_X_TICKS: usize = 8;
 
 /// Scaling from values to tick labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +18,10 @@ impl Scale {
     pub(crate) fn of(
         values: impl Iterator<Item = f64> + Clone,
         logarithmic: bool,
-        beside_one: bool,
+        x_is_logarithmic: bool,
     ) -> Self {
         let (low, high) = range(values.clone().filter(|&v| v > 0.0));
-        if logarithmic && (beside_one || high > 100.0 * low) {
+        if logarithmic && (x_is_logarithmic || high > 100.0 * low) {
             return Self::Logarithm;
         }
         let largest = values.fold(0.0, |max: f64, v| max.max(v.abs()));
@@ -49,8 +49,8 @@ impl Scale {
         let span = max - min;
         let magnitude = min.abs().max(max.abs());
         if span <= 1e-9 * magnitude {
-            let room = if magnitude > 0.0 { 0.1 * magnitude } else { 1.0 };
-            return (min - room, max + room);
+            let margin = if magnitude > 0.0 { 0.1 * magnitude } else { 1.0 };
+            return (min - margin, max + margin);
         }
         let low = if min >= 0.0 && min < 0.4 * max { 0.0 } else { min - 0.06 * span };
         let high = if max <= 0.0 && max > 0.4 * min { 0.0 } else { max + 0.06 * span };
@@ -120,11 +120,11 @@ pub(crate) fn logarithmic_ticks(x: (f64, f64)) -> Vec<f64> {
         all.filter(|tick| (x.0 - 1e-9..=x.1 + 1e-9).contains(tick)).collect()
     };
     let fine = ticks(&[1.0, 2.0, 5.0]);
-    if fine.len() <= MOST_X_TICKS { fine } else { ticks(&[1.0]) }
+    if fine.len() <= MAX_X_TICKS { fine } else { ticks(&[1.0]) }
 }
 
-/// The multiples of 1, 2 or 5 times a power of ten from `from` to `to`: as many as possible, at most `most`.
-pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
+/// The multiples of 1, 2 or 5 times a power of ten from `from` to `to`: as many as possible, at most `max_ticks`.
+pub(crate) fn round_ticks((from, to): (f64, f64), max_ticks: usize) -> Vec<f64> {
     if to <= from {
         return vec![from];
     }
@@ -138,9 +138,9 @@ pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
             _ => n * mantissa / 10_f64.powi(-k),
         };
         let (first, last) = ((from / value(1.0) - 1e-9).ceil(), (to / value(1.0) + 1e-9).floor());
-        if last - first < most as f64 {
+        if last - first < max_ticks as f64 {
             let count = (last - first + 1.0).max(0.0);
-            return (0..most)
+            return (0..max_ticks)
                 .map(|n| n as f64)
                 .filter(|n| *n < count)
                 .map(|n| value(first + n))
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_gets_the_power_of_a_thousand_that_keeps_its_numbers_short() {
+    fn axis_scale_is_the_power_of_1000_that_keeps_the_numbers_short() {
         let scale = |values: &[f64]| Scale::of(values.iter().copied(), false, false);
         assert_eq!(scale(&[0.0, 0.125]), Scale::Power(0));
         assert_eq!(scale(&[4e-4, -1e-3]), Scale::Power(-3));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_at_an_axis_are_round_and_not_too_many() {
+    fn axis_ticks_are_round_numbers_and_not_too_many() {
         let shown = |from: f64, to: f64| -> Vec<String> {
             round_ticks((from, to), 7).into_iter().map(|value| tick(value, to - from)).collect()
         };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_has_numbers_at_1_2_and_5_or_at_powers_of_ten() {
+    fn logarithmic_ticks_are_at_1_2_and_5_or_at_powers_of_ten() {
         let ticks = |from: f64, to: f64| -> Vec<String> {
             let ticks = logarithmic_ticks((from.log10(), to.log10()));
             ticks.into_iter().map(decimal).collect()

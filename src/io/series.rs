@@ -11,7 +11,7 @@ use crate::io::{malformed, open, read_text, unshare};
 use crate::{Error, Result};
 
 /// Text columns in the tables of statistics; all others are numeric.
-const WORDS: [&str; 2] = ["axis", "quantity"];
+const TEXT_COLUMNS: [&str; 2] = ["axis", "quantity"];
 
 /// State of a table up to some row, by which a restart detects lost or changed rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ impl TableMark {
     /// # Errors
     /// Where the table at `path` does not begin with the marked bytes.
     pub fn check(&self, path: &Path) -> Result<()> {
-        let what = match open::read(path, open::MOST_TEXT) {
+        let what = match open::read(path, open::MAX_TEXT) {
             Err(why) if why.kind() == ErrorKind::NotFound => "the file is gone".to_string(),
             Err(why) => return Err(Error::io(path)(why)),
             Ok(text) => {
@@ -91,7 +91,7 @@ impl SeriesWriter {
         if !path.exists() {
             return Self::create(path, columns);
         }
-        let (_, length) = kept(path, columns, last)?;
+        let (_, length) = rows_up_to(path, columns, last)?;
         unshare(path)?;
         let mut writer = Self::append_to(path, columns.len())?;
         writer.file.set_len(length).map_err(Error::io(path))?;
@@ -100,7 +100,7 @@ impl SeriesWriter {
         Ok(writer)
     }
 
-    /// A file that is always written at its end: a partial row that is taken back leaves no hole.
+    /// Open the file for appending, so that the removal of a partial row leaves no hole.
     fn append_to(path: &Path, columns: usize) -> Result<Self> {
         let file = File::options().append(true).open(path).map_err(Error::io(path))?;
         let (path, pending) = (path.to_path_buf(), String::new());
@@ -114,9 +114,9 @@ impl SeriesWriter {
     pub fn check(path: &Path, columns: &[impl AsRef<str>], last: u64) -> Result<()> {
         let found = match path.exists() {
             false => "there is no such file".into(),
-            true => match kept(path, columns, Some(last))?.0 {
-                Some(newest) if newest == last => return Ok(()),
-                Some(newest) => format!("the last before that is step {newest}"),
+            true => match rows_up_to(path, columns, Some(last))?.0 {
+                Some(last_step) if last_step == last => return Ok(()),
+                Some(last_step) => format!("the last before that is step {last_step}"),
                 None => "there is no row before that".into(),
             },
         };
@@ -131,7 +131,7 @@ impl SeriesWriter {
 
     /// Check that [`SeriesWriter::resume`] could continue the series at `path`, wherever it is cut.
     pub fn check_rows(path: &Path, columns: &[impl AsRef<str>]) -> Result<()> {
-        if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
+        if path.exists() { rows_up_to(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
     }
 
     /// Append a row: `values` are those of the columns after `step`, each written with the fewest digits that read back to the
@@ -167,7 +167,7 @@ impl SeriesWriter {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Write the pending rows, in one write of whole rows; if it fails half-way (a full disk), the partial rows are taken back.
+    /// Write the pending rows, in one write of whole rows; if it fails half-way (a full disk), the partial rows are removed.
     ///
     /// # Errors
     /// An error of the system. The rows are kept, and written with the next ones.
@@ -188,54 +188,61 @@ pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     let text = read_text(path)?;
     let header = text.lines().next().unwrap_or_default();
     let columns: Vec<&str> = header.split(',').collect();
-    let (_, length) = kept(path, &columns, last)?;
+    let (_, length) = rows_up_to(path, &columns, last)?;
     unshare(path)?;
     let file = File::options().write(true).open(path).map_err(Error::io(path))?;
     file.set_len(length).map_err(Error::io(path))
 }
 
 /// The difference between the header `found` and the header `wanted`.
-fn other_columns(found: &str, wanted: &str) -> String {
-    let beyond = |of: &str, other: &str| -> Vec<String> {
+fn column_mismatch(found: &str, wanted: &str) -> String {
+    let not_in = |of: &str, other: &str| -> Vec<String> {
         let is_known = |name: &str| other.split(',').any(|known| known == name);
         of.split(',').filter(|name| !is_known(name)).map(str::to_string).collect()
     };
     let parts =
-        [("it lacks", beyond(wanted, found)), ("nothing is written to", beyond(found, wanted))];
-    let named = parts.iter().filter(|(_, names)| !names.is_empty());
-    let told: Vec<String> =
-        named.map(|(what, names)| format!("{what} the columns {}", names.join(", "))).collect();
-    let told =
-        if told.is_empty() { "its columns are in another order".into() } else { told.join("; ") };
+        [("it lacks", not_in(wanted, found)), ("nothing is written to", not_in(found, wanted))];
+    let non_empty = parts.iter().filter(|(_, names)| !names.is_empty());
+    let message: Vec<String> =
+        non_empty.map(|(what, names)| format!("{what} the columns {}", names.join(", "))).collect();
+    let message = if message.is_empty() {
+        "its columns are in another order".into()
+    } else {
+        message.join("; ")
+    };
     format!(
-        "{told}\n       a run keeps its columns; for other columns start a new run with `case.name = \"from-checkpoint\"`"
+        "{message}\n       a run keeps its columns; for other columns start a new run with `case.name = \"from-checkpoint\"`"
     )
 }
 
 /// (the step of the last row, the bytes) of the part of the series at `path` up to the step `last`.
-fn kept(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<(Option<u64>, u64)> {
+fn rows_up_to(
+    path: &Path,
+    columns: &[impl AsRef<str>],
+    last: Option<u64>,
+) -> Result<(Option<u64>, u64)> {
     let text = read_text(path)?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let header = lines.next().unwrap_or_default();
     let (found, columns) = (header.trim_end(), self::header(columns));
     if found != columns {
-        return Err(malformed(path, other_columns(found, &columns)));
+        return Err(malformed(path, column_mismatch(found, &columns)));
     }
     let count = columns.split(',').count();
-    let (mut newest, mut length) = (None, header.len() as u64);
+    let (mut last_step, mut length) = (None, header.len() as u64);
     for (number, line) in lines.enumerate() {
         let row = line.trim_end();
         let step: Option<u64> = row.split(',').next().and_then(|step| step.parse().ok());
         if step.is_some() && step > last {
             break;
         }
-        if step.is_none() || step < newest || row.split(',').count() != count {
+        if step.is_none() || step < last_step || row.split(',').count() != count {
             return Err(malformed(path, format!("line {} is damaged: {row}", number + 2)));
         }
-        newest = step;
+        last_step = step;
         length += line.len() as u64;
     }
-    Ok((newest, length))
+    Ok((last_step, length))
 }
 
 /// The header line of a table with these columns.
@@ -256,7 +263,7 @@ pub struct Series {
 #[derive(Clone, Debug)]
 enum Column {
     Numbers(Vec<f64>),
-    Words(Vec<String>),
+    Text(Vec<String>),
 }
 
 impl Series {
@@ -267,37 +274,37 @@ impl Series {
 
     /// Read the `text` of the file at `path` in the same way.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let complete = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let is_row = |(_, line): &(usize, &str)| !line.starts_with('#') && !line.is_empty();
-        let mut lines = whole.lines().enumerate().filter(is_row);
+        let mut lines = complete.lines().enumerate().filter(is_row);
         let (first, header) = lines.next().ok_or_else(|| {
             malformed(path, "the file is empty: a line of column names is missing")
         })?;
-        let comments = whole.lines().take(first).filter_map(|line| line.strip_prefix('#'));
+        let comments = complete.lines().take(first).filter_map(|line| line.strip_prefix('#'));
         let comments = comments.map(|line| line.trim_start_matches('#').trim().into()).collect();
         let names: Vec<String> = header.split(',').map(|name| name.trim().to_string()).collect();
-        let is_twice =
+        let is_duplicate =
             |(at, name): &(usize, &String)| !name.is_empty() && names[..*at].contains(name);
-        let twice = names.iter().enumerate().find(is_twice);
-        if let Some((_, name)) = twice {
+        let duplicate = names.iter().enumerate().find(is_duplicate);
+        if let Some((_, name)) = duplicate {
             let what = format!("line {}: column `{name}` appears twice", first + 1);
             return Err(malformed(path, what));
         }
-        let column = |name: &String| match WORDS.contains(&name.as_str()) {
-            true => Column::Words(Vec::new()),
+        let column = |name: &String| match TEXT_COLUMNS.contains(&name.as_str()) {
+            true => Column::Text(Vec::new()),
             false => Column::Numbers(Vec::new()),
         };
         let mut columns: Vec<Column> = names.iter().map(column).collect();
         for (at, line) in lines {
             let (number, cells) = (at + 1, line.split(',').count());
             if cells != names.len() {
-                let named = names.len();
-                let what = format!("{cells} values where the header names {named} columns");
+                let expected = names.len();
+                let what = format!("{cells} values where the header names {expected} columns");
                 return Err(malformed(path, format!("line {number}: {what}")));
             }
             for ((cell, column), name) in line.split(',').zip(&mut columns).zip(&names) {
                 match column {
-                    Column::Words(words) => words.push(cell.trim().to_string()),
+                    Column::Text(words) => words.push(cell.trim().to_string()),
                     Column::Numbers(numbers) => {
                         numbers.push(cell.trim().parse().map_err(|_| {
                             let what = format!("`{cell}` in column `{name}` is not a number");
@@ -324,16 +331,16 @@ impl Series {
     pub fn rows(&self) -> usize {
         match self.columns.first() {
             Some(Column::Numbers(values)) => values.len(),
-            Some(Column::Words(words)) => words.len(),
+            Some(Column::Text(words)) => words.len(),
             None => 0,
         }
     }
 
     /// The values of a column; `None` where there is no such column.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
-        match self.named(name)? {
+        match self.find_column(name)? {
             Column::Numbers(values) => Some(values),
-            Column::Words(_) => None,
+            Column::Text(_) => None,
         }
     }
 
@@ -344,7 +351,7 @@ impl Series {
 
     /// The values of a required column.
     pub fn required(&self, name: &str) -> Result<&[f64]> {
-        self.column(name).ok_or_else(|| self.missing(name))
+        self.column(name).ok_or_else(|| self.missing_column(name))
     }
 
     /// The ascending times of the rows.
@@ -357,18 +364,18 @@ impl Series {
     }
 
     /// A required text column, `axis` or `quantity`.
-    pub(super) fn words(&self, name: &str) -> Result<&[String]> {
-        match self.named(name) {
-            Some(Column::Words(words)) => Ok(words),
-            _ => Err(self.missing(name)),
+    pub(super) fn text_column(&self, name: &str) -> Result<&[String]> {
+        match self.find_column(name) {
+            Some(Column::Text(words)) => Ok(words),
+            _ => Err(self.missing_column(name)),
         }
     }
 
-    fn named(&self, name: &str) -> Option<&Column> {
+    fn find_column(&self, name: &str) -> Option<&Column> {
         self.names.iter().position(|known| known == name).map(|at| &self.columns[at])
     }
 
-    fn missing(&self, name: &str) -> Error {
+    fn missing_column(&self, name: &str) -> Error {
         let what = format!("column `{name}` is missing; the file has {}", self.names.join(", "));
         malformed(&self.path, what)
     }

@@ -8,22 +8,22 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::page::{Page, Script, escape};
 use super::palette::colour;
-use super::plot_data::evenly;
+use super::plot_data::evenly_spaced;
 use super::scale::{Scale, round_ticks, tick};
 use super::slices::{Plane, SliceEntry, common_scale};
 use crate::Result;
 use crate::grid::Axis;
 
 /// Maximum number of pictures side by side.
-const MOST_STILLS: usize = 6;
+const MAX_STILLS: usize = 6;
 /// Maximum number of slider times; all pictures stay in `slices/`.
-const MOST_TIMES: usize = 60;
+const MAX_TIMES: usize = 60;
 /// Maximum number of bytes of the pictures of a quantity: pages are sent by mail.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 /// Number of colours from which the script recovers values.
-const STEPS_OF_COLOUR: u32 = 510;
+const COLOUR_STEPS: u32 = 510;
 /// Maximum number of ticks along an axis of a picture: of its width, and of a third of its width or less.
-const MOST_TICKS: [usize; 2] = [5, 2];
+const MAX_TICKS: [usize; 2] = [5, 2];
 
 /// The slices of a report, on a grid of `points`; nothing where `slices/` is empty.
 pub(super) fn show(
@@ -36,15 +36,15 @@ pub(super) fn show(
     entries.sort_by_key(|entry| entry.step);
     while let Some(first) = entries.first() {
         let quantity = first.quantity.clone();
-        let of_one;
-        (of_one, entries) = entries.into_iter().partition(|entry| entry.quantity == quantity);
-        show_one(page, run_dir, of_one, points)?;
+        let of_quantity;
+        (of_quantity, entries) = entries.into_iter().partition(|entry| entry.quantity == quantity);
+        show_quantity(page, run_dir, of_quantity, points)?;
     }
     Ok(())
 }
 
 /// The slices of one quantity, in the order of their steps.
-fn show_one(
+fn show_quantity(
     page: &mut Page,
     run_dir: &Path,
     entries: Vec<SliceEntry>,
@@ -54,22 +54,22 @@ fn show_one(
     steps.dedup();
     let Some(first) = entries.first() else { return Ok(()) };
     let bytes: u64 = entries.iter().filter_map(|entry| entry.bytes(run_dir)).sum();
-    let by_size = steps.len() as u64 * MOST_BYTES / bytes.max(1);
-    let times = MOST_TIMES.min(usize::try_from(by_size).unwrap_or(MOST_TIMES)).max(MOST_STILLS);
-    let shown = evenly(&steps, times);
-    let stills = evenly(&shown, MOST_STILLS);
-    let some = match (shown.len(), steps.len()) {
-        (0..=MOST_STILLS, all) if all <= MOST_STILLS => String::new(),
+    let by_size = steps.len() as u64 * MAX_BYTES / bytes.max(1);
+    let times = MAX_TIMES.min(usize::try_from(by_size).unwrap_or(MAX_TIMES)).max(MAX_STILLS);
+    let shown = evenly_spaced(&steps, times);
+    let stills = evenly_spaced(&shown, MAX_STILLS);
+    let note = match (shown.len(), steps.len()) {
+        (0..=MAX_STILLS, all) if all <= MAX_STILLS => String::new(),
         (shown, all) => format!(
-            "{shown} of {all} times under the slider, {MOST_STILLS} on paper; all are in <code>slices/</code>. "
+            "{shown} of {all} times under the slider, {MAX_STILLS} on paper; all are in <code>slices/</code>. "
         ),
     };
-    page.needs(Script::Plots);
-    page.needs(Script::Pictures);
+    page.add_script(Script::Plots);
+    page.add_script(Script::Pictures);
     let quantity = escape(&first.quantity);
     page.push(&format!(
         "<div class=\"pictures\" id=\"pictures-{}\" data-quantity=\"{quantity}\" data-unit=\"{}\">\n\
-         <h2>Slices: {quantity}</h2>\n<p>{some}In a plane a colour means the same value at all times; each plane has its own scale. \
+         <h2>Slices: {quantity}</h2>\n<p>{note}In a plane a colour means the same value at all times; each plane has its own scale. \
          Lengths are in L, times in L/V₀.</p>\n<div class=\"planes\">",
         quantity.replace(' ', "-"),
         escape(&first.unit),
@@ -78,11 +78,11 @@ fn show_one(
         let of_plane = || entries.iter().filter(|entry| entry.plane == plane);
         let Some(first) = of_plane().next() else { continue };
         let scale = common_scale(of_plane());
-        let across = plane.axes()[2];
-        // The position of an only plane means nothing.
-        let at = match points[across] {
+        let normal = plane.axes()[2];
+        // The position of a single plane has no meaning.
+        let at = match points[normal] {
             1 => String::new(),
-            _ => format!(" at {} = {}", Axis::ALL[across].name(), tick(first.at, 1.0)),
+            _ => format!(" at {} = {}", Axis::ALL[normal].name(), tick(first.at, 1.0)),
         };
         let name = plane.name();
         page.push(&format!(
@@ -90,7 +90,7 @@ fn show_one(
             quantity.replace(' ', "-"),
             scale[0],
             scale[1],
-            bar(first, scale)
+            colour_bar(first, scale)
         ));
         for entry in of_plane().filter(|entry| shown.contains(&&entry.step)) {
             let png = entry.coloured(entry.picture(run_dir)?, scale);
@@ -108,43 +108,43 @@ fn show_one(
 /// The colours of the map, at equal steps, six hexadecimal digits each.
 fn colours() -> String {
     let hexadecimal = |k| {
-        let [r, g, b] = colour(f64::from(k) / f64::from(STEPS_OF_COLOUR));
+        let [r, g, b] = colour(f64::from(k) / f64::from(COLOUR_STEPS));
         format!("{r:02x}{g:02x}{b:02x}")
     };
-    (0..=STEPS_OF_COLOUR).map(hexadecimal).collect()
+    (0..=COLOUR_STEPS).map(hexadecimal).collect()
 }
 
 /// The colour bar with its values.
-fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
+fn colour_bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
     let power = Scale::of(scale.into_iter(), false, false);
     let label = match entry.unit.as_str() {
         "" => entry.quantity.clone(),
         unit => format!("{}, in {unit}", entry.quantity),
     };
     let ends = scale.map(|end| power.apply(end).unwrap_or(end));
-    let [least, most] = ends.map(|end| tick(end, ends[1] - ends[0]));
+    let [lowest, highest] = ends.map(|end| tick(end, ends[1] - ends[0]));
     let stops = (0..=16).map(|k| {
         let [r, g, b] = colour(f64::from(k) / 16.0);
         format!(", #{r:02x}{g:02x}{b:02x}")
     });
     format!(
-        "<div class=\"colours\"><div>{}: {least} to {most}</div>\n\
+        "<div class=\"colours\"><div>{}: {lowest} to {highest}</div>\n\
          <div class=\"bar\" style=\"background: linear-gradient(to right{})\"></div>\n\
          <div class=\"axis x\">{}</div></div>",
         escape(&power.label(&label)),
         stops.collect::<String>(),
-        ticks(ends, "left", MOST_TICKS[0]),
+        ticks(ends, "left", MAX_TICKS[0]),
     )
 }
 
 /// One picture with its axes.
-fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
+fn picture(entry: &SliceEntry, at: &str, png: &[u8], is_still: bool) -> String {
     let [right, up, _] = entry.plane.axes().map(|a| Axis::ALL[a].name());
     let [[left, right_end], [low, high]] = entry.edges;
     let is_low = 3.0 * (high - low) < right_end - left;
-    let along_right = ticks([left, right_end], "left", MOST_TICKS[0]);
-    let along_up = ticks([low, high], "bottom", MOST_TICKS[usize::from(is_low)]);
-    let class = if still { "" } else { " class=\"extra\"" };
+    let along_right = ticks([left, right_end], "left", MAX_TICKS[0]);
+    let along_up = ticks([low, high], "bottom", MAX_TICKS[usize::from(is_low)]);
+    let class = if is_still { "" } else { " class=\"extra\"" };
     let step = entry.step;
     let (quantity, plane, time) = (escape(&entry.quantity), entry.plane.name(), entry.time);
     let png = STANDARD.encode(png);
@@ -158,8 +158,8 @@ fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     )
 }
 
-/// At most `most` round numbers, each at a distance from `side` proportional to its value.
-fn ticks([from, to]: [f64; 2], side: &str, most: usize) -> String {
+/// At most `max_ticks` round numbers, each at a distance from `side` proportional to its value.
+fn ticks([from, to]: [f64; 2], side: &str, max_ticks: usize) -> String {
     let span = to - from;
     if !(span.is_finite() && span > 0.0) {
         return format!("<span style=\"{side}: 0%\">{}</span>", tick(from, from.abs().max(1.0)));
@@ -168,5 +168,5 @@ fn ticks([from, to]: [f64; 2], side: &str, most: usize) -> String {
         let share = 100.0 * (value - from) / span;
         format!("<span style=\"{side}: {share:.2}%\">{}</span>", tick(value, span))
     };
-    round_ticks((from, to), most).into_iter().map(number).collect()
+    round_ticks((from, to), max_ticks).into_iter().map(number).collect()
 }

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::io::open::{self, own};
+use crate::io::open::{self, check_inside};
 use crate::io::palette::{COLOURS, palette, with_palette};
 use crate::io::scale::extremes;
-use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
+use crate::io::{make_directory, malformed, read_json, remove_file, write_atomically, write_json};
 use crate::{Error, Result};
 
 /// Minimum number of pixels along the longer side of a picture.
-const SMALLEST_SIDE: f64 = 384.0;
+const MIN_LONG_SIDE: f64 = 384.0;
 /// Maximum number of pixels of a picture, unless it has more points.
-const MOST_PIXELS: f64 = 1048576.0;
-/// A plane with a larger aspect ratio than this is drawn higher than it is.
-const LONGEST: f64 = 8.0;
+const MAX_PIXELS: f64 = 1048576.0;
+/// A plane with a larger aspect ratio is drawn with this one.
+const MAX_ASPECT_RATIO: f64 = 8.0;
 
 /// Quantity of the second picture of a plane, where it has two.
 pub const MACH_NUMBER: &str = "Mach number";
@@ -24,7 +24,7 @@ pub const MACH_NUMBER: &str = "Mach number";
 /// Signature of a PNG file.
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// Maximum number of bytes of a picture.
-const LARGEST_PICTURE: u64 = 1 << 30;
+const MAX_PICTURE_SIZE: u64 = 1 << 30;
 
 /// The plane of a slice, named by the axes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ pub struct Slice<'a> {
 /// A picture's entry in `slices.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SliceEntry {
-    /// Name of the file beside `slices.json`.
+    /// Name of the file, in the folder of `slices.json`.
     pub file: String,
     /// Orientation of the plane.
     pub plane: Plane,
@@ -103,7 +103,7 @@ pub struct SliceEntry {
 impl SliceEntry {
     /// Bytes of its picture in the `slices/` of `run_dir`; `None` where the picture was removed, 0 where it cannot be inspected.
     pub(crate) fn bytes(&self, run_dir: &Path) -> Option<u64> {
-        let path = run_dir.join("slices").join(file(self.step, self.plane, &self.quantity));
+        let path = run_dir.join("slices").join(file_name(self.step, self.plane, &self.quantity));
         match path.symlink_metadata() {
             Err(why) if why.kind() == ErrorKind::NotFound => None,
             data => Some(data.map_or(0, |data| data.len())),
@@ -117,13 +117,13 @@ impl SliceEntry {
     /// a page that includes its files is passed on.
     pub(crate) fn picture(&self, run_dir: &Path) -> Result<Vec<u8>> {
         let list = run_dir.join("slices/slices.json");
-        if self.file != file(self.step, self.plane, &self.quantity) {
+        if self.file != file_name(self.step, self.plane, &self.quantity) {
             let what = format!("{:?} is not the name of a picture of a run", self.file);
             return Err(malformed(&list, what));
         }
         let path = run_dir.join("slices").join(&self.file);
-        own(run_dir, &path)?;
-        let png = open::read(&path, LARGEST_PICTURE).map_err(Error::io(&path))?;
+        check_inside(run_dir, &path)?;
+        let png = open::read(&path, MAX_PICTURE_SIZE).map_err(Error::io(&path))?;
         match png.starts_with(&SIGNATURE) {
             true => Ok(png),
             false => Err(malformed(&path, "it is not a PNG picture")),
@@ -158,30 +158,31 @@ impl SliceWriter {
     /// Continue with the pictures in `directory`, and remove those of steps after `last`, or all where `last` is `None`.
     pub fn resume(directory: &Path, last: Option<u64>) -> Result<Self> {
         let mut writer = Self::create(directory)?;
-        // Pictures are only looked at: where their list is lost, the run continues with a new one.
+        // Pictures are for viewing only: where their list is lost, the run continues with a new one.
         let mut entries: Vec<SliceEntry> =
             read_json(&directory.join("slices.json")).unwrap_or_default();
         // A list may have been edited: remove no file except Kolmo's pictures.
-        entries.retain(|entry| entry.file == file(entry.step, entry.plane, &entry.quantity));
+        entries.retain(|entry| entry.file == file_name(entry.step, entry.plane, &entry.quantity));
         let is_kept = |entry: &SliceEntry| last.is_some_and(|last| entry.step <= last);
         let (kept, later): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_kept);
         writer.entries = kept;
         // Write the list last: files left by a kill are then still listed, and the next restart removes them.
         later.iter().try_for_each(|entry| remove_file(&directory.join(&entry.file)))?;
         if !later.is_empty() {
-            writer.list()?;
+            writer.write_list()?;
         }
         Ok(writer)
     }
 
     /// Names in the run directory of the files that [`SliceWriter::write`] writes.
     pub fn names(step: u64, plane: Plane, quantity: &str) -> [String; 2] {
-        ["slices.json".into(), file(step, plane, quantity)].map(|name| format!("slices/{name}"))
+        ["slices.json".into(), file_name(step, plane, quantity)]
+            .map(|name| format!("slices/{name}"))
     }
 
     /// Draw one slice and list it in `slices.json`.
     pub fn write(&mut self, step: u64, time: f64, slice: &Slice) -> Result<()> {
-        let file = file(step, slice.plane, slice.quantity);
+        let file = file_name(step, slice.plane, slice.quantity);
         write_slice(&self.directory.join(&file), slice)?;
         self.entries.retain(|entry| entry.file != file);
         self.entries.push(SliceEntry {
@@ -197,7 +198,7 @@ impl SliceWriter {
             max: slice.range[1],
             scale: slice.range,
         });
-        self.list()
+        self.write_list()
     }
 
     /// Give all pictures of a plane one colour scale, that of all its times. Only palettes change. Pictures that were removed or
@@ -206,48 +207,50 @@ impl SliceWriter {
         let mut changed = false;
         for at in 0..self.entries.len() {
             let entry = &self.entries[at];
-            let alike = |e: &&SliceEntry| (e.plane, &e.quantity) == (entry.plane, &entry.quantity);
-            let scale = common_scale(self.entries.iter().filter(alike));
+            let is_same_series =
+                |e: &&SliceEntry| (e.plane, &e.quantity) == (entry.plane, &entry.quantity);
+            let scale = common_scale(self.entries.iter().filter(is_same_series));
             if entry.scale == scale {
                 continue;
             }
             let path = self.directory.join(&entry.file);
-            if let Ok(png) = open::read(&path, LARGEST_PICTURE) {
+            if let Ok(png) = open::read(&path, MAX_PICTURE_SIZE) {
                 let png = entry.coloured(png, scale);
-                write_whole(&path, |writer| writer.write_all(&png))?;
+                write_atomically(&path, |writer| writer.write_all(&png))?;
             }
             self.entries[at].scale = scale;
             changed = true;
         }
-        if changed { self.list() } else { Ok(()) }
+        if changed { self.write_list() } else { Ok(()) }
     }
 
-    fn list(&self) -> Result<()> {
+    fn write_list(&self) -> Result<()> {
         write_json(&self.directory.join("slices.json"), &self.entries)
     }
 }
 
 /// File name of the picture of a plane; a second picture of the plane has its quantity in the name.
-fn file(step: u64, plane: Plane, quantity: &str) -> String {
-    let of = if quantity == MACH_NUMBER { "_mach" } else { "" };
-    format!("step_{step:08}_{}{of}.png", plane.name())
+fn file_name(step: u64, plane: Plane, quantity: &str) -> String {
+    let suffix = if quantity == MACH_NUMBER { "_mach" } else { "" };
+    format!("step_{step:08}_{}{suffix}.png", plane.name())
 }
 
 /// Columns and rows of the picture of a plane: to scale, and at least as many as points where that is not too many.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousands")]
-fn sides(slice: &Slice) -> [usize; 2] {
+fn picture_size(slice: &Slice) -> [usize; 2] {
     let points = slice.points.map(|n| n.max(1) as f64);
     let lengths = slice.edges.map(|[from, to]| to - from);
-    let has_shape = lengths.iter().all(|length| length.is_finite() && *length > 0.0);
-    let lengths = if has_shape { lengths } else { points };
+    let has_extent = lengths.iter().all(|length| length.is_finite() && *length > 0.0);
+    let lengths = if has_extent { lengths } else { points };
     let longest = lengths[0].max(lengths[1]);
-    let lengths = lengths.map(|length| length.max(longest / LONGEST));
-    let a_length = (points[0] / lengths[0]).max(points[1] / lengths[1]);
+    let lengths = lengths.map(|length| length.max(longest / MAX_ASPECT_RATIO));
+    let pixels_per_length = (points[0] / lengths[0]).max(points[1] / lengths[1]);
     // By an integer factor: where spacings are equal, all points get the same number of pixels.
-    let enlarged = a_length * (SMALLEST_SIDE / (longest * a_length).round()).ceil();
-    let most = MOST_PIXELS.max(points[0] * points[1]);
-    let a_length = enlarged.min((most / (lengths[0] * lengths[1])).sqrt());
-    lengths.map(|length| (length * a_length).round().max(1.0) as usize)
+    let enlarged =
+        pixels_per_length * (MIN_LONG_SIDE / (longest * pixels_per_length).round()).ceil();
+    let max_pixels = MAX_PIXELS.max(points[0] * points[1]);
+    let pixels_per_length = enlarged.min((max_pixels / (lengths[0] * lengths[1])).sqrt());
+    lengths.map(|length| (length * pixels_per_length).round().max(1.0) as usize)
 }
 
 /// Draw one slice as a PNG with a palette and bilinear interpolation, so that the field is visible and not its points. Non-finite
@@ -255,7 +258,7 @@ fn sides(slice: &Slice) -> [usize; 2] {
 pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
     let [width, height] = slice.points;
     assert_eq!(slice.values.len(), width * height, "a slice has a value for every point");
-    let [columns, rows] = sides(slice);
+    let [columns, rows] = picture_size(slice);
     let mut pixels = Vec::with_capacity(columns * rows);
     for row in (0..rows).rev() {
         for column in 0..columns {
@@ -263,7 +266,7 @@ pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
             pixels.push(palette_index(value, slice.range));
         }
     }
-    write_whole(path, |writer| {
+    write_atomically(path, |writer| {
         let side = |n: usize| u32::try_from(n).map_err(std::io::Error::other);
         let mut encoder = png::Encoder::new(writer, side(columns)?, side(rows)?);
         encoder.set_color(png::ColorType::Indexed);
@@ -274,12 +277,12 @@ pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
     })
 }
 
-/// The value at the centre of a pixel of a picture of `sides` pixels; constant beyond the outermost points, which lie half a
+/// The value at the centre of a pixel of a picture of `picture_size` pixels; constant beyond the outermost points, which lie half a
 /// spacing inside.
-fn sample(slice: &Slice, [column, row]: [usize; 2], sides: [usize; 2]) -> f64 {
+fn sample(slice: &Slice, [column, row]: [usize; 2], picture_size: [usize; 2]) -> f64 {
     let [width, height] = slice.points;
-    let (i, di) = split(column, sides[0], width);
-    let (j, dj) = split(row, sides[1], height);
+    let (i, di) = grid_position(column, picture_size[0], width);
+    let (j, dj) = grid_position(row, picture_size[1], height);
     let at = |i: usize, j: usize| slice.values[i.min(width - 1) + width * j.min(height - 1)];
     if di == 0.0 && dj == 0.0 {
         return at(i, j);
@@ -290,7 +293,7 @@ fn sample(slice: &Slice, [column, row]: [usize; 2], sides: [usize; 2]) -> f64 {
 
 /// Grid index of `n` at or before the centre of one of `pixels`, and the fraction in 0..1 towards the next index.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..n")]
-fn split(pixel: usize, pixels: usize, n: usize) -> (usize, f64) {
+fn grid_position(pixel: usize, pixels: usize, n: usize) -> (usize, f64) {
     let x = ((pixel as f64 + 0.5) * n as f64 / pixels as f64 - 0.5).clamp(0.0, (n - 1) as f64);
     (x.floor() as usize, x.fract())
 }

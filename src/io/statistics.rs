@@ -11,10 +11,10 @@ use crate::io::spectra::{ReferenceSpectrum, Spectra, Spectrum};
 use crate::io::{optional, wall_profiles};
 
 /// A function that makes the figures of a table.
-type Drawing = fn(&Series) -> Result<Vec<Figure>>;
+type MakeFigures = fn(&Series) -> Result<Vec<Figure>>;
 
 /// The tables in `statistics/` except the spectra, with the function that makes the figures of each.
-const TABLES: [(&str, Drawing); 4] = [
+const TABLES: [(&str, MakeFigures); 4] = [
     ("structure.csv", structure_figure),
     ("gradients.csv", gradient_figure),
     ("turbulence.csv", turbulence_figures),
@@ -28,9 +28,9 @@ pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     let spectra = optional(&directory.join("spectra.csv"), Spectra::read)?;
     let spectra = spectra.and_then(|spectra| spectrum_figure(&spectra, reference.as_ref()));
     let mut figures = Vec::from_iter(spectra);
-    for (name, of_table) in TABLES {
+    for (name, make_figures) in TABLES {
         let table = optional(&directory.join(name), Series::read)?;
-        figures.extend(table.map_or(Ok(Vec::new()), |table| of_table(&table))?);
+        figures.extend(table.map_or(Ok(Vec::new()), |table| make_figures(&table))?);
     }
     Ok(figures)
 }
@@ -105,7 +105,7 @@ pub(super) fn frame(time: f64, points: Vec<Point>) -> (f64, Vec<Curve>) {
 /// Second-order longitudinal structure functions at the last time, along each axis.
 fn structure_figure(table: &Series) -> Result<Vec<Figure>> {
     let (time, r) = (table.required("time")?, table.required("r")?);
-    let (axis, values) = (table.words("axis")?, table.required("longitudinal_2")?);
+    let (axis, values) = (table.text_column("axis")?, table.required("longitudinal_2")?);
     let Some(&last) = time.last() else { return Ok(Vec::new()) };
     let along = |(name, line): (&str, Line)| {
         let rows = (0..r.len()).filter(|&row| time[row] == last && axis[row] == name);
@@ -117,8 +117,10 @@ fn structure_figure(table: &Series) -> Result<Vec<Figure>> {
     if curves.is_empty() {
         return Ok(Vec::new());
     }
-    let (far, level) = (largest(&curves, |point| point.0), largest(&curves, |point| point.1));
-    let slope = [0.1 * far, 0.5 * far].map(|r| (r, 1.5 * level * (r / far).powf(2.0 / 3.0)));
+    let (largest_distance, level) =
+        (largest(&curves, |point| point.0), largest(&curves, |point| point.1));
+    let slope = [0.1 * largest_distance, 0.5 * largest_distance]
+        .map(|r| (r, 1.5 * level * (r / largest_distance).powf(2.0 / 3.0)));
     curves.push(Curve { label: "slope 2/3".into(), line: Line::Thin, points: slope.to_vec() });
     Ok(vec![Figure {
         name: "structure".into(),
@@ -132,7 +134,7 @@ fn structure_figure(table: &Series) -> Result<Vec<Figure>> {
 
 /// Probability density functions at the last time, one curve per quantity.
 fn gradient_figure(table: &Series) -> Result<Vec<Figure>> {
-    let (time, quantity) = (table.required("time")?, table.words("quantity")?);
+    let (time, quantity) = (table.required("time")?, table.text_column("quantity")?);
     let (value, density) = (table.required("value")?, table.required("density")?);
     let Some(&last) = time.last() else { return Ok(Vec::new()) };
     let mut curves: Vec<Curve> = Vec::new();

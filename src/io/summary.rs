@@ -74,7 +74,7 @@ pub struct Summary {
     pub ns_per_point_stage: Option<f64>,
     /// Seconds by phase since the last restart, each of the slowest rank.
     pub phases: BTreeMap<String, f64>,
-    /// The smallest kmax η; `None` without viscosity or dissipation, in a plane or on a line, and beside walls or open faces.
+    /// The smallest kmax η; `None` without viscosity or dissipation, in a plane or on a line, and with walls or open faces.
     pub resolution: Option<Resolution>,
     /// Wall-unit spacings of a channel flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,10 +178,10 @@ impl fmt::Display for WallUnits {
             false => format!("{value:.1}"),
         };
         for (axis, spacing) in ["x", "y", "z"].iter().zip(self.spacing) {
-            let Some([least, most]) = spacing.map(|ends| ends.map(number)) else { continue };
-            write!(f, "Δ{axis}⁺ = {least}")?;
-            if most != least {
-                write!(f, " to {most}")?;
+            let Some([lowest, highest]) = spacing.map(|ends| ends.map(number)) else { continue };
+            write!(f, "Δ{axis}⁺ = {lowest}")?;
+            if highest != lowest {
+                write!(f, " to {highest}")?;
             }
             f.write_str(", ")?;
         }
@@ -281,13 +281,13 @@ impl Summary {
     }
 
     /// `passed: on the reference ...`: the verdict and the reason for it.
-    pub fn judgement(&self) -> String {
+    pub fn verdict_sentence(&self) -> String {
         format!("{}: {}", self.verdict, self.verdict_reason)
     }
 
-    /// The last row of the series of a run in progress.
+    /// The summary of a run in progress, with the values of the last row of its series.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of steps")]
-    pub(crate) fn up_to(self, series: &Series) -> Self {
+    pub(crate) fn with_last_row(self, series: &Series) -> Self {
         let last = |name: &str| series.column(name).and_then(|values| values.last().copied());
         Self {
             steps: last("step").unwrap_or(0.0) as u64,

@@ -11,7 +11,7 @@ use crate::io::{malformed, read_text};
 /// Its copy in the run directory.
 pub(crate) const USER_REFERENCE: &str = "user_reference.csv";
 /// Columns to draw, named as in the series, and the figures that they belong to.
-const DRAWN: [(&str, &str); 5] = [
+const DRAWN_COLUMNS: [(&str, &str); 5] = [
     ("kinetic_energy", "kinetic_energy"),
     ("dissipation", "dissipation"),
     ("enstrophy", "enstrophy"),
@@ -38,8 +38,8 @@ pub(crate) fn user_reference(path: &Path) -> Result<String> {
     if !time.is_sorted_by(|a, b| a < b) {
         return Err(malformed(path, "the times of a reference must increase"));
     }
-    if DRAWN.iter().all(|(column, _)| table.column(column).is_none()) {
-        let drawn = DRAWN.map(|(column, _)| column).join(", ");
+    if DRAWN_COLUMNS.iter().all(|(column, _)| table.column(column).is_none()) {
+        let drawn = DRAWN_COLUMNS.map(|(column, _)| column).join(", ");
         let what = format!("no column that is drawn; a reference has time and some of {drawn}");
         return Err(malformed(path, what));
     }
@@ -52,7 +52,7 @@ pub(crate) fn draw_over(figures: &mut [Figure], table: &Series, end: f64) {
     let covered = time.partition_point(|&t| t <= end);
     let source = table.comments().join(" ");
     for figure in figures {
-        let column = DRAWN.iter().find(|(_, name)| *name == figure.name);
+        let column = DRAWN_COLUMNS.iter().find(|(_, name)| *name == figure.name);
         let Some(values) = column.and_then(|(column, _)| table.column(column)) else { continue };
         let curve = Curve::new("your reference", Line::Ink, &time[..covered], values);
         figure.plot.curves.push(curve);

@@ -65,7 +65,7 @@ pub struct Evidence<'a> {
     /// The last `error_max` of the series, where the exact solution is known, and its quantity.
     pub error: Option<(f64, &'static str)>,
     /// Whether curves of the user are drawn over those of the run.
-    pub own_curves: bool,
+    pub has_user_curves: bool,
 }
 
 /// The status and the reason for it, without a capital and a full stop.
@@ -74,37 +74,45 @@ pub struct Evidence<'a> {
 /// above its tolerance. A run without such evidence passes where it reached its end, was compared past the reference's peak in
 /// rows that are dense enough, and its kmax η is known. Where the error is known, it replaces kmax η.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
-    let Evidence { unfinished, unjudged, resolution, wall_units, reference, error, own_curves } =
-        *evidence;
+    let Evidence {
+        unfinished,
+        unjudged,
+        resolution,
+        wall_units,
+        reference,
+        error,
+        has_user_curves,
+    } = *evidence;
     let resolution = resolution.filter(|_| error.is_none() || unjudged.is_some());
     let stopped = unfinished.map(|reason| format!("not finished: {reason}"));
-    let and_stopped = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
+    let stop_note = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
     if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
-        let shown = reference.filter(|it| stopped.is_none() && gap(resolution, it).is_none());
-        let compared = shown.map_or(and_stopped, |it| format!("; {}", distances(it)));
+        let shown =
+            reference.filter(|it| stopped.is_none() && missing_evidence(resolution, it).is_none());
+        let compared = shown.map_or(stop_note, |it| format!("; {}", describe_deviations(it)));
         let (kmax_eta, time) = (floored(worst.kmax_eta_min), trimmed(worst.time));
         let resolved = format!("below the {RESOLVED_KMAX_ETA} of a resolved run");
         let reason = format!("kmax η falls to {kmax_eta} at t = {time}, {resolved}{compared}");
         return (Verdict::UnderResolved, reason);
     }
-    let known = match (resolution, wall_units) {
+    let resolution_note = match (resolution, wall_units) {
         (Some(worst), _) => format!("; kmax η is {} or more", floored(worst.kmax_eta_min)),
         (None, Some(units)) => format!("; {units}"),
         (None, None) => String::new(),
     };
     if let Some(reference) = reference {
-        let reason = format!("{}{known}", distances(reference));
-        if reference.rows > 0 && !reference.is_close() {
-            return (Verdict::Deviates, format!("{reason}{and_stopped}"));
+        let reason = format!("{}{resolution_note}", describe_deviations(reference));
+        if reference.rows > 0 && !reference.is_within_tolerances() {
+            return (Verdict::Deviates, format!("{reason}{stop_note}"));
         }
-        return match stopped.or_else(|| gap(resolution, reference)) {
+        return match stopped.or_else(|| missing_evidence(resolution, reference)) {
             Some(missing) => (Verdict::NoVerdict, missing),
             None => (Verdict::Passed, reason),
         };
     }
     match (stopped, unjudged, error) {
         (Some(stopped), ..) => (Verdict::NoVerdict, stopped),
-        (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
+        (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{resolution_note}")),
         (None, None, Some((error, quantity))) => (
             Verdict::Measured,
             format!(
@@ -112,14 +120,15 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
             ),
         ),
         (None, None, None) => {
-            let own = if own_curves { " except your own curves, which are not judged" } else { "" };
-            (Verdict::NoReference, format!("nothing to compare with{own}{known}"))
+            let own =
+                if has_user_curves { " except your own curves, which are not judged" } else { "" };
+            (Verdict::NoReference, format!("nothing to compare with{own}{resolution_note}"))
         }
     }
 }
 
 /// What a finished run lacks for a verdict; `None` where it is complete.
-fn gap(resolution: Option<Resolution>, reference: &Comparison) -> Option<String> {
+fn missing_evidence(resolution: Option<Resolution>, reference: &Comparison) -> Option<String> {
     let Comparison { rows, until, peak_time, unseen, unseen_between, .. } = *reference;
     if until < peak_time {
         let [until, peak] = [until, peak_time].map(trimmed);
@@ -143,7 +152,7 @@ fn gap(resolution: Option<Resolution>, reference: &Comparison) -> Option<String>
 
 impl Comparison {
     /// Whether all distances are within their tolerances.
-    fn is_close(&self) -> bool {
+    fn is_within_tolerances(&self) -> bool {
         self.dissipation_max_deviation <= DISSIPATION_TOLERANCE
             && self.energy_loss_max_deviation <= DISSIPATION_TOLERANCE
             && self.kinetic_energy_max_deviation <= KINETIC_ENERGY_TOLERANCE
@@ -151,8 +160,9 @@ impl Comparison {
 }
 
 /// The distances from the reference, and the tolerances of those that are too large.
-fn distances(reference: &Comparison) -> String {
-    let (side, word) = if reference.is_close() { ("on", "within") } else { ("off", "by") };
+fn describe_deviations(reference: &Comparison) -> String {
+    let (side, word) =
+        if reference.is_within_tolerances() { ("on", "within") } else { ("off", "by") };
     let distance = |distance: f64, tolerance: f64| {
         let allowed = match distance <= tolerance {
             true => String::new(),

@@ -14,14 +14,14 @@ use base64::write::EncoderWriter;
 
 use crate::Result;
 use crate::grid::{Axis, Block};
-use crate::io::Whole;
+use crate::io::AtomicFile;
 use crate::real::Values;
 
 /// The coordinates of the points of a curvilinear grid.
-const POINTS: &str = "type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"";
+const POINTS_ATTRIBUTES: &str = "type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"";
 
 /// Name of [`ImageGrid::repeats`] in the files: field data of three numbers, 0 or 1.
-const REPEATS: &str = "last_plane_repeats_first";
+const REPEATS_NAME: &str = "last_plane_repeats_first";
 
 /// The grid of the written points.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub struct ImageGrid {
     pub origin: [f64; 3],
     /// Distance between points along x, y, z; any positive number along an axis of one point.
     pub spacing: [f64; 3],
-    /// Along which of x, y, z the last points repeat the first ones, one period behind them.
+    /// Along which of x, y, z the last points repeat the first ones, one period after them.
     pub repeats: [bool; 3],
     /// All coordinates along x, y, z, unless all spacings are equal.
     pub coordinates: Option<[Vec<f64>; 3]>,
@@ -51,7 +51,7 @@ impl ImageGrid {
     }
 
     /// x, y and z of the point (i, j, k) of a curvilinear grid.
-    fn place(&self, [x, y]: &[Vec<f64>; 2], [i, j, k]: [usize; 3]) -> [f64; 3] {
+    fn position(&self, [x, y]: &[Vec<f64>; 2], [i, j, k]: [usize; 3]) -> [f64; 3] {
         let at = i + self.points[0] * j;
         let z = self.coordinates.as_ref().map_or(self.origin[2], |[.., z]| z[k]);
         [x[at], y[at], z]
@@ -83,26 +83,26 @@ impl FieldData {
 
 /// One `.vti`, `.vtr` or `.vts` file of the points of a part of a grid, to which fields are added one by one.
 pub(super) struct PartFile<'a> {
-    file: Whole,
+    file: AtomicFile,
     grid: &'a ImageGrid,
     part: Block,
 }
 
 impl<'a> PartFile<'a> {
     pub(super) fn create(path: &Path, grid: &'a ImageGrid, part: Block) -> Result<Self> {
-        let mut file = Whole::create(path)?;
+        let mut file = AtomicFile::create(path)?;
         file.add(|to| {
-            head(to, grid.kind(), "", grid, &part)?;
+            write_header(to, grid.kind(), "", grid, &part)?;
             writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(&part)?)
         })?;
         Ok(Self { file, grid, part })
     }
 
     /// The file with another field.
-    pub(super) fn with(mut self, field: &FieldData) -> Result<Self> {
+    pub(super) fn with_field(mut self, field: &FieldData) -> Result<Self> {
         let fits = field.values.len() == self.part.len() * field.components;
         assert!(fits, "field `{}` does not fit its grid", field.name);
-        self.file.add(|to| array(to, &field.attributes(), &field.values))?;
+        self.file.add(|to| write_array(to, &field.attributes(), &field.values))?;
         Ok(self)
     }
 
@@ -112,15 +112,19 @@ impl<'a> PartFile<'a> {
         file.add(|to| {
             writeln!(to, "</PointData>")?;
             if let Some(plane) = &grid.plane {
-                let points = (0..part.len()).map(|at| grid.place(plane, part.index(at)));
+                let points = (0..part.len()).map(|at| grid.position(plane, part.index(at)));
                 writeln!(to, "<Points>")?;
-                array(to, POINTS, &points.flatten().collect::<Vec<f64>>().into())?;
+                write_array(to, POINTS_ATTRIBUTES, &points.flatten().collect::<Vec<f64>>().into())?;
                 writeln!(to, "</Points>")?;
             } else if let Some(coordinates) = &grid.coordinates {
                 writeln!(to, "<Coordinates>")?;
                 for (a, name) in Axis::ALL.map(Axis::name).into_iter().enumerate() {
                     let own = &coordinates[a][part.start[a]..part.start[a] + part.points[a]];
-                    array(to, &format!("type=\"Float64\" Name=\"{name}\""), &own.to_vec().into())?;
+                    write_array(
+                        to,
+                        &format!("type=\"Float64\" Name=\"{name}\""),
+                        &own.to_vec().into(),
+                    )?;
                 }
                 writeln!(to, "</Coordinates>")?;
             }
@@ -131,16 +135,16 @@ impl<'a> PartFile<'a> {
 }
 
 /// The beginning of a file of image data, of all or some points of a grid.
-fn head(
+fn write_header(
     to: &mut impl Write,
     kind: &str,
-    more: &str,
+    extra_attributes: &str,
     grid: &ImageGrid,
     part: &Block,
 ) -> std::io::Result<()> {
     // The shortest digits that read back to the same number.
     let numbers = |v: [f64; 3]| v.map(|x| x.to_string()).join(" ");
-    let places = match grid.coordinates {
+    let geometry = match grid.coordinates {
         Some(_) => String::new(),
         None => {
             let [origin, spacing] = [grid.origin, grid.spacing].map(numbers);
@@ -152,25 +156,25 @@ fn head(
         to,
         "<?xml version=\"1.0\"?>\n\
          <VTKFile type=\"{kind}\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
-         <{kind} WholeExtent=\"{}\"{more}{places}>\n\
-         <FieldData>\n<DataArray type=\"UInt8\" Name=\"{REPEATS}\" NumberOfTuples=\"3\" format=\"ascii\">\
+         <{kind} WholeExtent=\"{}\"{extra_attributes}{geometry}>\n\
+         <FieldData>\n<DataArray type=\"UInt8\" Name=\"{REPEATS_NAME}\" NumberOfTuples=\"3\" format=\"ascii\">\
          {repeats}</DataArray>\n</FieldData>",
         extent(part)?,
     )
 }
 
 /// An array with these attributes.
-fn array(to: &mut impl Write, attributes: &str, values: &Values) -> std::io::Result<()> {
+fn write_array(to: &mut impl Write, attributes: &str, values: &Values) -> std::io::Result<()> {
     writeln!(to, "<DataArray {attributes} format=\"binary\">")?;
     match values {
-        Values::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
-        Values::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+        Values::F32(values) => write_base64(to, values.iter().map(|x| x.to_le_bytes()))?,
+        Values::F64(values) => write_base64(to, values.iter().map(|x| x.to_le_bytes()))?,
     }
     writeln!(to, "\n</DataArray>")
 }
 
-/// The values behind the number of their bytes, in Base64.
-fn binary<const N: usize>(
+/// The values in Base64, after the number of their bytes.
+fn write_base64<const N: usize>(
     to: &mut impl Write,
     values: impl ExactSizeIterator<Item = [u8; N]>,
 ) -> std::io::Result<()> {
@@ -207,9 +211,9 @@ pub(super) fn write_parallel(
     pieces: &[(String, Block)],
 ) -> std::io::Result<()> {
     let kind = format!("P{}", grid.kind());
-    head(to, &kind, " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
+    write_header(to, &kind, " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
     if grid.plane.is_some() {
-        writeln!(to, "<PPoints>\n<PDataArray {POINTS}/>\n</PPoints>")?;
+        writeln!(to, "<PPoints>\n<PDataArray {POINTS_ATTRIBUTES}/>\n</PPoints>")?;
     } else if grid.coordinates.is_some() {
         writeln!(to, "<PCoordinates>")?;
         for name in Axis::ALL.map(Axis::name) {

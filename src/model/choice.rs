@@ -48,7 +48,7 @@ fn search(planner: &mut Planner, ranks: usize, rates: &Rates) -> Result<(Decompo
             format!("no way to cut the grid over {ranks} ranks: {sentence}"),
             "",
         )),
-        (None, None) => Err(Decomposition::none_of(ranks, points)),
+        (None, None) => Err(Decomposition::no_decomposition_error(ranks, points)),
     }
 }
 
@@ -57,9 +57,9 @@ mod tests {
     use super::*;
     use crate::config::of_case;
 
-    /// Catches a plan per rank of a line, or per cut, whose cost is more than the square of the number of ranks.
+    /// Detects a plan per rank of a line, or per cut: its cost would grow faster than the square of the number of ranks.
     #[test]
-    fn many_ranks_take_no_more_plans_than_few() {
+    fn number_of_plans_is_bounded_for_many_ranks() {
         for (points, rates) in [
             ([8192; 3], Rates::h200()),
             ([4096; 3], Rates::core()),
@@ -72,9 +72,9 @@ mod tests {
         }
     }
 
-    /// Catches a cut whose blocks are shorter than the conditions at the ends of their lines: the run then refuses it.
+    /// Detects a cut whose blocks are shorter than the boundary conditions at the ends of their lines need: a run rejects it.
     #[test]
-    fn blocks_hold_the_points_of_open_faces() {
+    fn chosen_blocks_are_long_enough_for_open_faces() {
         let faces = "boundary.y={ low = 'outflow', high = 'outflow' }";
         let config = of_case("custom", [24, 18, 1], &[faces.to_string()]).unwrap();
         let (best, _) = fastest(&config, 2, &Rates::core()).unwrap();

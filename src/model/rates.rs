@@ -119,7 +119,7 @@ impl Rates {
     /// # Errors
     /// If the file cannot be read, lacks a rate, or has a rate that is not positive.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = open::text(path, open::MOST_JSON).map_err(|why| {
+        let text = open::text(path, open::MAX_JSON_BYTES).map_err(|why| {
             Error::Config(vec![format!("error: cannot read rates from {}: {why}", path.display())])
         })?;
         let wrong = |what: String| {

@@ -7,7 +7,7 @@ use super::{Network, Prediction, Rates, Work, predict};
 use crate::config::Config;
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
-use crate::grid::{Axis, Decomposition, MOST_POINTS};
+use crate::grid::{Axis, Decomposition, MAX_POINTS_PER_AXIS};
 
 /// Maximum number of points of a line whose derivative is predicted: the line is factored.
 const LONGEST: usize = 1 << 20;
@@ -138,7 +138,7 @@ impl Counted {
         let scaled = || std::array::from_fn(|a| each[a] * decomposition.ranks[a]);
         let points: [usize; 3] = options.whole().unwrap_or_else(scaled);
         let (most, of) = match &options.derivative {
-            None => (MOST_POINTS, "run"),
+            None => (MAX_POINTS_PER_AXIS, "run"),
             Some(_) => (LONGEST, "line"),
         };
         let work = match Axis::ALL.into_iter().find(|axis| points[axis.index()] > most) {
@@ -150,7 +150,7 @@ impl Counted {
             None => match &options.derivative {
                 None => Work::new(config, points, decomposition, method),
                 Some(axes) => {
-                    let ends = config.grid_before_maps(points).ends;
+                    let ends = config.unmapped_grid(points).ends;
                     let scheme = (&config.scheme.derivative, ends, config.compute.precision);
                     Work::of_derivatives(&axes.0, scheme, points, decomposition, method)
                 }

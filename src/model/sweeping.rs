@@ -93,7 +93,7 @@ impl Sweeping {
         decomposition: Decomposition,
         points: [usize; 3],
         operators: &LineOperators,
-        asked: Option<Method>,
+        requested: Option<Method>,
     ) -> Result<Self, String> {
         let a = axis.index();
         let lengths = decomposition.lengths(a, points[a]);
@@ -106,7 +106,7 @@ impl Sweeping {
         let lines = if lengths.len() == 1 || operands == 0 {
             Lines::Whole
         } else {
-            match distributed::settle(asked, axis, &ops, operators, &lengths).0 {
+            match distributed::choose_method(requested, axis, &ops, operators, &lengths).0 {
                 Method::Transpose => Lines::transposed(sweep),
                 method => {
                     let cyclic = ops.iter().all(|op| operators.get(axis, *op).periodic);
@@ -294,7 +294,7 @@ mod tests {
         let cut = Decomposition { ranks: [1, 1, ranks] };
         let all =
             Sweeping::new((Axis::Z, &sweep()), cut, grid.points, &operators, Some(method)).unwrap();
-        let Lines::Blocks { plans: shared, plan_of, .. } = all.lines else { panic!("whole lines") };
+        let Lines::Blocks { plans: shared, plan_of, .. } = all.lines else { panic!("uncut lines") };
         for position in 0..ranks {
             let alone = plans(&sweep(), Axis::Z, &operators, &all.lengths, &[position], method);
             let what = format!("{scheme}, {method:?}, {position} of {:?}", all.lengths);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_share_a_plan_have_the_same_where_each_is_planned_alone() {
+    fn shared_plans_equal_the_separate_plan_of_each_rank() {
         for (scheme, long) in [("compact6", 50), ("compact10-penta", 80)] {
             for method in [Method::Neighbour, Method::Pcr, Method::Gather, Method::Chain] {
                 let each = if method == Method::Neighbour { long } else { 12 };

@@ -159,7 +159,7 @@ type Key = ([bool; 3], (bool, usize, usize), usize);
 impl<'a> Planner<'a> {
     /// A planner for `config` on `points` points instead of its own, with `method` if it is given.
     pub(super) fn new(config: &'a Config, points: [usize; 3], method: Option<Method>) -> Self {
-        let grid = config.grid_before_maps(points);
+        let grid = config.unmapped_grid(points);
         Self { config, points, method, grid, parts: HashMap::new(), known: HashMap::new() }
     }
 

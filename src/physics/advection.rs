@@ -5,13 +5,13 @@ use std::sync::Arc;
 use smallvec::smallvec;
 
 use super::Variable;
-use super::collective::{Broken, diverged, norms};
+use super::collective::{InvalidPoint, diverged, norms};
 use super::discretisation::Discretisation;
 use super::drawn::Drawn;
 use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::stability::Limits;
-use super::system::{Diagnostics, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::system::{Diagnostics, PendingCheck, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::volume::field_of;
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
@@ -49,8 +49,8 @@ const RATE: usize = 1;
 struct Moments;
 
 impl Formula<1, 2, 1> for Moments {
-    fn at<N: Number>(&self, [phi]: [N; 1], _: [N; 2], [middle]: [N; 1]) -> [N; 2] {
-        let deviation = phi - middle;
+    fn at<N: Number>(&self, [phi]: [N; 1], _: [N; 2], [phi_0]: [N; 1]) -> [N; 2] {
+        let deviation = phi - phi_0;
         [deviation, deviation * deviation]
     }
 }
@@ -155,21 +155,21 @@ impl System for Advection {
         }
     }
 
-    fn begin_check(&self, u: &[Field]) -> Result<Seen> {
+    fn begin_check(&self, u: &[Field]) -> Result<PendingCheck> {
         Ok(smallvec![self.backend.reduce(&self.extrema, &[&u[0]], &[])?])
     }
 
-    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64> {
-        if are_finite(seen)? {
+    fn finish_check(&self, pending: PendingCheck, u: &[Field], at: TimeLevel) -> Result<f64> {
+        if are_finite(pending)? {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }
         let values = self.backend.values(&u[0])?;
-        let broken = |(point, value): (usize, f64)| {
+        let invalid = |(point, value): (usize, f64)| {
             let index = self.block.index(point);
-            (!value.is_finite()).then(|| Broken { field: "scalar".into(), value, index })
+            (!value.is_finite()).then(|| InvalidPoint { field: "scalar".into(), value, index })
         };
-        let found = values.iter().enumerate().find_map(broken);
-        Err(diverged(self.backend.comm(), found, "scalar", at))
+        let first_invalid = values.iter().enumerate().find_map(invalid);
+        Err(diverged(self.backend.comm(), first_invalid, "scalar", at))
     }
 
     fn filter(&mut self, u: &mut [Field]) {
@@ -198,9 +198,9 @@ impl Diagnostics for Advection {
         let per_point = self.grid.per_point();
         let [sum, _] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
         let mean = sum * per_point;
-        let [_, spread] = self.backend.reduce(&self.moments, &[&u[0]], &[mean])?.wait()?;
-        let [largest, smallest] = self.backend.reduce(&self.extrema, &[&u[0]], &[])?.wait()?;
-        Ok(vec![mean, spread * per_point, -smallest, largest])
+        let [_, squares] = self.backend.reduce(&self.moments, &[&u[0]], &[mean])?.wait()?;
+        let [max, negative_min] = self.backend.reduce(&self.extrema, &[&u[0]], &[])?.wait()?;
+        Ok(vec![mean, squares * per_point, -negative_min, max])
     }
 
     fn has_exact(&self) -> bool {

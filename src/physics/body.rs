@@ -17,9 +17,9 @@ pub(super) struct Body {
     gas: Gas,
     base: BaseState,
     /// u, v and p in the far field.
-    far: [f64; 3],
-    /// Whether the far field is that of the initial state, which is not yet known.
-    far_is_start: bool,
+    far_field: [f64; 3],
+    /// Whether the initial state, not known at first, defines the far field.
+    far_is_initial: bool,
 }
 
 /// ½ ρ₀ V₀².
@@ -35,11 +35,11 @@ impl Body {
         let at_rest = Stream::at_rest(&problem.gas);
         let Stream { velocity: [u, v, _], pressure, .. } =
             beyond.and_then(Known::stream).unwrap_or(at_rest);
-        let far_is_start = beyond == Some(Known::Start);
-        Some(Self { gas: problem.gas, base, far: [u, v, pressure], far_is_start })
+        let far_is_initial = beyond == Some(Known::Start);
+        Some(Self { gas: problem.gas, base, far_field: [u, v, pressure], far_is_initial })
     }
 
-    /// Set the far field from the initial state, where it is defined by it: the mean over the last line around the body. Collective.
+    /// Set the far field if the initial state defines it: the mean over the last line around the body. Collective.
     ///
     /// # Errors
     /// Device errors, on all ranks if they occur on one.
@@ -49,11 +49,11 @@ impl Body {
         (grid, block): (&Grid, &Block),
         start: &[Field],
     ) -> Result<()> {
-        if !self.far_is_start {
+        if !self.far_is_initial {
             return Ok(());
         }
         let fields = host_values(backend, flow(start))?;
-        let (mut sums, shares) = ([0.0; 4], grid.shares_along(2));
+        let (mut sums, shares) = ([0.0; 4], grid.averaging_weights(2));
         let last = |at: &usize| block.index(*at)[1] + 1 == grid.points[1];
         for at in (0..block.len()).filter(last) {
             let state = std::array::from_fn(|k| fields[k].at(at));
@@ -63,7 +63,7 @@ impl Body {
             sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += share * value);
         }
         backend.comm().sum(&mut sums);
-        self.far = [0, 1, 2].map(|k| sums[k] / sums[3]);
+        self.far_field = [0, 1, 2].map(|k| sums[k] / sums[3]);
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Body {
             sums.iter_mut().zip(point).for_each(|(sum, part)| *sum += part);
         }
         let [p_x, p_y, f_x, f_y] = sums.map(|sum| sum * place.0.spacing[0] / DYNAMIC_PRESSURE);
-        let [u, v, _] = self.far;
+        let [u, v, _] = self.far_field;
         let speed = u.hypot(v);
         let [x, y] = if speed > 0.0 { [u / speed, v / speed] } else { [1.0, 0.0] };
         let (drag, lift) = (|a: [f64; 2]| x * a[0] + y * a[1], |a: [f64; 2]| x * a[1] - y * a[0]);
@@ -128,7 +128,7 @@ impl Body {
     ) -> Result<Vec<f64>> {
         let gradients = gradients.iter().map(|field| &**field);
         let fields = host_values(backend, flow(u).into_iter().chain(gradients))?;
-        let (mut all, shares) = (vec![0.0; 4 * grid.points[0]], grid.shares_along(2));
+        let (mut all, shares) = (vec![0.0; 4 * grid.points[0]], grid.averaging_weights(2));
         for at in 0..block.len() {
             let index = block.index(at);
             if index[1] > 0 {
@@ -150,7 +150,7 @@ impl Body {
         let [.., a_x, a_y] = plane.areas(grid.in_plane(index));
         let [rho, m0, m1, m2, e, g @ ..] = values;
         let [.., p, t] = self.primitives([rho, m0, m1, m2, e]);
-        let p = p + (self.base.pressure - self.far[2]);
+        let p = p + (self.base.pressure - self.far_field[2]);
         let mu = self.gas.mu(t + self.base.temperature) / self.gas.reynolds;
         let bulk = -2.0 / 3.0 * (g[0] + g[4] + g[8]);
         let shear = mu * (g[1] + g[3]);

@@ -45,7 +45,7 @@ impl Channel {
         scratch: &'a mut [Field],
     ) -> [&'a mut Field; 3] {
         let mut to: [_; 3] = exactly(scratch.iter_mut().take(3));
-        backend.run(&self.fluxes, &self.metric.behind(&flow(u)), &mut to, Weights::SET);
+        backend.run(&self.fluxes, &self.metric.append_to(&flow(u)), &mut to, Weights::SET);
         to
     }
 

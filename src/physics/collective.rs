@@ -8,36 +8,36 @@ use crate::real::Values;
 
 /// A point with an unphysical state.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Broken {
+pub(super) struct InvalidPoint {
     /// Name of the field with the unphysical value.
     pub(super) field: String,
     /// The value.
     pub(super) value: f64,
-    /// (i, j, k) in the whole grid.
+    /// (i, j, k) in the global grid.
     pub(super) index: [usize; 3],
 }
 
-/// The broken point on the lowest rank that found one, on all ranks.
-fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
+/// The invalid point on the lowest rank that found one, on all ranks.
+fn on_lowest_rank(comm: &dyn Communicator, invalid: Option<InvalidPoint>) -> Option<InvalidPoint> {
     // As bits, because JSON has no non-finite numbers.
-    let words = |it: &Broken| serde_json::to_vec(&(&it.field, it.value.to_bits(), it.index));
-    let mine = found.as_ref().and_then(|it| words(it).ok()).unwrap_or_default();
-    let told = comm.gather(&mine).unwrap_or_default();
-    let first = told.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default();
+    let encode = |it: &InvalidPoint| serde_json::to_vec(&(&it.field, it.value.to_bits(), it.index));
+    let own = invalid.as_ref().and_then(|it| encode(it).ok()).unwrap_or_default();
+    let gathered = comm.gather(&own).unwrap_or_default();
+    let first = gathered.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default();
     let (field, value, index) = serde_json::from_slice(&comm.broadcast(0, first)).ok()?;
-    Some(Broken { field, value: f64::from_bits(value), index })
+    Some(InvalidPoint { field, value: f64::from_bits(value), index })
 }
 
-/// Error of a diverged run: at the broken point on the lowest rank that found one, otherwise for the quantity `unknown` without a known
+/// Error of a diverged run: at the invalid point on the lowest rank that found one, otherwise for the quantity `unknown` without a known
 /// point.
 pub(super) fn diverged(
     comm: &dyn Communicator,
-    found: Option<Broken>,
+    invalid: Option<InvalidPoint>,
     unknown: &str,
     TimeLevel { step, time }: TimeLevel,
 ) -> Error {
-    let unknown = Broken { field: unknown.into(), value: f64::INFINITY, index: [0; 3] };
-    let Broken { field, value, index } = lowest(comm, found).unwrap_or(unknown);
+    let unknown = InvalidPoint { field: unknown.into(), value: f64::INFINITY, index: [0; 3] };
+    let InvalidPoint { field, value, index } = on_lowest_rank(comm, invalid).unwrap_or(unknown);
     Error::Diverged { step, time, field, value, index }
 }
 
@@ -75,11 +75,12 @@ mod tests {
     use crate::comm::Solo;
 
     #[test]
-    fn a_broken_point_arrives_as_it_was_sent_and_none_as_none() {
-        let sent = Broken { field: "pressure".into(), value: -3.5e-7, index: [17, 0, 1 << 33] };
-        assert_eq!(lowest(&Solo, Some(sent.clone())), Some(sent.clone()));
-        let unknown = Broken { value: f64::NAN, field: "dye".into(), ..sent };
-        assert!(lowest(&Solo, Some(unknown)).is_some_and(|b| b.value.is_nan()));
-        assert_eq!(lowest(&Solo, None), None);
+    fn lowest_rank_returns_an_invalid_point_unchanged_and_none_without_one() {
+        let sent =
+            InvalidPoint { field: "pressure".into(), value: -3.5e-7, index: [17, 0, 1 << 33] };
+        assert_eq!(on_lowest_rank(&Solo, Some(sent.clone())), Some(sent.clone()));
+        let unknown = InvalidPoint { value: f64::NAN, field: "dye".into(), ..sent };
+        assert!(on_lowest_rank(&Solo, Some(unknown)).is_some_and(|b| b.value.is_nan()));
+        assert_eq!(on_lowest_rank(&Solo, None), None);
     }
 }

@@ -62,7 +62,7 @@ pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
 /// Columns of a passive scalar φ, each with the prefix of its name and `_`, in order: mean m = ⟨ρφ⟩/⟨ρ⟩, variance ⟨ρ(φ − m)²⟩/⟨ρ⟩,
 /// extremes, ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩, and the rate of ⟨ρ(φ − m)²⟩ with its terms.
-const OF_A_SCALAR: [&str; 9] = [
+const PASSIVE_SCALAR_COLUMNS: [&str; 9] = [
     "mean",
     "variance",
     "min",
@@ -76,7 +76,7 @@ const OF_A_SCALAR: [&str; 9] = [
 
 /// The columns of the passive scalar `name`.
 pub fn columns_of(name: &str) -> impl Iterator<Item = String> {
-    OF_A_SCALAR.iter().map(move |column| format!("{name}_{column}"))
+    PASSIVE_SCALAR_COLUMNS.iter().map(move |column| format!("{name}_{column}"))
 }
 
 /// The columns of the series of `problem`, in order, except for [`ERROR_COLUMNS`].

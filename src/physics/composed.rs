@@ -64,7 +64,7 @@ impl Composed {
         self.update_primitives(backend, u);
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
         let mut to: [&mut Field; 9] = exactly(gradients.iter_mut());
-        let velocity = self.metric.behind(&velocity);
+        let velocity = self.metric.append_to(&velocity);
         backend.run_all(&mut self.gradients.iter(), &velocity, &mut to, Weights::SET);
         let fields: [&Field; read::COUNT] = std::array::from_fn(|slot| match slot {
             read::RHO => &u[conserved::MASS],
@@ -73,7 +73,7 @@ impl Composed {
             // μ is not read where it is constant: any field can fill the slot.
             _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
         });
-        let fields = self.metric.behind(&fields);
+        let fields = self.metric.append_to(&fields);
         let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
         backend.run_all(&mut self.sweeps[group as usize].iter(), &fields, &mut rate, weights);
     }

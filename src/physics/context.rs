@@ -77,17 +77,17 @@ impl SweepContext<'_> {
     }
 
     /// `value` interpolated to the midpoints.
-    pub(super) fn between(&self, value: Value) -> Value {
+    pub(super) fn midpoint(&self, value: Value) -> Value {
         self.s.apply(Op::InterpolateToMidpoints, value)
     }
 
     /// ∂ⱼ of a flux given at the midpoints.
-    pub(super) fn d_between(&self, flux: impl Into<Expr>) -> Expr {
+    pub(super) fn d_from_midpoints(&self, flux: impl Into<Expr>) -> Expr {
         self.s.apply(Op::DerivativeToPoints, flux).into()
     }
 }
 
-/// The flow. The derivative of a deviation from the base state has less round-off than that of the whole quantity.
+/// The flow. The derivative of a deviation from the base state has less round-off than that of the full value.
 impl SweepContext<'_> {
     /// The quantity at a `slot` in front of the gradients.
     fn quantity(&self, slot: usize) -> Value {
@@ -102,7 +102,7 @@ impl SweepContext<'_> {
     }
 
     /// A quantity from its base value and its deviation.
-    fn whole(&self, base: f64, deviation: Value) -> Value {
+    fn full_value(&self, base: f64, deviation: Value) -> Value {
         match base {
             0.0 => deviation,
             _ => self.define(deviation + Expr::from(base)),
@@ -110,11 +110,11 @@ impl SweepContext<'_> {
     }
 
     pub(super) fn rho(&self) -> Value {
-        self.whole(self.base.density, self.quantity(read::RHO))
+        self.full_value(self.base.density, self.quantity(read::RHO))
     }
 
-    pub(super) fn rho_between(&self) -> Value {
-        self.whole(self.base.density, self.between(self.quantity(read::RHO)))
+    pub(super) fn rho_midpoint(&self) -> Value {
+        self.full_value(self.base.density, self.midpoint(self.quantity(read::RHO)))
     }
 
     pub(super) fn d_rho(&self) -> Expr {
@@ -131,11 +131,11 @@ impl SweepContext<'_> {
     }
 
     pub(super) fn p(&self) -> Value {
-        self.whole(self.base.pressure, self.quantity(read::P))
+        self.full_value(self.base.pressure, self.quantity(read::P))
     }
 
-    pub(super) fn p_between(&self) -> Value {
-        self.whole(self.base.pressure, self.between(self.quantity(read::P)))
+    pub(super) fn p_midpoint(&self) -> Value {
+        self.full_value(self.base.pressure, self.midpoint(self.quantity(read::P)))
     }
 
     pub(super) fn d_p(&self) -> Expr {
@@ -147,7 +147,9 @@ impl SweepContext<'_> {
         match (self.areas(), form) {
             (Some(areas), _) if i < 2 => self.d(areas[i] * self.quantity(read::P)),
             (None, _) if i != self.j => Expr::zero(),
-            (None, Convection::Staggered) => self.d_between(self.between(self.quantity(read::P))),
+            (None, Convection::Staggered) => {
+                self.d_from_midpoints(self.midpoint(self.quantity(read::P)))
+            }
             (None, _) => self.d_p(),
             (Some(_), _) => Expr::zero(),
         }
@@ -155,7 +157,7 @@ impl SweepContext<'_> {
 
     pub(super) fn rho_e(&self) -> Value {
         let base = 1.0 / (self.gas.gamma - 1.0) * self.base.pressure;
-        self.whole(base, self.quantity(read::RHO_E))
+        self.full_value(base, self.quantity(read::RHO_E))
     }
 
     /// H = c_p T + ½ u·u, and its deviation from its base value.
@@ -164,7 +166,7 @@ impl SweepContext<'_> {
         let c_p = 1.0 / (gamma - 1.0) / (mach * mach);
         let half_u_u = || self.half_square([0, 1, 2].map(|i| self.u(i)));
         let deviation = self.define(c_p * self.t_deviation() + half_u_u());
-        (self.whole(c_p * self.base.temperature, deviation), deviation)
+        (self.full_value(c_p * self.base.temperature, deviation), deviation)
     }
 
     /// The deviation of T from its base value: only for expressions that are invariant to a constant.
@@ -230,7 +232,7 @@ impl SweepContext<'_> {
         let Some(areas) = self.areas() else { return self.d(self.t_deviation()) };
         let along = [0, 1].map(|j| {
             let active = self.axes.iter().any(|axis| axis.index() == j);
-            active.then(|| self.s.previous(fused::OF_TEMPERATURE + j))
+            active.then(|| self.s.previous(fused::TEMPERATURE_GRADIENT + j))
         });
         let d = |k: usize| self.define(self.in_plane(k, along));
         areas[0] * d(0) + areas[1] * d(1)
@@ -337,10 +339,10 @@ impl SweepContext<'_> {
             return self.mu() * self.s.d2(value);
         }
         let mu: Expr = match self.is_variable() {
-            true => self.between(self.quantity(read::MU)).into(),
+            true => self.midpoint(self.quantity(read::MU)).into(),
             false => 1.0.into(),
         };
-        self.d_between(mu * self.s.apply(Op::DerivativeToMidpoints, value))
+        self.d_from_midpoints(mu * self.s.apply(Op::DerivativeToMidpoints, value))
     }
 
     /// Σᵢ τᵢⱼ uᵢ.

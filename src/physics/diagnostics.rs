@@ -19,7 +19,7 @@ use crate::statistics::{BetweenWalls, Flow, Sample};
 impl Diagnostics for NavierStokes {
     fn variables(&self) -> Vec<Variable> {
         let scalars = self.scalar_names.iter().map(|name| Variable::Passive(name.as_str().into()));
-        Variable::OF_A_FLOW.into_iter().chain(scalars).collect()
+        Variable::FLOW_VARIABLES.into_iter().chain(scalars).collect()
     }
 
     fn budgets(&self) -> usize {
@@ -41,7 +41,7 @@ impl Diagnostics for NavierStokes {
         filter_rates: &[f64],
     ) -> Result<Vec<f64>> {
         if let Sweeps::Fused(schedule) = &self.sweeps {
-            // Programs that rows need and steps possibly do not.
+            // Programs that rows of the series need, but steps may not.
             let programs = schedule.programs().chain(&self.gradients.sweeps);
             self.backend.compile(&programs.collect::<Vec<_>>());
         }
@@ -55,15 +55,15 @@ impl Diagnostics for NavierStokes {
         let [max_mach, min_density, min_temperature] = self.extrema(u)?;
         let [kinetic, enstrophy, total, solenoidal, dilatational, p_div, conserved @ ..] = averages;
         let mut row = vec![kinetic, enstrophy, total, solenoidal, dilatational, p_div];
-        let of_filter = self.energy_rate_of_filter(u)?.unwrap_or(filter_rates[0]);
-        row.push(rates[0] + of_filter);
+        let filter_rate = self.filter_energy_rate(u)?.unwrap_or(filter_rates[0]);
+        row.push(rates[0] + filter_rate);
         row.extend(&rates[1..]);
-        row.push(of_filter);
+        row.push(filter_rate);
         row.extend(conserved);
         row.extend([max_mach, min_density, min_temperature]);
         row.extend(forcing);
         if let Some(body) = &self.body {
-            let gradients = self.gradients.of(&*self.backend, u, scratch);
+            let gradients = self.gradients.compute(&*self.backend, u, scratch);
             row.extend(body.row(&*self.backend, (&self.grid, &self.block), u, &gradients)?);
         }
         if let Some(passive) = &self.scalars {
@@ -80,7 +80,7 @@ impl Diagnostics for NavierStokes {
 
     fn surface(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<Option<Vec<[f64; 4]>>> {
         let Some(body) = &self.body else { return Ok(None) };
-        let gradients = self.gradients.of(&*self.backend, u, scratch);
+        let gradients = self.gradients.compute(&*self.backend, u, scratch);
         body.surface(&*self.backend, (&self.grid, &self.block), u, &gradients).map(Some)
     }
 
@@ -119,13 +119,13 @@ impl Diagnostics for NavierStokes {
         }
         let values = components.iter().map(|field| backend.values(field));
         let values = values.collect::<Result<Vec<_>>>()?;
-        let mut together = Values::zeros(backend.precision(), values.len() * len);
+        let mut interleaved = Values::zeros(backend.precision(), values.len() * len);
         for (component, one) in values.iter().enumerate() {
             one.iter()
                 .enumerate()
-                .for_each(|(at, x)| together.set(at * values.len() + component, x));
+                .for_each(|(at, x)| interleaved.set(at * values.len() + component, x));
         }
-        Ok(together)
+        Ok(interleaved)
     }
 
     fn drawn(&self) -> &'static [Drawn] {
@@ -140,7 +140,7 @@ impl Diagnostics for NavierStokes {
         if of == Drawn::MachNumber {
             return mach_number(&*backend, (&self.gas, self.base), u);
         }
-        let [magnitude, ..] = self.of_gradients(|it| &it.invariants, u, scratch);
+        let [magnitude, ..] = self.map_gradients(|it| &it.invariants, u, scratch);
         Ok(backend.values(magnitude)?.into())
     }
 
@@ -149,7 +149,7 @@ impl Diagnostics for NavierStokes {
         let flow = self.quantities_of_sample(u, scratch);
         // Collective: all ranks take part, even if copying has failed on one.
         let gradient = gradients.then(|| {
-            let fields = self.gradients.of(&*backend, u, scratch);
+            let fields = self.gradients.compute(&*backend, u, scratch);
             let fields = fields.iter().map(|field| on_host(&*backend, field, 0.0));
             Ok(Box::new(exactly(fields.collect::<Result<Vec<_>>>()?.into_iter())))
         });
@@ -180,7 +180,7 @@ impl NavierStokes {
     /// The flow of the case if it is the exact solution; `None` with a force or boundaries that the case does not have.
     fn exact(&self) -> Option<&dyn FlowCase> {
         let flow = self.case.flow().filter(|flow| flow.is_exact(&self.gas));
-        flow.filter(|_| self.is_of_case)
+        flow.filter(|_| self.starts_from_case)
     }
 
     /// Contribution of the terms `group` to the rate of kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩. `All` includes the force.
@@ -214,7 +214,7 @@ impl NavierStokes {
         let rate = self.energy_rate_of(u, scratch)?;
         let Strength { power, sink, .. } = forcing.strength;
         let mut row = [vec![rate, power, sink], forcing.row()].concat();
-        if let Some(channel) = self.channel.as_ref().filter(|_| forcing.drives()) {
+        if let Some(channel) = self.channel.as_ref().filter(|_| forcing.is_pressure_gradient()) {
             let place = (&self.grid, &self.block);
             row.extend(channel.row(&*self.backend, place, u, scratch)?);
         }
@@ -232,7 +232,7 @@ impl NavierStokes {
 
     /// Volume averages: see [`super::formulas::Averages`].
     pub(super) fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
-        let gradients = self.gradients.of(&*self.backend, u, scratch).map(|field| &*field);
+        let gradients = self.gradients.compute(&*self.backend, u, scratch).map(|field| &*field);
         let fields: [_; 14] = exactly(u[..conserved::COUNT].iter().chain(gradients));
         self.volume.of(&*self.backend, &self.formulas.averages, &fields, &[])
     }

@@ -46,18 +46,18 @@ impl<'a> Discretisation<'a> {
     }
 
     /// One program for every active axis, compiled on first use.
-    pub(super) fn programs_later(
+    pub(super) fn lazy_programs(
         &self,
         sweep_along: impl Fn(Axis) -> Sweep,
     ) -> Result<Vec<Program>> {
-        let program = |axis| self.program_later(axis, &sweep_along(axis));
+        let program = |axis| self.lazy_program(axis, &sweep_along(axis));
         self.grid.active_axes().map(program).collect()
     }
 
     /// One program, compiled on first use.
-    pub(super) fn program_later(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
+    pub(super) fn lazy_program(&self, axis: Axis, sweep: &Sweep) -> Result<Program> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        self.backend.program_later(&sweep, (axis, self.grid.points, &self.operators))
+        self.backend.lazy_program(&sweep, (axis, self.grid.points, &self.operators))
     }
 
     /// One program.
@@ -80,9 +80,13 @@ impl<'a> Discretisation<'a> {
     }
 
     /// A program that applies operators to a field that it advances itself: `None` where the backend cannot run it.
-    pub(super) fn program_of_advanced(&self, axis: Axis, sweep: &Sweep) -> Result<Option<Program>> {
+    pub(super) fn program_on_advanced_field(
+        &self,
+        axis: Axis,
+        sweep: &Sweep,
+    ) -> Result<Option<Program>> {
         let sweep = on_grid(sweep, axis, &self.grid);
-        self.backend.program_of_advanced(&sweep, (axis, self.grid.points, &self.operators))
+        self.backend.program_on_advanced_field(&sweep, (axis, self.grid.points, &self.operators))
     }
 
     /// Programs that filter `fields` fields in place, one per active axis; empty without a filter.
@@ -118,12 +122,12 @@ impl Part<'_> {
         self.on.backend.prepare_part(OnPart { formula, points, part: self.points, reads, own })
     }
 
-    /// A field of the points of the part only, from (i, j, k) in the whole grid.
+    /// A field of the points of the part only, from (i, j, k) in the global grid.
     pub(super) fn field(&self, value: impl Fn([usize; 3]) -> f64) -> Result<Field> {
         let first = self.on.block.start;
         field_of(self.on.backend, self.points.len(), |item| {
-            let inside = self.points.index(item);
-            value([0, 1, 2].map(|a| first[a] + inside[a]))
+            let local = self.points.index(item);
+            value([0, 1, 2].map(|a| first[a] + local[a]))
         })
     }
 }

@@ -2,17 +2,18 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::collective::{Broken, diverged};
+use super::collective::{InvalidPoint, diverged};
 use super::filter_rate::FilterRate;
 use super::forcing::{Averages, Forcing};
-use super::formulas::pressure;
+use super::formulas::{Primitives, full_value};
 use super::navier_stokes::NavierStokes;
 use super::slots::{self, conserved, exactly};
 use super::stage_sweep::StageSweep;
-use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::system::{PendingCheck, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Program, Weights};
 use crate::cases::FlowPoint;
+use crate::engine::Formula;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io::checkpoint::ForcingState;
@@ -72,13 +73,13 @@ impl System for NavierStokes {
 
     fn rhs(&mut self, u: &mut [Field], rate: &mut [Field], time: f64) {
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
+        let (flow_rates, scalar_rates) = rate.split_at_mut(conserved::COUNT);
         if let Some(passive) = &self.scalars {
-            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], Weights::SET, false);
+            passive.add_terms(&*self.backend, flow, [scalars, scalar_rates], Weights::SET, false);
         }
-        let weights = self.add_force(flow, of_flow, Weights::SET);
-        self.add_terms(TermGroup::All, flow, of_flow, weights);
-        self.difference_by_filter(u);
+        let weights = self.add_force(flow, flow_rates, Weights::SET);
+        self.add_terms(TermGroup::All, flow, flow_rates, weights);
+        self.update_filter_difference(u);
         self.add_filter([u, rate], 0.0);
         self.open.correct(&*self.backend, u, rate, Weights::SET);
         self.correct_scalars(u, rate, 0.0);
@@ -86,22 +87,22 @@ impl System for NavierStokes {
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
-        self.open.keep(&*self.backend, rate, weights);
-        self.heat_flux_walls.keep(&*self.backend, rate, weights);
-        self.difference_by_filter(u);
+        self.open.save_rates(&*self.backend, rate, weights);
+        self.heat_flux_walls.save_rates(&*self.backend, rate, weights);
+        self.update_filter_difference(u);
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
-        let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
+        let (flow_rates, scalar_rates) = rate.split_at_mut(conserved::COUNT);
         // Scalars need the flow before the stage.
         if let Some(passive) = &self.scalars {
-            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], weights, true);
+            passive.add_terms(&*self.backend, flow, [scalars, scalar_rates], weights, true);
         }
-        let forced = self.add_force(flow, of_flow, weights);
+        let forced = self.add_force(flow, flow_rates, weights);
         if let Some(stages) = self.sweeps.stages() {
-            let fields = [of_flow, &mut self.gradients.fields, flow];
+            let fields = [flow_rates, &mut self.gradients.fields, flow];
             stages.run(&*self.backend, fields, forced, stage);
         } else {
-            self.add_terms(TermGroup::All, flow, of_flow, forced);
-            add_scaled(&*self.backend, &self.formulas.add_scaled, flow, forced.advance, of_flow);
+            self.add_terms(TermGroup::All, flow, flow_rates, forced);
+            add_scaled(&*self.backend, &self.formulas.add_scaled, flow, forced.advance, flow_rates);
         }
         self.add_filter([u, rate], weights.advance);
         self.open.correct(&*self.backend, u, rate, weights);
@@ -136,7 +137,7 @@ impl System for NavierStokes {
     }
 
     fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
-        self.sweeps.stages().map_or_else(Vec::new, |stages| stages.each().collect())
+        self.sweeps.stages().map_or_else(Vec::new, |stages| stages.sweeps().collect())
     }
 
     fn run_sweep(&mut self, at: usize, u: &mut [Field], rate: &mut [Field]) {
@@ -184,22 +185,24 @@ impl System for NavierStokes {
         self.forcing.iter_mut().for_each(|forcing| forcing.restore(saved, last_dt));
     }
 
-    fn begin_check(&self, u: &[Field]) -> Result<Seen> {
+    fn begin_check(&self, u: &[Field]) -> Result<PendingCheck> {
         let fields: SmallVec<[&Field; 10]> =
-            slots::flow(u).into_iter().chain(self.metric.of_curves()).collect();
+            slots::flow(u).into_iter().chain(self.metric.curvilinear_fields()).collect();
         let flow = self.backend.reduce(&self.formulas.step_rate, &fields, &[])?;
-        let mut seen: Seen = smallvec![flow];
-        self.scalars.as_ref().map_or(Ok(()), |it| it.begin_check(&*self.backend, u, &mut seen))?;
-        Ok(seen)
+        let mut pending: PendingCheck = smallvec![flow];
+        self.scalars
+            .as_ref()
+            .map_or(Ok(()), |it| it.begin_check(&*self.backend, u, &mut pending))?;
+        Ok(pending)
     }
 
-    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64> {
-        let mut seen = seen.into_iter();
-        let [flow] = exactly(seen.by_ref().take(1));
-        let scalars = are_finite(seen);
+    fn finish_check(&self, pending: PendingCheck, u: &[Field], at: TimeLevel) -> Result<f64> {
+        let mut pending = pending.into_iter();
+        let [flow] = exactly(pending.by_ref().take(1));
+        let scalars = are_finite(pending);
         let [rate, negative_density, negative_pressure] = flow.wait()?;
-        let is_sound = rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0;
-        if is_sound && scalars? { Ok(rate) } else { Err(self.first_broken_point(u, at)?) }
+        let is_valid = rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0;
+        if is_valid && scalars? { Ok(rate) } else { Err(self.first_invalid_point(u, at)?) }
     }
 
     fn filter(&mut self, u: &mut [Field]) {
@@ -227,15 +230,17 @@ impl NavierStokes {
         }
     }
 
-    fn first_broken_point(&self, u: &[Field], at: TimeLevel) -> Result<Error> {
-        let base = self.base.conserved(self.gas.gamma);
+    fn first_invalid_point(&self, u: &[Field], at: TimeLevel) -> Result<Error> {
+        let primitives = Primitives { gas: self.gas, base: self.base };
         let names = &self.scalar_names;
         let fields =
             u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;
-        let broken = |point: usize| {
-            let state: [f64; 5] = std::array::from_fn(|k| fields[k].at(point) + base[k]);
+        let invalid = |point: usize| {
+            let state: [f64; 5] = std::array::from_fn(|k| fields[k].at(point));
             let [rho, m0, m1, m2, _] = state;
-            let p = pressure(&self.gas, state);
+            let rho = full_value(rho, self.base.density);
+            let [_, _, _, p, _] = primitives.at(state, state, []);
+            let p = full_value(p, self.base.pressure);
             let scalars = names.iter().zip(&fields[conserved::COUNT..]);
             let mut scalars = scalars.map(|(name, field)| (&**name, field.at(point) / rho));
             let (field, value) = if !(rho.is_finite() && rho > 0.0) {
@@ -247,10 +252,10 @@ impl NavierStokes {
             } else {
                 scalars.find(|(_, phi)| !phi.is_finite())?
             };
-            Some(Broken { field: field.into(), value, index: self.block.index(point) })
+            Some(InvalidPoint { field: field.into(), value, index: self.block.index(point) })
         };
-        let found = (0..self.block.len()).find_map(broken);
-        Ok(diverged(self.backend.comm(), found, "time step", at))
+        let first_invalid = (0..self.block.len()).find_map(invalid);
+        Ok(diverged(self.backend.comm(), first_invalid, "time step", at))
     }
 }
 

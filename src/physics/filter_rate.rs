@@ -24,7 +24,7 @@ impl FilterRate {
 
 impl NavierStokes {
     /// Compute F U − U of the flow `u`, if the filter is a rate.
-    pub(super) fn difference_by_filter(&mut self, u: &[Field]) {
+    pub(super) fn update_filter_difference(&mut self, u: &[Field]) {
         let Some(FilterRate { difference, .. }) = &mut self.filter_rate else { return };
         let backend = &*self.backend;
         for (difference, u) in difference.iter_mut().zip(u) {
@@ -48,8 +48,8 @@ impl NavierStokes {
     }
 
     /// Rate of change of ½ ⟨ρ u·u⟩ by the filter, if it is a rate. Collective.
-    pub(super) fn energy_rate_of_filter(&mut self, u: &[Field]) -> Result<Option<f64>> {
-        self.difference_by_filter(u);
+    pub(super) fn filter_energy_rate(&mut self, u: &[Field]) -> Result<Option<f64>> {
+        self.update_filter_difference(u);
         let Some(FilterRate { rate, difference }) = &self.filter_rate else { return Ok(None) };
         Ok(Some(rate * self.energy_rate_of(u, difference)?))
     }

@@ -21,7 +21,7 @@ pub(super) struct Primitives {
 
 impl Formula<5, 5> for Primitives {
     fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 5], _: [N; 0]) -> [N; 5] {
-        let [volume] = Volume { base: self.base }.at([rho], [rho], []);
+        let [volume] = SpecificVolume { base: self.base }.at([rho], [rho], []);
         let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
         let p = N::of(self.gas.gamma - 1.0) * (e - N::of(0.5) * (u * m0 + v * m1 + w * m2));
         // T = γ Ma² p/ρ, and the same at rest: T' = (γ Ma² p' − T₀ ρ') / ρ.
@@ -35,13 +35,13 @@ impl Formula<5, 5> for Primitives {
 }
 
 /// 1/ρ from ρ'.
-pub(super) struct Volume {
+pub(super) struct SpecificVolume {
     pub(super) base: BaseState,
 }
 
-impl Formula<1, 1> for Volume {
+impl Formula<1, 1> for SpecificVolume {
     fn at<N: Number>(&self, [rho]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        [N::of(1.0) / whole(rho, self.base.density)]
+        [N::of(1.0) / full_value(rho, self.base.density)]
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) struct ViscosityLaw {
 
 impl Formula<1, 2> for ViscosityLaw {
     fn at<N: Number>(&self, [t]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
-        let t = whole(t, self.base.temperature);
+        let t = full_value(t, self.base.temperature);
         [self.gas.mu(t), self.gas.dmu_dt(t)]
     }
 }
@@ -94,11 +94,11 @@ impl StepRate {
             false => (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl).max(self.scalars) / gas.reynolds,
         };
         let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
-        let [volume] = Volume { base }.at([state[0]], [state[0]], []);
-        let p = whole(p, base.pressure);
+        let [volume] = SpecificVolume { base }.at([state[0]], [state[0]], []);
+        let p = full_value(p, base.pressure);
         let c = (N::of(gas.gamma) * p * volume).sqrt();
-        let nu = N::of(diffusivity) * gas.mu(whole(t, base.temperature)) * volume;
-        Speeds { velocity: [u, v, w], c, nu, rho: whole(state[0], base.density), p }
+        let nu = N::of(diffusivity) * gas.mu(full_value(t, base.temperature)) * volume;
+        Speeds { velocity: [u, v, w], c, nu, rho: full_value(state[0], base.density), p }
     }
 }
 
@@ -110,9 +110,9 @@ impl Formula<5, 3> for StepRate {
 }
 
 /// [`StepRate`] on a curvilinear grid. The areas of faces and 1/J follow U.
-pub(super) struct OnCurves(pub(super) StepRate);
+pub(super) struct CurvilinearStepRate(pub(super) StepRate);
 
-impl Formula<10, 3> for OnCurves {
+impl Formula<10, 3> for CurvilinearStepRate {
     fn at<N: Number>(&self, fields: [N; 10], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let [rho, m0, m1, m2, e, areas @ .., per_volume] = fields;
         let Speeds { velocity, c, nu, rho, p } = self.0.speeds([rho, m0, m1, m2, e]);
@@ -146,7 +146,7 @@ pub(super) struct KineticEnergy {
 
 impl Formula<4, 1> for KineticEnergy {
     fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        let rho = whole(rho, self.base.density);
+        let rho = full_value(rho, self.base.density);
         [N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
     }
 }
@@ -159,7 +159,7 @@ pub(super) struct EnergyRate {
 impl Formula<8, 1> for EnergyRate {
     fn at<N: Number>(&self, fields: [N; 8], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [rho, m0, m1, m2, d_rho, d_m0, d_m1, d_m2] = fields;
-        let [volume] = Volume { base: self.base }.at([rho], [rho], []);
+        let [volume] = SpecificVolume { base: self.base }.at([rho], [rho], []);
         let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
         [u * d_m0 + v * d_m1 + w * d_m2 - N::of(0.5) * (u * u + v * v + w * w) * d_rho]
     }
@@ -178,8 +178,8 @@ impl Formula<14, 11> for Averages {
         let state = [rho, m0, m1, m2, e];
         let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
         let [rho_0, .., e_0] = base.conserved(gas.gamma);
-        let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
-        let viscosity = gas.mu(whole(t, base.temperature)) * N::of(1.0 / gas.reynolds);
+        let (rho, e) = (full_value(rho, rho_0), full_value(e, e_0));
+        let viscosity = gas.mu(full_value(t, base.temperature)) * N::of(1.0 / gas.reynolds);
         let omega = curl(&g);
         let omega_squared = omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2];
         let div = dilatation(&g);
@@ -196,7 +196,7 @@ impl Formula<14, 11> for Averages {
             viscosity * omega_squared,
             N::of(4.0 / 3.0) * viscosity * div * div,
             // ⟨p₀ div u⟩ is zero in a closed box, where its round-off would hide the rest.
-            whole(p, base.pressure - gas.reference_pressure()) * div,
+            full_value(p, base.pressure - gas.reference_pressure()) * div,
             rho,
             m0,
             m1,
@@ -216,19 +216,19 @@ impl Formula<5, 3> for Extrema {
     fn at<N: Number>(&self, state: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let Self { gas, base } = *self;
         let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
-        let rho = whole(state[0], base.density);
-        let p = whole(p, base.pressure);
+        let rho = full_value(state[0], base.density);
+        let p = full_value(p, base.pressure);
         let mach_squared = (u * u + v * v + w * w) * rho / (N::of(gas.gamma) * p);
-        [mach_squared, -rho, -whole(t, base.temperature)]
+        [mach_squared, -rho, -full_value(t, base.temperature)]
     }
 }
 
-/// A quantity from its deviation.
-pub(super) struct Whole(pub(super) f64);
+/// The full value of a quantity from its deviation.
+pub(super) struct FullValue(pub(super) f64);
 
-impl Formula<1, 1> for Whole {
+impl Formula<1, 1> for FullValue {
     fn at<N: Number>(&self, [deviation]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        [whole(deviation, self.0)]
+        [full_value(deviation, self.0)]
     }
 }
 
@@ -236,8 +236,8 @@ impl Formula<1, 1> for Whole {
 pub(super) struct Vorticity;
 
 impl Formula<6, 3> for Vorticity {
-    fn at<N: Number>(&self, of_v_and_w: [N; 6], of_u: [N; 3], _: [N; 0]) -> [N; 3] {
-        curl(&gradient(of_u, of_v_and_w))
+    fn at<N: Number>(&self, grad_v_w: [N; 6], grad_u: [N; 3], _: [N; 0]) -> [N; 3] {
+        curl(&gradient(grad_u, grad_v_w))
     }
 }
 
@@ -246,8 +246,8 @@ impl Formula<6, 3> for Vorticity {
 pub(super) struct Invariants;
 
 impl Formula<6, 3> for Invariants {
-    fn at<N: Number>(&self, of_v_and_w: [N; 6], of_u: [N; 3], _: [N; 0]) -> [N; 3] {
-        let g = gradient(of_u, of_v_and_w);
+    fn at<N: Number>(&self, grad_v_w: [N; 6], grad_u: [N; 3], _: [N; 0]) -> [N; 3] {
+        let g = gradient(grad_u, grad_v_w);
         let [x, y, z] = curl(&g);
         let diagonal = g[0] * g[0] + g[4] * g[4] + g[8] * g[8];
         let cross = g[1] * g[3] + g[2] * g[6] + g[5] * g[7];
@@ -255,22 +255,16 @@ impl Formula<6, 3> for Invariants {
     }
 }
 
-/// The sum of a deviation and its base value.
+/// The full value of a quantity: its deviation plus its base value.
 #[inline(always)]
-pub(super) fn whole<N: Number>(deviation: N, base: f64) -> N {
+pub(super) fn full_value<N: Number>(deviation: N, base: f64) -> N {
     if base == 0.0 { deviation } else { deviation + N::of(base) }
-}
-
-/// p' = (γ − 1) (ρE' − ½ ρ u·u) from (ρ, ρu, ρv, ρw, ρE').
-#[inline(always)]
-pub(super) fn pressure<N: Number>(gas: &Gas, [rho, m0, m1, m2, e]: [N; 5]) -> N {
-    N::of(gas.gamma - 1.0) * (e - N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho)
 }
 
 /// ∂uᵢ/∂xⱼ at 3 i + j.
 #[inline(always)]
-fn gradient<N: Number>(of_u: [N; 3], of_v_and_w: [N; 6]) -> [N; 9] {
-    array_of(|at| if at < 3 { of_u[at] } else { of_v_and_w[at - 3] })
+fn gradient<N: Number>(grad_u: [N; 3], grad_v_w: [N; 6]) -> [N; 9] {
+    array_of(|at| if at < 3 { grad_u[at] } else { grad_v_w[at - 3] })
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! A sweep forms the primitive variables and the velocity gradient along its own axis on chip. With viscosity, it also needs ∂uⱼ/∂xᵢ and Σ
 //! ∂uᵢ/∂xᵢ over i ≠ j from the other axes; these share five fields. With a, b, c the axes in order, and (u, v, w) the velocity along them:
 //!
-//! | pass | finds | leaves |
+//! | pass | reads | writes |
 //! |---|---|---|
 //! | gradients along b | w_c | u_b, v_b + w_c |
 //! | sweep along a | u_b, u_c, v_b + w_c, w_c | v_a, w_a, u_a + w_c, u_a + v_b |
@@ -21,7 +21,7 @@ use super::Viscosity;
 use super::base_state::BaseState;
 use super::context::{CrossGradients, SweepContext};
 use super::discretisation::with_parity;
-use super::formulas::{Primitives, ViscosityLaw, Volume};
+use super::formulas::{Primitives, SpecificVolume, ViscosityLaw};
 use super::problem::Problem;
 use super::rhs::add_terms;
 use super::slots::fused::Gradients;
@@ -46,12 +46,16 @@ pub(super) struct Fused<'a> {
 }
 
 impl<'a> Fused<'a> {
-    /// All terms of stages that advance the state, along `axes`, for fields in f64; `whole`: whether lines along an axis are unsplit.
-    pub(super) fn new(problem: &'a Problem, axes: &[Axis], whole: impl Fn(Axis) -> bool) -> Self {
-        let stored = match axes.iter().all(|&axis| whole(axis)) {
-            _ if problem.mapping.is_some() => Gradients::AlongCurves,
-            true => Gradients::InTurn,
-            false => Gradients::OfVelocity,
+    /// All terms of stages that advance the state, along `axes`, for fields in f64; `is_unsplit`: whether lines along an axis are unsplit.
+    pub(super) fn new(
+        problem: &'a Problem,
+        axes: &[Axis],
+        is_unsplit: impl Fn(Axis) -> bool,
+    ) -> Self {
+        let stored = match axes.iter().all(|&axis| is_unsplit(axis)) {
+            _ if problem.mapping.is_some() => Gradients::Curvilinear,
+            true => Gradients::Shared,
+            false => Gradients::Velocity,
         };
         let base = BaseState::of(&problem.gas, Precision::F64);
         Self { problem, axes: axes.to_vec(), base, stored, group: TermGroup::All, advances: true }
@@ -77,7 +81,7 @@ impl<'a> Fused<'a> {
             return s.build();
         }
         let state = std::array::from_fn(|k| self.state(&s, at, k));
-        let gradients = match (viscous, self.stored.are_stored()) {
+        let gradients = match (viscous, self.stored.are_precomputed()) {
             (true, true) => CrossGradients::Stored,
             (true, false) => self.load_cross_gradients(&s, at),
             (false, _) => CrossGradients::NONE,
@@ -90,10 +94,10 @@ impl<'a> Fused<'a> {
             quantities: self.quantities(&s, state),
             gradients,
             base: self.base,
-            curved: self.stored == Gradients::AlongCurves,
+            curved: self.stored == Gradients::Curvilinear,
         };
         add_terms(&q, self.group, &self.problem.scheme);
-        if viscous && !last && !self.stored.are_stored() {
+        if viscous && !last && !self.stored.are_precomputed() {
             self.store_cross_gradients(&q, at);
         }
         if last && self.advances {
@@ -118,7 +122,7 @@ impl<'a> Fused<'a> {
     pub(super) fn passes(&self) -> Vec<(Axis, Sweep)> {
         let needed = |at: &usize| match self.axes.len() {
             _ if !self.is_viscous() => false,
-            _ if self.stored.are_stored() => true,
+            _ if self.stored.are_precomputed() => true,
             1 => false,
             _ => *at > 0,
         };
@@ -169,18 +173,20 @@ impl<'a> Fused<'a> {
         // The other axes with the slots of ∂uⱼ/∂xᵢ, and the slot of the sum.
         let (others, rest) = match (&self.axes[..], at) {
             (&[_], _) => (vec![], None),
-            (&[a, c], _) => (vec![([c, a][at], fused::FIRST_AND_LAST)], Some(fused::OF_LAST)),
+            (&[a, c], _) => {
+                (vec![([c, a][at], fused::FIRST_AND_LAST)], Some(fused::DIVERGENCE_LAST))
+            }
             (&[_, b, c], 0) => (
                 vec![(b, fused::FIRST_AND_MIDDLE), (c, fused::FIRST_AND_LAST)],
-                Some(fused::OF_MIDDLE),
+                Some(fused::DIVERGENCE_MIDDLE),
             ),
             (&[a, _, c], 1) => (
                 vec![(a, fused::FIRST_AND_MIDDLE), (c, fused::MIDDLE_AND_LAST)],
-                Some(fused::OF_MIDDLE),
+                Some(fused::DIVERGENCE_MIDDLE),
             ),
             (&[a, b, _], _) => (
                 vec![(a, fused::FIRST_AND_LAST), (b, fused::MIDDLE_AND_LAST)],
-                Some(fused::OF_LAST),
+                Some(fused::DIVERGENCE_LAST),
             ),
             _ => unreachable!("one to three axes"),
         };
@@ -195,20 +201,21 @@ impl<'a> Fused<'a> {
     /// Store the gradients that sweep `at` computes for the following sweeps.
     fn store_cross_gradients(&self, q: &SweepContext, at: usize) {
         let s = q.s;
-        let along_this = |axis: Axis| q.d_u(axis.index());
+        let d_u = |axis: Axis| q.d_u(axis.index());
         match (&self.axes[..], at) {
             (&[a, c], 0) => {
-                s.store(fused::FIRST_AND_LAST, along_this(c));
-                s.store(fused::OF_LAST, along_this(a));
+                s.store(fused::FIRST_AND_LAST, d_u(c));
+                s.store(fused::DIVERGENCE_LAST, d_u(a));
             }
             (&[a, b, c], 0) => {
-                let [v_b_and_w_c, w_c] = [fused::OF_MIDDLE, fused::OF_LAST].map(|f| s.previous(f));
-                s.store(fused::FIRST_AND_MIDDLE, along_this(b));
-                s.store(fused::FIRST_AND_LAST, along_this(c));
-                s.store(fused::OF_MIDDLE, along_this(a) + w_c);
-                s.store(fused::OF_LAST, along_this(a) + v_b_and_w_c - w_c);
+                let [v_b_and_w_c, w_c] =
+                    [fused::DIVERGENCE_MIDDLE, fused::DIVERGENCE_LAST].map(|f| s.previous(f));
+                s.store(fused::FIRST_AND_MIDDLE, d_u(b));
+                s.store(fused::FIRST_AND_LAST, d_u(c));
+                s.store(fused::DIVERGENCE_MIDDLE, d_u(a) + w_c);
+                s.store(fused::DIVERGENCE_LAST, d_u(a) + v_b_and_w_c - w_c);
             }
-            (&[_, _, c], 1) => s.store(fused::MIDDLE_AND_LAST, along_this(c)),
+            (&[_, _, c], 1) => s.store(fused::MIDDLE_AND_LAST, d_u(c)),
             _ => {}
         }
     }
@@ -216,32 +223,32 @@ impl<'a> Fused<'a> {
     /// Store the velocity gradients of `state` along axis `at`: all of them, or those that the sweeps need along the last or the middle
     /// axis.
     fn gradients(&self, s: &SweepBuilder, at: usize, state: impl Fn(usize) -> Value) {
-        let slope = |i: Axis| slope(s, self.base, &state, i);
-        if self.stored.are_stored() {
+        let slope = |i: Axis| velocity_derivative(s, self.base, &state, i);
+        if self.stored.are_precomputed() {
             let j = self.axes[at].index();
             for i in Axis::ALL {
                 s.store(fused::GRADIENT + 3 * i.index() + j, slope(i));
             }
-            if self.stored == Gradients::AlongCurves && j < 2 {
+            if self.stored == Gradients::Curvilinear && j < 2 {
                 let all = std::array::from_fn(&state);
                 let [.., t] = s.map(Primitives { gas: self.problem.gas, base: self.base }, all);
-                s.store(fused::OF_TEMPERATURE + j, s.d1(t));
+                s.store(fused::TEMPERATURE_GRADIENT + j, s.d1(t));
             }
             return;
         }
         match (&self.axes[..], at) {
             (&[a, b, _], 1) => {
                 s.store(fused::FIRST_AND_MIDDLE, slope(a));
-                s.store(fused::OF_MIDDLE, slope(b) + s.previous(fused::OF_LAST));
+                s.store(fused::DIVERGENCE_MIDDLE, slope(b) + s.previous(fused::DIVERGENCE_LAST));
             }
             (&[a, b, c], _) => {
                 s.store(fused::FIRST_AND_LAST, slope(a));
                 s.store(fused::MIDDLE_AND_LAST, slope(b));
-                s.store(fused::OF_LAST, slope(c));
+                s.store(fused::DIVERGENCE_LAST, slope(c));
             }
             (&[a, c], _) => {
                 s.store(fused::FIRST_AND_LAST, slope(a));
-                s.store(fused::OF_LAST, slope(c));
+                s.store(fused::DIVERGENCE_LAST, slope(c));
             }
             _ => {}
         }
@@ -249,13 +256,13 @@ impl<'a> Fused<'a> {
 }
 
 /// The derivative along the lines of the velocity along axis `i`, from the conserved variables.
-pub(super) fn slope(
+pub(super) fn velocity_derivative(
     s: &SweepBuilder,
     base: BaseState,
     state: impl Fn(usize) -> Value,
     i: Axis,
 ) -> Value {
-    let [volume] = s.map(Volume { base }, [state(conserved::MASS)]);
+    let [volume] = s.map(SpecificVolume { base }, [state(conserved::MASS)]);
     let velocity = s.define(volume * state(conserved::MOMENTUM + i.index()));
     s.d1(velocity)
 }

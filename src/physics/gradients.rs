@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, with_parity};
 use super::formulas::ChainRule;
-use super::fused::slope;
+use super::fused::velocity_derivative;
 use super::metric::Metric;
 use super::slots::{exactly, flow};
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
@@ -31,10 +31,10 @@ impl VelocityGradients {
     /// With `count` fields.
     pub(super) fn new(on: &Discretisation<'_>, count: usize) -> Result<Self> {
         let Discretisation { backend, grid, block, base, .. } = on;
-        let chain_rule = || PointFormula::map(ChainRule).with_planes(0, block.points_of_plane());
+        let chain_rule = || PointFormula::map(ChainRule).with_planes(0, block.points_per_plane());
         Ok(Self {
             fields: (0..count).map(|_| backend.zeros(block.len())).collect::<Result<_>>()?,
-            sweeps: on.programs_later(|axis| sweep(axis, *base))?,
+            sweeps: on.lazy_programs(|axis| sweep(axis, *base))?,
             metric: on.metric.clone(),
             chain_rule: grid.plane.as_ref().map(|_| backend.prepare(chain_rule())).transpose()?,
             active: grid.active(),
@@ -42,19 +42,19 @@ impl VelocityGradients {
     }
 
     /// ∂uᵢ/∂xⱼ at 3 i + j from U; zero along an axis with one point. Collective.
-    pub(super) fn of<'a>(
+    pub(super) fn compute<'a>(
         &'a mut self,
         backend: &dyn Backend,
         u: &[Field],
         scratch: &'a mut [Field],
     ) -> [&'a mut Field; 9] {
         let mut fields: [_; 9] = exactly(self.fields.iter_mut().chain(scratch).take(9));
-        let across = |at: &usize| !self.active[at % 3];
-        (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
-        let read = self.metric.behind(&flow(u));
+        let is_inactive = |at: &usize| !self.active[at % 3];
+        (0..9).filter(is_inactive).for_each(|at| backend.clear(fields[at]));
+        let read = self.metric.append_to(&flow(u));
         backend.run_all(&mut self.sweeps.iter(), &read, &mut fields, Weights::SET);
         if let Some(chain_rule) = &self.chain_rule {
-            let curves: SmallVec<[&Field; 5]> = self.metric.of_curves().collect();
+            let curves: SmallVec<[&Field; 5]> = self.metric.curvilinear_fields().collect();
             backend.map(chain_rule, &curves, &mut fields, &[]);
         }
         fields
@@ -66,7 +66,7 @@ pub(super) fn sweep(axis: Axis, base: BaseState) -> Sweep {
     let s = SweepBuilder::new();
     for i in Axis::ALL {
         let state = |k| with_parity(&s, axis, k, s.read(k));
-        s.store(3 * i.index() + axis.index(), slope(&s, base, state, i));
+        s.store(3 * i.index() + axis.index(), velocity_derivative(&s, base, state, i));
     }
     s.build()
 }

@@ -1,4 +1,4 @@
-//! Walls with a given heat flux, adiabatic ones among them: what they change of the rates at their points.
+//! Walls with a given heat flux, including adiabatic walls: corrections of the rates at their points.
 //!
 //! The heat flux is imposed weakly, by a simultaneous approximation term (Carpenter, Gottlieb and Abarbanel 1994, J. Comput. Phys. 111,
 //! 220): the energy at the wall follows its own equation and
@@ -9,7 +9,7 @@
 //!
 //! with q into the gas, n outward, h the spacing and w₀ the weight of the end point in the norm of the first derivative. Summed with that
 //! norm the heat that enters is q, to the order of the rows at the wall. Mass and internal energy at the wall both follow their equations,
-//! so the pressure does, and sound between walls neither grows nor decays. (With the temperature extrapolated from inside, ρ from its
+//! and so does the pressure: sound between walls neither grows nor decays. (With the temperature extrapolated from inside, ρ from its
 //! equation and p from both, it grows at about c/L with `compact6`.) ∂T/∂n is the one-sided formula of third order
 //!
 //! ```text
@@ -18,7 +18,7 @@
 //!
 //! close to the first row of the summation-by-parts derivatives. Of the formulas on five points, which have a free parameter, it is one
 //! with which the linear equations between such walls, or with one isothermal wall, have no growing mode for any derivative with a norm
-//! and either viscous form, and whose largest rate is about that of the inner points: see [`LARGEST_RATE`].
+//! and either viscous form, and whose largest rate is about that of the inner points: see [`MAX_DECAY_RATE`].
 //!
 //! The velocity V is imposed after each stage ([`Walls`](super::walls::Walls)), which keeps the internal energy. Its own equation is
 //!
@@ -35,12 +35,12 @@
 
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
-use super::formulas::{Primitives, dot, whole};
-use super::open::{AtFace, BOTH, Keep, across, before_stage};
+use super::formulas::{Primitives, dot, full_value};
+use super::open::{AtFace, CopyRates, RATES_AND_STATE, across, before_stage};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::stability::Limits;
-use super::walls::{End, INSIDE, faces_here, outward_slope};
+use super::walls::{End, INSIDE, local_faces, outward_slope};
 use crate::backend::{Backend, Field, Weights};
 use crate::boundary::{Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
@@ -49,22 +49,22 @@ use crate::gas::Gas;
 use crate::grid::Grid;
 use crate::simd::{array_of, mapped};
 
-/// The largest decay rate of heat conduction with these walls and the conservative viscous form, times h²/ν, over all first derivatives with
-/// a norm: computed as eigenvalues for 17 to 97 points, 4.64 with `compact4`.
-pub(super) const LARGEST_RATE: f64 = 4.65;
+/// The largest decay rate of heat conduction with these walls and the conservative viscous form, times h²/ν, over all first derivatives
+/// with a norm: computed as eigenvalues for 17 to 97 points, 4.64 with `compact4`.
+pub(super) const MAX_DECAY_RATE: f64 = 4.65;
 
 /// The step limits of the flow of `problem` on `grid` with its walls of given heat flux.
-pub(super) fn with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
+pub(super) fn limits_with_heat_flux_walls(problem: &Problem, grid: &Grid) -> Limits {
     let limits = Limits::flow(&problem.scheme, problem.integrator, grid);
     let mut walls = problem.boundaries.faces().filter_map(|(.., face)| face.wall());
     let has_heat_flux = walls.any(|wall| matches!(wall.heat, Heat::HeatFlux(_)));
-    let diffusion = limits.diffusion_at_fluxes(problem.scheme.viscous, problem.integrator);
+    let diffusion = limits.diffusion_at_flux_walls(problem.scheme.viscous, problem.integrator);
     if has_heat_flux { Limits { diffusion, ..limits } } else { limits }
 }
 
 /// Number of values that the formula reads and changes at a point of the wall: rates, state, previous sums of rates, |∇ξ|/h, and the
 /// direction along a curved wall.
-const OWN: usize = BOTH + COUNT + 3;
+const POINT_VALUES: usize = RATES_AND_STATE + COUNT + 3;
 
 /// The walls with a given heat flux that bound this rank's block.
 pub(super) struct HeatFluxWalls(Vec<(Wall, AtFace)>);
@@ -77,7 +77,7 @@ impl HeatFluxWalls {
         let mut walls = Vec::new();
         for axis in grid.active_axes() {
             let a = axis.index();
-            for (at, face) in faces_here(on, axis)? {
+            for (at, face) in local_faces(on, axis)? {
                 let Some(wall) = face.wall() else { continue };
                 let Heat::HeatFlux(heat_flux) = wall.heat else { continue };
                 let end = End::new(block, a, at);
@@ -90,9 +90,13 @@ impl HeatFluxWalls {
                     weight: grid.end_weights[a][at][0],
                     along: curve.map(|_| 1 - a),
                 };
-                let reads: Vec<_> = end.fields_inside(INSIDE, BOTH).collect();
-                let correct = part.prepare(PointFormula::map(formula), &reads, OWN - BOTH)?;
-                let keep = part.prepare(PointFormula::map(Keep), &[], COUNT)?;
+                let reads: Vec<_> = end.fields_inside(INSIDE, RATES_AND_STATE).collect();
+                let correct = part.prepare(
+                    PointFormula::map(formula),
+                    &reads,
+                    POINT_VALUES - RATES_AND_STATE,
+                )?;
+                let save_rates = part.prepare(PointFormula::map(CopyRates), &[], COUNT)?;
                 let direction = |index| {
                     curve.map_or([0.0; 2], |plane| plane.direction(grid.in_plane(index), 1 - a))
                 };
@@ -102,8 +106,8 @@ impl HeatFluxWalls {
                     part.field(|index| direction(index)[1])?,
                 ];
                 let points = AtFace {
-                    keep: Some(keep),
-                    kept: (0..COUNT).map(|_| part.field(|_| 0.0)).collect::<Result<_>>()?,
+                    save_rates: Some(save_rates),
+                    saved_rates: (0..COUNT).map(|_| part.field(|_| 0.0)).collect::<Result<_>>()?,
                     geometry: geometry.into(),
                     ..AtFace::new(&part, correct, [], None)?
                 };
@@ -114,10 +118,15 @@ impl HeatFluxWalls {
     }
 
     /// Copy the accumulated rates, which a stage replaces.
-    pub(super) fn keep(&mut self, backend: &dyn Backend, rate: &mut [Field], weights: Weights) {
+    pub(super) fn save_rates(
+        &mut self,
+        backend: &dyn Backend,
+        rate: &mut [Field],
+        weights: Weights,
+    ) {
         if weights.beta != 0.0 {
             for (_, points) in &mut self.0 {
-                points.keep(backend, rate.iter_mut().take(COUNT));
+                points.save_rates(backend, rate.iter_mut().take(COUNT));
             }
         }
     }
@@ -175,26 +184,27 @@ struct HeatFlux {
     along: Option<usize>,
 }
 
-impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
+impl Formula<{ RATES_AND_STATE * INSIDE }, POINT_VALUES, 6> for HeatFlux {
     fn at<N: Number>(
         &self,
-        inside: [N; BOTH * INSIDE],
-        mut own: [N; OWN],
+        inside: [N; RATES_AND_STATE * INSIDE],
+        mut own: [N; POINT_VALUES],
         [beta, a, conserved, x, y, z]: [N; 6],
-    ) -> [N; OWN] {
+    ) -> [N; POINT_VALUES] {
         let Self { gas, base, heat_flux, weight, along } = *self;
         let temperature = |state: [N; COUNT]| Primitives { gas, base }.at(state, state, [])[4];
         let momentum = |state: &[N]| array_of(|i| state[MOMENTUM + i]);
         let state = before_stage(&own, a);
         let t = temperature(state);
-        let slope = outward_slope(t, |k| temperature(before_stage(&inside[BOTH * k..], a)));
-        let [per_spacing, along_x, along_y] = array_of(|k| own[BOTH + COUNT + k]);
-        let conductivity = N::of(gas.conductivity()) * gas.mu(whole(t, base.temperature));
+        let slope =
+            outward_slope(t, |k| temperature(before_stage(&inside[RATES_AND_STATE * k..], a)));
+        let [per_spacing, along_x, along_y] = array_of(|k| own[RATES_AND_STATE + COUNT + k]);
+        let conductivity = N::of(gas.conductivity()) * gas.mu(full_value(t, base.temperature));
         let heat = per_spacing
             * N::of(1.0 / weight)
             * (N::of(heat_flux) - conductivity * per_spacing * slope);
 
-        let rho = whole(state[MASS], base.density);
+        let rho = full_value(state[MASS], base.density);
         let velocity: [N; 3] = mapped(momentum(&state), |momentum| momentum / rho);
         let acceleration = match along {
             None => [x, y, z],
@@ -203,22 +213,23 @@ impl Formula<{ BOTH * INSIDE }, OWN, 6> for HeatFlux {
                 [along * along_x, along * along_y, z]
             }
         };
-        let rate: [N; COUNT] = array_of(|k| own[k] - beta * own[BOTH + k]);
+        let rate: [N; COUNT] = array_of(|k| own[k] - beta * own[RATES_AND_STATE + k]);
         let half_square = N::of(0.5) * dot(velocity, velocity);
         let internal =
             rate[ENERGY] + heat - dot(velocity, momentum(&rate)) + half_square * rate[MASS];
         let kinetic = half_square * rate[MASS] + rho * dot(velocity, acceleration);
         own[ENERGY] = own[ENERGY] + (internal - rate[ENERGY]) + conserved * kinetic;
         for i in 0..3 {
-            let given = rho * acceleration[i] + velocity[i] * rate[MASS];
+            let imposed = rho * acceleration[i] + velocity[i] * rate[MASS];
             let at = MOMENTUM + i;
-            own[at] = own[at] + conserved * (given - rate[at]);
+            own[at] = own[at] + conserved * (imposed - rate[at]);
         }
         // The velocity is imposed later and keeps the internal energy.
-        let rho_now = whole(own[COUNT + MASS], base.density);
+        let rho_now = full_value(own[COUNT + MASS], base.density);
         let now: [N; 3] = momentum(&own[COUNT..]);
-        let moved = N::of(0.5) * dot(now, now) / rho_now - half_square * rho;
-        own[COUNT + ENERGY] = state[ENERGY] + a * own[ENERGY] + (N::of(1.0) - conserved) * moved;
+        let kinetic_change = N::of(0.5) * dot(now, now) / rho_now - half_square * rho;
+        own[COUNT + ENERGY] =
+            state[ENERGY] + a * own[ENERGY] + (N::of(1.0) - conserved) * kinetic_change;
         own
     }
 }

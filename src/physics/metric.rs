@@ -29,11 +29,11 @@ pub(super) struct Metric {
 /// Number of fields on a block of `nz` planes; the five of a single plane on curvilinear grids count as 5/`nz`, rounded up.
 pub(super) fn fields(grid: &Grid, problem: &Problem, nz: usize) -> usize {
     let in_plane = if problem.mapping.is_some() { 5_usize.div_ceil(nz.max(1)) } else { 0 };
-    let second = usize::from(has_second(&problem.scheme));
+    let second = usize::from(uses_second_derivative(&problem.scheme));
     in_plane + grid.lines.iter().flatten().count() * (1 + second)
 }
 
-fn has_second(scheme: &SchemeConfig) -> bool {
+fn uses_second_derivative(scheme: &SchemeConfig) -> bool {
     scheme.viscous == ViscousForm::Laplacian
 }
 
@@ -49,14 +49,14 @@ impl Metric {
             let Some(line) = line else { continue };
             let m = |i: usize| 1.0 / line.jacobian[i];
             fields[a] = field(a, &m)?;
-            if has_second(scheme) {
+            if uses_second_derivative(scheme) {
                 fields[3 + a] = field(a, &|i| -(m(i) * m(i) * line.curvature[i]))?;
             }
         }
         if let Some(plane) = &grid.plane {
             let field = |of: &dyn Fn(usize) -> f64| {
                 let at = |point| grid.in_plane(block.index(point));
-                field_of(backend, block.points_of_plane(), |point| of(at(point))).map(Some)
+                field_of(backend, block.points_per_plane(), |point| of(at(point))).map(Some)
             };
             for (area, slot) in read::AREAS.into_iter().flatten().enumerate() {
                 fields[slot - read::METRIC] = field(&|at| plane.areas(at)[area])?;
@@ -67,13 +67,13 @@ impl Metric {
     }
 
     /// The areas of faces and 1/J of a curvilinear grid; empty for other grids.
-    pub(super) fn of_curves(&self) -> impl Iterator<Item = &Field> {
+    pub(super) fn curvilinear_fields(&self) -> impl Iterator<Item = &Field> {
         let slots = read::AREAS.into_iter().flatten().chain([read::PER_VOLUME]);
         slots.filter(|_| self.curved).filter_map(|slot| self.fields[slot - read::METRIC].as_ref())
     }
 
     /// `fields` read by a sweep, followed by the metric at its slots.
-    pub(super) fn behind<'a>(
+    pub(super) fn append_to<'a>(
         &'a self,
         fields: &[&'a Field],
     ) -> SmallVec<[&'a Field; read::METRIC + 6]> {
@@ -92,33 +92,35 @@ pub(super) fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     let mut values: BTreeMap<Value, Value> = BTreeMap::new();
     for operation in &sweep.operations {
-        let of = |value: &Value| values[value];
-        let expr = |expr: &Expr| expr.renamed(|value| of(&value));
-        let made = match operation {
+        let new_value = |value: &Value| values[value];
+        let expr = |expr: &Expr| expr.renamed(|value| new_value(&value));
+        let results = match operation {
             Operation::Read { slot, plane, .. } => vec![s.read_as(*slot, *plane)],
             Operation::Previous { slot, .. } => vec![s.previous(*slot)],
-            Operation::Apply { op, operand, .. } => vec![applied(&s, axis, *op, expr(operand))],
-            Operation::Let { expr: of, .. } => vec![s.define(expr(of))],
-            Operation::Map { map, operands, .. } => {
-                s.map_again(map, operands.iter().map(of).collect())
+            Operation::Apply { op, operand, .. } => {
+                vec![apply_on_stretched(&s, axis, *op, expr(operand))]
             }
-            Operation::Advance { value, slot, .. } => vec![s.advanced(of(value), *slot)],
-            Operation::Add { slot, expr: of } => {
-                s.add(*slot, expr(of));
+            Operation::Let { expr: old, .. } => vec![s.define(expr(old))],
+            Operation::Map { map, operands, .. } => {
+                s.map_again(map, operands.iter().map(new_value).collect())
+            }
+            Operation::Advance { value, slot, .. } => vec![s.advanced(new_value(value), *slot)],
+            Operation::Add { slot, expr: old } => {
+                s.add(*slot, expr(old));
                 Vec::new()
             }
-            Operation::Store { slot, expr: of } => {
-                s.store(*slot, expr(of));
+            Operation::Store { slot, expr: old } => {
+                s.store(*slot, expr(old));
                 Vec::new()
             }
         };
-        values.extend(operation.results().iter().copied().zip(made));
+        values.extend(operation.results().iter().copied().zip(results));
     }
     s.build()
 }
 
 /// `op` on the lines along `axis`.
-fn applied(s: &SweepBuilder, axis: Axis, op: Op, operand: Expr) -> Value {
+fn apply_on_stretched(s: &SweepBuilder, axis: Axis, op: Op, operand: Expr) -> Value {
     let m = || s.read(read::METRIC + axis.index());
     match op {
         Op::Filter | Op::FilterOfOdd | Op::InterpolateToMidpoints => s.apply(op, operand),
@@ -126,12 +128,12 @@ fn applied(s: &SweepBuilder, axis: Axis, op: Op, operand: Expr) -> Value {
         Op::D2 | Op::D2OfOdd => {
             let slope = if op == Op::D2 { Op::D1 } else { Op::D1OfOdd };
             let first = s.define(m() * s.apply(slope, operand.clone()));
-            let bent = s.read(read::METRIC + 3 + axis.index());
-            s.define(m() * m() * s.apply(op, operand) + bent * first)
+            let curvature = s.read(read::METRIC + 3 + axis.index());
+            s.define(m() * m() * s.apply(op, operand) + curvature * first)
         }
         Op::DerivativeToMidpoints => {
-            let between = s.apply(Op::InterpolateToMidpoints, m());
-            s.define(between * s.apply(op, operand))
+            let m_midpoint = s.apply(Op::InterpolateToMidpoints, m());
+            s.define(m_midpoint * s.apply(op, operand))
         }
     }
 }

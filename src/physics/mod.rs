@@ -61,7 +61,7 @@ pub(crate) use step::{
     FieldCounts, StepParts, all_sweeps, composed_scratch_fields, sweeps_of_stages,
 };
 pub(crate) use system::add_scaled;
-pub use system::{Diagnostics, Seen, Stage, System, TimeLevel};
+pub use system::{Diagnostics, PendingCheck, Stage, System, TimeLevel};
 pub use term_group::TermGroup;
 pub(crate) use volume::VolumeAverage;
 

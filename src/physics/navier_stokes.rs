@@ -18,11 +18,11 @@ use super::discretisation::Discretisation;
 use super::filter_rate::FilterRate;
 use super::forcing::Forcing;
 use super::formulas::{
-    AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, OnCurves, Primitives,
-    StepRate, Vorticity, Whole,
+    AddScaled, Averages, CurvilinearStepRate, EnergyRate, Extrema, FullValue, Invariants,
+    KineticEnergy, Primitives, StepRate, Vorticity,
 };
 use super::gradients::VelocityGradients;
-use super::heat_flux::{HeatFluxWalls, with_heat_flux_walls};
+use super::heat_flux::{HeatFluxWalls, limits_with_heat_flux_walls};
 use super::metric::Metric;
 use super::open::OpenFaces;
 use super::passive::{PassiveScalars, largest_diffusivity};
@@ -62,8 +62,8 @@ pub struct NavierStokes {
     pub(super) body: Option<Body>,
     /// The channel; `None` unless exactly one axis has two walls.
     pub(super) channel: Option<Channel>,
-    /// See [`Problem::is_of_case`].
-    pub(super) is_of_case: bool,
+    /// See [`Problem::starts_from_case`].
+    pub(super) starts_from_case: bool,
     pub(super) forcing: Option<Forcing>,
     /// `None` if the flow carries no scalars.
     pub(super) scalars: Option<PassiveScalars>,
@@ -103,7 +103,7 @@ pub(super) struct Formulas {
     pub(super) vorticity: Prepared,
     pub(super) invariants: Prepared,
     /// ρ, p and T from their deviations.
-    pub(super) wholes: [Prepared; 3],
+    pub(super) full_values: [Prepared; 3],
 }
 
 impl NavierStokes {
@@ -114,13 +114,13 @@ impl NavierStokes {
     pub fn new(problem: &Problem, backend: Arc<dyn Backend>) -> Result<Self> {
         let on = Discretisation::new(problem, &*backend)?;
         let (gas, base) = (problem.gas, on.base);
-        let held = FieldCounts::of(problem, &on.block);
+        let counts = FieldCounts::of(problem, &on.block);
         let new_sweeps = || match problem.right_hand_side {
             RightHandSide::Fused => Schedule::new(&on).map(Sweeps::Fused),
-            RightHandSide::Composed => Composed::new(&on, held.primitives).map(Sweeps::Composed),
+            RightHandSide::Composed => Composed::new(&on, counts.primitives).map(Sweeps::Composed),
         };
-        let whole = |of| backend.prepare(PointFormula::map(Whole(of)));
-        let limits = with_heat_flux_walls(problem, &on.grid);
+        let full_value = |base| backend.prepare(PointFormula::map(FullValue(base)));
+        let limits = limits_with_heat_flux_walls(problem, &on.grid);
         let step_rate = StepRate {
             gas,
             base,
@@ -135,8 +135,8 @@ impl NavierStokes {
                 add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
                 step_rate: backend.prepare(match on.grid.plane {
                     None => PointFormula::max(step_rate),
-                    Some(_) => PointFormula::max(OnCurves(step_rate))
-                        .with_planes(conserved::COUNT, on.block.points_of_plane()),
+                    Some(_) => PointFormula::max(CurvilinearStepRate(step_rate))
+                        .with_planes(conserved::COUNT, on.block.points_per_plane()),
                 })?,
                 kinetic_energy: average(PointFormula::sum(KineticEnergy { base }))?,
                 energy_rate: average(PointFormula::sum(EnergyRate { base }))?,
@@ -144,9 +144,13 @@ impl NavierStokes {
                 extrema: backend.prepare(PointFormula::max(Extrema { gas, base }))?,
                 vorticity: backend.prepare(PointFormula::map(Vorticity))?,
                 invariants: backend.prepare(PointFormula::map(Invariants))?,
-                wholes: [whole(base.density)?, whole(base.pressure)?, whole(base.temperature)?],
+                full_values: [
+                    full_value(base.density)?,
+                    full_value(base.pressure)?,
+                    full_value(base.temperature)?,
+                ],
             },
-            gradients: VelocityGradients::new(&on, held.gradients)?,
+            gradients: VelocityGradients::new(&on, counts.gradients)?,
             walls: Walls::new(&on)?,
             heat_flux_walls: HeatFluxWalls::new(&on)?,
             open: OpenFaces::new(&on)?,
@@ -157,7 +161,7 @@ impl NavierStokes {
             sweeps: new_sweeps()?,
             filter_sweeps: on.filter_programs(conserved::COUNT)?,
             filter_rate: None,
-            is_of_case: problem.is_of_case(),
+            starts_from_case: problem.starts_from_case(),
             volume,
             body: Body::of(problem, base),
             metric: on.metric,

@@ -129,7 +129,7 @@ pub enum Variable {
 
 impl Variable {
     /// The variables of a flow.
-    pub const OF_A_FLOW: [Variable; 7] = [
+    pub const FLOW_VARIABLES: [Variable; 7] = [
         Variable::Velocity,
         Variable::Density,
         Variable::Pressure,

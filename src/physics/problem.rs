@@ -60,7 +60,7 @@ impl Problem {
     }
 
     /// Whether the flow is that of the case at all times, with the force and the boundaries of the case.
-    pub fn is_of_case(&self) -> bool {
+    pub fn starts_from_case(&self) -> bool {
         self.forcing == self.case.forcing(&self.gas, &self.domain)
             && self.boundaries == self.case.boundaries(&self.gas)
     }
@@ -70,8 +70,8 @@ impl Problem {
         let [around, outward, _] = self.boundaries.0;
         let wall = outward.and_then(|[low, _]| low.wall());
         let plane = [self.domain.origin, self.domain.length].map(|[x, y, _]| [x, y]);
-        let goes_round = |it: &Curvilinear| it.goes_round(plane.into());
-        around.is_none() && wall.is_some() && self.mapping.as_ref().is_some_and(goes_round)
+        let is_closed_curve = |it: &Curvilinear| it.is_closed_curve(plane.into());
+        around.is_none() && wall.is_some() && self.mapping.as_ref().is_some_and(is_closed_curve)
     }
 
     /// The largest damping rate of the flow by sponges and by a filter that acts as a rate.

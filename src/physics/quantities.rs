@@ -22,13 +22,13 @@ impl NavierStokes {
     }
 
     /// The results of a formula of the velocity gradients, written over ∂u/∂xⱼ.
-    pub(super) fn of_gradients<'a>(
+    pub(super) fn map_gradients<'a>(
         &'a mut self,
         formula: fn(&Formulas) -> &Prepared,
         u: &[Field],
         scratch: &'a mut [Field],
     ) -> [&'a Field; 3] {
-        let [x, y, z, rest @ ..] = self.gradients.of(&*self.backend, u, scratch);
+        let [x, y, z, rest @ ..] = self.gradients.compute(&*self.backend, u, scratch);
         let (rest, to) = (rest.map(|field| &*field), &mut [&mut *x, &mut *y, &mut *z]);
         self.backend.map(formula(&self.formulas), &rest, to, &[]);
         [x, y, z]
@@ -41,8 +41,8 @@ impl NavierStokes {
         scratch: &'a mut [Field],
         variable: &Variable,
     ) -> Vec<&'a Field> {
-        let whole = |which: usize, from: &Field, to: &'a mut Field| {
-            self.backend.map(&self.formulas.wholes[which], &[from], &mut [&mut *to], &[]);
+        let full_value = |which: usize, from: &Field, to: &'a mut Field| {
+            self.backend.map(&self.formulas.full_values[which], &[from], &mut [&mut *to], &[]);
             vec![&*to]
         };
         match variable {
@@ -50,18 +50,18 @@ impl NavierStokes {
                 let [x, y, z, ..] = self.primitives(u, scratch);
                 vec![x, y, z]
             }
-            Variable::Density => whole(0, &u[conserved::MASS], &mut scratch[0]),
+            Variable::Density => full_value(0, &u[conserved::MASS], &mut scratch[0]),
             Variable::Pressure => {
                 let [to, _, _, p, _] = self.primitives(u, scratch);
-                whole(1, p, to)
+                full_value(1, p, to)
             }
             Variable::Temperature => {
                 let [to, _, _, _, t] = self.primitives(u, scratch);
-                whole(2, t, to)
+                full_value(2, t, to)
             }
-            Variable::Vorticity => self.of_gradients(|it| &it.vorticity, u, scratch).to_vec(),
-            Variable::QCriterion => vec![self.of_gradients(|it| &it.invariants, u, scratch)[1]],
-            Variable::Dilatation => vec![self.of_gradients(|it| &it.invariants, u, scratch)[2]],
+            Variable::Vorticity => self.map_gradients(|it| &it.vorticity, u, scratch).to_vec(),
+            Variable::QCriterion => vec![self.map_gradients(|it| &it.invariants, u, scratch)[1]],
+            Variable::Dilatation => vec![self.map_gradients(|it| &it.invariants, u, scratch)[2]],
             Variable::Passive(name) => vec![self.scalar(u, name, &mut scratch[0])],
             Variable::Scalar => unreachable!("refused by the configuration"),
         }

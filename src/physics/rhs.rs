@@ -44,7 +44,7 @@ pub(super) fn mass(q: &SweepContext, form: Convection) -> Expr {
         Convection::KennedyGruber => {
             0.5 * (q.d(rho * u_j) + u_j * q.d_rho() + rho * q.d_flux_velocity())
         }
-        Convection::Staggered => q.d_between(q.rho_between() * q.between(u_j)),
+        Convection::Staggered => q.d_from_midpoints(q.rho_midpoint() * q.midpoint(u_j)),
     }
 }
 
@@ -67,8 +67,8 @@ pub(super) fn convection(
             0.25 * (two + rho * q.d(u_j * phi) + rho * u_j * d_phi()) + 0.5 * (phi * c_rho)
         }
         Convection::Staggered => {
-            let [u_j, phi] = [u_j, phi].map(|value| q.between(value));
-            q.d_between(q.rho_between() * u_j * phi)
+            let [u_j, phi] = [u_j, phi].map(|value| q.midpoint(value));
+            q.d_from_midpoints(q.rho_midpoint() * u_j * phi)
         }
     }
 }
@@ -80,9 +80,9 @@ fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]
     let (rho, u_j, p, e) = (q.rho(), q.flux_velocity(), q.p(), 1.0 / (q.gas.gamma - 1.0));
     match (scheme.energy, scheme.convection) {
         (EnergyForm::Divergence, Convection::Staggered) => {
-            let (rho, p, u_j) = (q.rho_between(), q.p_between(), q.between(u_j));
-            let half_u_u = q.half_square([0, 1, 2].map(|i| q.between(q.u(i))));
-            q.d_between((e + 1.0) * (p * u_j) + rho * u_j * half_u_u)
+            let (rho, p, u_j) = (q.rho_midpoint(), q.p_midpoint(), q.midpoint(u_j));
+            let half_u_u = q.half_square([0, 1, 2].map(|i| q.midpoint(q.u(i))));
+            q.d_from_midpoints((e + 1.0) * (p * u_j) + rho * u_j * half_u_u)
         }
         (EnergyForm::Divergence, _) => q.d((q.rho_e() + p) * u_j),
         (EnergyForm::SplitEnthalpy, _) => {

@@ -41,16 +41,16 @@ pub(super) struct Stages {
     /// walls change the velocity after it.
     link: Option<Program>,
     /// Descriptions of these programs, in the order of [`Stages::programs`].
-    each: Vec<StageSweep>,
+    descriptions: Vec<StageSweep>,
     metric: Arc<Metric>,
 }
 
 /// How a program is requested.
 #[derive(Clone, Copy)]
-enum Asked {
+enum Request {
     /// Needed by every step.
     Now,
-    /// Needed only by rows, or not at all.
+    /// Needed only for rows of the series, or not at all.
     Later,
     /// As [`Stages::link`].
     Link,
@@ -68,7 +68,7 @@ pub(super) fn all_sweeps(fused: &Fused) -> Vec<(Axis, Sweep)> {
 /// The passes and sweeps of a stage in 2N storage that is not the first of its step, in the order of execution; sweeps of one list run
 /// together.
 pub(super) fn sweeps_of_stage(fused: &Fused) -> Vec<Vec<(Axis, Sweep)>> {
-    let (passes, stored) = (fused.passes(), fused.stored.are_stored());
+    let (passes, stored) = (fused.passes(), fused.stored.are_precomputed());
     let chained = !stored && fused.problem.boundaries.is_periodic();
     let sweeps = fused.sweeps(chained);
     if stored {
@@ -78,7 +78,7 @@ pub(super) fn sweeps_of_stage(fused: &Fused) -> Vec<Vec<(Axis, Sweep)>> {
 }
 
 /// The passes, then the sweeps of stages in 2N storage; if stages are `linked`, also the last sweep with gradients for the next stage.
-fn each_of_stage(fused: &Fused, linked: bool) -> Vec<(StagePart, Axis, Sweep)> {
+fn stage_sweeps(fused: &Fused, linked: bool) -> Vec<(StagePart, Axis, Sweep)> {
     let (first, end) = match linked {
         true => (StagePart::FirstGradients, StagePart::LastTerms),
         false => (StagePart::Gradients, StagePart::Terms),
@@ -97,54 +97,54 @@ fn each_of_stage(fused: &Fused, linked: bool) -> Vec<(StagePart, Axis, Sweep)> {
 
 /// Whether the last sweep of a stage can compute gradients for the next.
 fn can_link(fused: &Fused) -> bool {
-    !fused.stored.are_stored()
+    !fused.stored.are_precomputed()
         && !fused.passes().is_empty()
         && fused.problem.boundaries.is_periodic()
         // A filter rate changes the state after the last sweep, so linked gradients would be out of date.
         && fused.problem.scheme.filter.is_none_or(|filter| filter.time.is_none())
 }
 
-/// As [`each_of_stage`], for cost counts only, with the link wherever it is possible.
-pub(super) fn all_of_stages(fused: &Fused) -> Vec<(StagePart, Axis, Sweep)> {
-    each_of_stage(fused, can_link(fused))
+/// As [`stage_sweeps`], for cost counts only, with the link wherever it is possible.
+pub(super) fn all_stage_sweeps(fused: &Fused) -> Vec<(StagePart, Axis, Sweep)> {
+    stage_sweeps(fused, can_link(fused))
 }
 
 impl Schedule {
     pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
         let Discretisation { problem, grid, block, base, .. } = on;
         let axes: Vec<Axis> = grid.active_axes().collect();
-        let whole = |axis: Axis| block.points[axis.index()] == grid.points[axis.index()];
-        let fused = Fused { base: *base, ..Fused::new(problem, &axes, whole) };
-        // All programs are requested together: a device compiles those of a step at once, and the others when a row is due.
+        let is_unsplit = |axis: Axis| block.points[axis.index()] == grid.points[axis.index()];
+        let fused = Fused { base: *base, ..Fused::new(problem, &axes, is_unsplit) };
+        // All programs are requested together: a device compiles those of a step at once, and the others when a row of the series is due.
         let low_storage = problem.is_low_storage();
-        let of_rows = if low_storage { Asked::Later } else { Asked::Now };
-        let mut asked = Vec::new();
-        let mut ask = |sweeps: Vec<(Axis, Sweep)>, how: Asked| {
+        let for_series = if low_storage { Request::Later } else { Request::Now };
+        let mut requests = Vec::new();
+        let mut request = |sweeps: Vec<(Axis, Sweep)>, kind: Request| {
             let count = sweeps.len();
-            asked.extend(sweeps.into_iter().map(|(axis, sweep)| (axis, sweep, how)));
+            requests.extend(sweeps.into_iter().map(|(axis, sweep)| (axis, sweep, kind)));
             count
         };
         for group in TermGroup::ALL {
-            let how = if group == TermGroup::All { of_rows } else { Asked::Later };
-            ask(fused.rates(group).sweeps(false).collect(), how);
+            let kind = if group == TermGroup::All { for_series } else { Request::Later };
+            request(fused.rates(group).sweeps(false).collect(), kind);
         }
-        let passes = ask(fused.rates(TermGroup::All).passes(), of_rows);
-        let stored = fused.stored.are_stored();
+        let passes = request(fused.rates(TermGroup::All).passes(), for_series);
+        let stored = fused.stored.are_precomputed();
         let last = axes.len().saturating_sub(1);
         let stages = low_storage.then(|| {
-            let passes = ask(fused.passes(), Asked::Now);
+            let passes = request(fused.passes(), Request::Now);
             let link = can_link(&fused).then(|| (axes[last], fused.sweep(last, true)));
-            let links = ask(link.into_iter().collect(), Asked::Link);
-            ask(fused.sweeps(false).collect(), Asked::Now);
+            let links = request(link.into_iter().collect(), Request::Link);
+            request(fused.sweeps(false).collect(), Request::Now);
             [passes, links]
         });
-        let made = on.backend.all_of(&asked, |(axis, sweep, how)| match how {
-            Asked::Now => on.program(*axis, sweep).map(Some),
-            Asked::Later => on.program_later(*axis, sweep).map(Some),
-            Asked::Link => on.program_of_advanced(*axis, sweep),
+        let programs = on.backend.all_of(&requests, |(axis, sweep, kind)| match kind {
+            Request::Now => on.program(*axis, sweep).map(Some),
+            Request::Later => on.lazy_program(*axis, sweep).map(Some),
+            Request::Link => on.program_on_advanced_field(*axis, sweep),
         })?;
-        let mut made = made.into_iter();
-        let mut take = |count: usize| made.by_ref().take(count).flatten().collect::<Vec<_>>();
+        let mut programs = programs.into_iter();
+        let mut take = |count: usize| programs.by_ref().take(count).flatten().collect::<Vec<_>>();
         Ok(Self {
             stored,
             sweeps: TermGroup::ALL.map(|_| take(axes.len())),
@@ -152,13 +152,13 @@ impl Schedule {
             stages: stages.and_then(|[passes, links]| {
                 let (passes, link, inner) = (take(passes), take(links).pop(), take(last));
                 let (end, metric) = (take(1).pop()?, on.metric.clone());
-                let each = each_of_stage(&fused, link.is_some()).into_iter();
+                let each = stage_sweeps(&fused, link.is_some()).into_iter();
                 let each = each.map(|(part, axis, sweep)| {
                     let words = on_grid(&sweep, axis, grid).words(block.points[2]);
                     StageSweep { axis, part, words }
                 });
-                let each = each.collect();
-                Some(Stages { stored, passes, inner, end, link, each, metric })
+                let descriptions = each.collect();
+                Some(Stages { stored, passes, inner, end, link, descriptions, metric })
             }),
             metric: on.metric.clone(),
         })
@@ -178,7 +178,7 @@ impl Schedule {
         fields: [&mut [Field]; 2],
         weights: Weights,
     ) {
-        let read = self.metric.behind(&flow(u));
+        let read = self.metric.append_to(&flow(u));
         on_stack(fields, |fields| {
             let passes = if group.has(TermGroup::Viscous) { &self.passes[..] } else { &[] };
             let sweeps = &mut self.sweeps[group as usize].iter();
@@ -196,15 +196,15 @@ impl Stages {
         }
         on_stack(fields, |fields| {
             let passes = (&self.passes[..], self.stored);
-            let read = self.metric.behind(&[]);
+            let read = self.metric.append_to(&[]);
             run(backend, passes, &mut self.inner.iter(), (&read, fields), Weights::SET);
         });
         true
     }
 
     /// Each pass and sweep, with its program.
-    pub(super) fn each(&self) -> impl Iterator<Item = (StageSweep, &Program)> {
-        self.each.iter().copied().zip(self.programs())
+    pub(super) fn sweeps(&self) -> impl Iterator<Item = (StageSweep, &Program)> {
+        self.descriptions.iter().copied().zip(self.programs())
     }
 
     fn programs(&self) -> impl Iterator<Item = &Program> {
@@ -216,7 +216,7 @@ impl Stages {
         let Some(program) = self.programs().nth(at) else { return };
         // However often it runs, the rates remain below twice its contribution.
         let weights = Weights { beta: 0.5, advance: 0.0 };
-        let read = self.metric.behind(&[]);
+        let read = self.metric.append_to(&[]);
         on_stack(fields, |fields| backend.run(program, &read, fields, weights));
     }
 
@@ -228,15 +228,15 @@ impl Stages {
         weights: Weights,
         stage: Stage,
     ) {
-        let left = usize::from(self.link.is_some() && !stage.first);
+        let skipped = usize::from(self.link.is_some() && !stage.first);
         let end = self.link.as_ref().filter(|_| !stage.last).unwrap_or(&self.end);
-        let read = self.metric.behind(&[]);
+        let read = self.metric.append_to(&[]);
         on_stack(fields, |fields| {
             if stage.begun {
                 return backend.run(end, &read, fields, Weights { beta: 1.0, ..weights });
             }
             let sweeps = &mut self.inner.iter().chain([end]);
-            let passes = (&self.passes[left..], self.stored);
+            let passes = (&self.passes[skipped..], self.stored);
             run(backend, passes, sweeps, (&read, fields), weights);
         });
     }
@@ -260,18 +260,18 @@ fn run<'a>(
 
 /// Call `run` with all `fields` in one list on the stack: a step allocates nothing.
 fn on_stack<F, const N: usize>(fields: [&mut [F]; N], run: impl FnOnce(&mut [&mut F])) {
-    const LEFT: usize = Gradients::InTurn.state();
-    const STORED: usize = Gradients::OfVelocity.state();
-    const CURVED: usize = Gradients::AlongCurves.state();
+    const SHARED: usize = Gradients::Shared.state();
+    const VELOCITY: usize = Gradients::Velocity.state();
+    const CURVILINEAR: usize = Gradients::Curvilinear.state();
     const STATE: usize = conserved::COUNT;
     let count: usize = fields.iter().map(|fields| fields.len()).sum();
     let all = fields.into_iter().flatten();
     match count {
-        LEFT => run(&mut exactly::<_, LEFT>(all)),
-        STORED => run(&mut exactly::<_, STORED>(all)),
-        CURVED => run(&mut exactly::<_, CURVED>(all)),
-        _ if count == CURVED + STATE => run(&mut exactly::<_, { CURVED + STATE }>(all)),
-        _ if count == LEFT + STATE => run(&mut exactly::<_, { LEFT + STATE }>(all)),
-        _ => run(&mut exactly::<_, { STORED + STATE }>(all)),
+        SHARED => run(&mut exactly::<_, SHARED>(all)),
+        VELOCITY => run(&mut exactly::<_, VELOCITY>(all)),
+        CURVILINEAR => run(&mut exactly::<_, CURVILINEAR>(all)),
+        _ if count == CURVILINEAR + STATE => run(&mut exactly::<_, { CURVILINEAR + STATE }>(all)),
+        _ if count == SHARED + STATE => run(&mut exactly::<_, { SHARED + STATE }>(all)),
+        _ => run(&mut exactly::<_, { VELOCITY + STATE }>(all)),
     }
 }

@@ -42,37 +42,37 @@ pub(super) mod fused {
     /// ∂u_b/∂x_c; after the second sweep ∂u_c/∂x_b.
     pub(in crate::physics) const MIDDLE_AND_LAST: usize = 7;
     /// The divergence of the velocity without the part along a; after the first sweep without the part along b.
-    pub(in crate::physics) const OF_MIDDLE: usize = 8;
+    pub(in crate::physics) const DIVERGENCE_MIDDLE: usize = 8;
     /// ∂u_c/∂x_c; after the first sweep the divergence without it.
-    pub(in crate::physics) const OF_LAST: usize = 9;
+    pub(in crate::physics) const DIVERGENCE_LAST: usize = 9;
 
     /// ∂T/∂x if all gradients are stored and those of T are needed; ∂T/∂y follows.
-    pub(in crate::physics) const OF_TEMPERATURE: usize = GRADIENT + 9;
+    pub(in crate::physics) const TEMPERATURE_GRADIENT: usize = GRADIENT + 9;
 
     /// The gradients held in fields.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(in crate::physics) enum Gradients {
         /// Velocity gradients that one sweep stores for the next, in shared fields.
-        InTurn,
+        Shared,
         /// All velocity gradients, stored before the sweeps.
-        OfVelocity,
+        Velocity,
         /// All gradients of the velocity, and of T in the plane, along the lines of a curvilinear grid, stored before the sweeps.
-        AlongCurves,
+        Curvilinear,
     }
 
     impl Gradients {
         /// Number of fields.
         pub(in crate::physics) const fn count(self) -> usize {
             match self {
-                Self::InTurn => 5,
-                Self::OfVelocity => 9,
-                Self::AlongCurves => 11,
+                Self::Shared => 5,
+                Self::Velocity => 9,
+                Self::Curvilinear => 11,
             }
         }
 
         /// Whether all of them are stored before the sweeps.
-        pub(in crate::physics) fn are_stored(self) -> bool {
-            self != Self::InTurn
+        pub(in crate::physics) fn are_precomputed(self) -> bool {
+            self != Self::Shared
         }
 
         /// Slot of the first conserved variable, after the gradients.

@@ -1,6 +1,6 @@
 //! Stability limits of the discrete equations, which define `cfl`.
 
-use super::heat_flux::LARGEST_RATE;
+use super::heat_flux::MAX_DECAY_RATE;
 use super::problem::Problem;
 use super::{Convection, SchemeConfig, ViscousForm};
 use crate::engine::Number;
@@ -28,8 +28,7 @@ impl Limits {
     pub fn flow(scheme: &SchemeConfig, integrator: &Tableau, grid: &Grid) -> Self {
         let family = &scheme.derivative;
         let first = family.first.max_symbol().0;
-        let staggered =
-            largest_product(&family.midpoint_derivative, &family.midpoint_interpolation);
+        let staggered = max_product(&family.midpoint_derivative, &family.midpoint_interpolation);
         let convective = match scheme.convection {
             // Split energy equations use collocated derivatives in addition to the staggered ones.
             Convection::Staggered => staggered.max(first),
@@ -63,12 +62,17 @@ impl Limits {
         }
     }
 
-    /// The limit of diffusion at walls with a given flux in this viscous form: that of the inner points, or of the [rate](LARGEST_RATE) there.
-    pub(super) fn diffusion_at_fluxes(&self, viscous: ViscousForm, integrator: &Tableau) -> f64 {
+    /// The limit of diffusion at walls with a given flux in this viscous form: that of the inner points, or of the [decay
+    /// rate](MAX_DECAY_RATE) at the wall.
+    pub(super) fn diffusion_at_flux_walls(
+        &self,
+        viscous: ViscousForm,
+        integrator: &Tableau,
+    ) -> f64 {
         match viscous {
             ViscousForm::Laplacian | ViscousForm::Midpoint => self.diffusion,
             ViscousForm::Conservative => {
-                self.diffusion.max(LARGEST_RATE / integrator.negative_real_limit())
+                self.diffusion.max(MAX_DECAY_RATE / integrator.negative_real_limit())
             }
         }
     }
@@ -84,10 +88,10 @@ impl Limits {
     pub fn rate<N: Number>(&self, u: [N; 3], c: N, nu: N) -> N {
         let [x, y, z] = self.inverse_spacing;
         let squares = x * x + y * y + z * z;
-        let carried = u[0].abs() * N::of(x) + u[1].abs() * N::of(y) + u[2].abs() * N::of(z);
-        let own = N::of(self.convection) * (carried + c * N::of(squares.sqrt()))
+        let convective = u[0].abs() * N::of(x) + u[1].abs() * N::of(y) + u[2].abs() * N::of(z);
+        let rate = N::of(self.convection) * (convective + c * N::of(squares.sqrt()))
             + N::of(self.diffusion * squares) * nu;
-        if self.damping == 0.0 { own } else { own + N::of(self.damping) }
+        if self.damping == 0.0 { rate } else { rate + N::of(self.damping) }
     }
 }
 
@@ -101,15 +105,15 @@ impl Limits {
         let dot = |a: [N; 2], b: [N; 2]| a[0] * b[0] + a[1] * b[1];
         let squares = dot(xi, xi) + dot(eta, eta) + N::of(2.0) * dot(xi, eta).abs() + N::of(z * z);
         let flow = [u[0], u[1]];
-        let carried = dot(flow, xi).abs() + dot(flow, eta).abs() + u[2].abs() * N::of(z);
-        let own = N::of(self.convection) * (carried + c * squares.sqrt())
+        let convective = dot(flow, xi).abs() + dot(flow, eta).abs() + u[2].abs() * N::of(z);
+        let rate = N::of(self.convection) * (convective + c * squares.sqrt())
             + N::of(self.diffusion) * squares * nu;
-        if self.damping == 0.0 { own } else { own + N::of(self.damping) }
+        if self.damping == 0.0 { rate } else { rate + N::of(self.damping) }
     }
 }
 
 /// max over 0 ≤ w ≤ π of the product of two symbols: interpolation to midpoints, and derivative back to the points.
-fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
+fn max_product(a: &Scheme, b: &Scheme) -> f64 {
     const SAMPLES: usize = 512;
     (0..=SAMPLES)
         .map(|i| std::f64::consts::PI * i as f64 / SAMPLES as f64)
@@ -136,7 +140,7 @@ pub(crate) fn instabilities(problem: &Problem, grid: &Grid) -> Vec<String> {
     for (a, axis) in Axis::ALL.into_iter().enumerate() {
         let last = grid.points[a] - 1;
         let widest = (0..=last).map(|i| grid.jacobian(a, i)).fold(0.0, f64::max);
-        let is_clustered = |i: usize| grid.jacobian(a, i) < CLUSTERED * widest;
+        let is_clustered = |i: usize| grid.jacobian(a, i) < CLUSTERING_LIMIT * widest;
         let here = (0..2).any(|end| open[a][end] && is_clustered(end * last));
         if here && (0..3).any(|b| b != a && open[b] != [false; 2]) {
             let x = axis.name();
@@ -150,4 +154,4 @@ pub(crate) fn instabilities(problem: &Problem, grid: &Grid) -> Vec<String> {
 
 /// Spacing at an open face over the largest one below which waves grow at edges with other open faces: at 0.07 along both axes by 0.05 V₀/L
 /// with a filter of order 8 and α = 0.45.
-const CLUSTERED: f64 = 0.6;
+const CLUSTERING_LIMIT: f64 = 0.6;

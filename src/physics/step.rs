@@ -6,7 +6,7 @@ use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, on_grid, operators};
 use super::fused::Fused;
 use super::metric;
-use super::passive::Carried;
+use super::passive::ScalarEquation;
 use super::problem::Problem;
 use super::slots::conserved;
 use super::stage_sweep::StagePart;
@@ -54,7 +54,7 @@ impl StageWork {
             *sweep = on_grid(sweep, *axis, &grid).into_owned();
         }
         let all = || sweeps.iter().flatten();
-        let together = |list: &Vec<(Axis, Sweep)>| {
+        let words_in_planes = |list: &Vec<(Axis, Sweep)>| {
             let planes = list.chunk_by(|(a, _), (b, _)| *a != Axis::Z && *b != Axis::Z);
             let words = |plane: &[(Axis, Sweep)]| {
                 Sweep::words_together(plane.iter().map(|(_, sweep)| sweep), grid.points[2])
@@ -66,7 +66,7 @@ impl StageWork {
         let force = force_words(problem);
         let work = Self {
             words: all().map(|(_, sweep)| sweep.words(grid.points[2])).sum::<usize>() + force,
-            words_in_planes: sweeps.iter().map(together).sum::<usize>() + force,
+            words_in_planes: sweeps.iter().map(words_in_planes).sum::<usize>() + force,
             solves: all().map(|(_, sweep)| sweep.solves()).sum(),
             flops: all().map(flops).sum(),
         };
@@ -75,22 +75,24 @@ impl StageWork {
 }
 
 /// The sweeps of a right-hand side along `axes` in the order of execution, those of one list together; for fused, the sweeps of such a
-/// stage. `whole`: whether lines along an axis are unsplit.
+/// stage. `is_unsplit`: whether lines along an axis are unsplit.
 pub(super) fn sweeps(
     problem: &Problem,
     how: RightHandSide,
     axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
+    is_unsplit: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
     let fused = how == RightHandSide::Fused;
     let advances = |axis: &Axis| fused && Some(axis) == axes.last();
     let Some(case) = problem.case.scalar() else {
-        let sweeps = |of: Carried<'_>| {
+        let sweeps = |of: ScalarEquation<'_>| {
             axes.iter().map(|axis| (*axis, of.sweep(*axis, advances(axis)))).collect()
         };
-        let mut all: Vec<_> = carried(problem).map(sweeps).collect();
+        let mut all: Vec<_> = scalar_equations(problem).map(sweeps).collect();
         all.extend(match how {
-            RightHandSide::Fused => schedule::sweeps_of_stage(&Fused::new(problem, axes, whole)),
+            RightHandSide::Fused => {
+                schedule::sweeps_of_stage(&Fused::new(problem, axes, is_unsplit))
+            }
             RightHandSide::Composed => composed::sweeps(problem, axes),
         });
         return all;
@@ -119,7 +121,7 @@ impl FieldCounts {
     pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
         let (primitives, gradients) = match problem.right_hand_side {
             RightHandSide::Fused => {
-                (0, Fused::new(problem, &axes(problem), whole(problem, block)).stored.count())
+                (0, Fused::new(problem, &axes(problem), is_unsplit(problem, block)).stored.count())
             }
             RightHandSide::Composed => {
                 let constant = problem.gas.viscosity == Viscosity::Constant;
@@ -145,33 +147,35 @@ fn force_words(problem: &Problem) -> usize {
 }
 
 /// Number of fields, in addition to those of the equations, needed by sweeps on the points of `block` that run operation by operation;
-/// `in_one` selects the sweeps that do not.
+/// `runs_fused` selects the sweeps that do not.
 pub(crate) fn composed_scratch_fields(
     problem: &Problem,
     block: &Block,
-    in_one: impl Fn(Axis, &Sweep, &LineOperators) -> bool,
+    runs_fused: impl Fn(Axis, &Sweep, &LineOperators) -> bool,
 ) -> usize {
-    let whole = whole(problem, block);
+    let is_unsplit = is_unsplit(problem, block);
     let (mut all, operators) = all_sweeps(problem, block);
     // Along split lines, the values sent to the neighbours are computed operation by operation.
-    all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
-    all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
+    all.retain(|(axis, sweep)| !(is_unsplit(*axis) && runs_fused(*axis, sweep, &operators)));
+    all.iter().map(|(_, sweep)| sweep.workspace()).max().unwrap_or(0)
 }
 
 /// All sweeps that a run requests on the points of `block` on any backend, and their operators.
 pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
-    let (axes, whole) = (axes(problem), whole(problem, block));
+    let (axes, is_unsplit) = (axes(problem), is_unsplit(problem, block));
     let grid = problem.straight_grid();
     let mut all = match (problem.case.scalar(), problem.right_hand_side) {
-        (None, RightHandSide::Fused) => schedule::all_sweeps(&Fused::new(problem, &axes, &whole)),
-        (_, how) => sweeps(problem, how, &axes, &whole).concat(),
+        (None, RightHandSide::Fused) => {
+            schedule::all_sweeps(&Fused::new(problem, &axes, &is_unsplit))
+        }
+        (_, how) => sweeps(problem, how, &axes, &is_unsplit).concat(),
     };
     if problem.case.is_flow() {
         let base = BaseState::of(&problem.gas, Precision::F64);
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
         all.extend(problem.axis_between_walls().map(|axis| (axis, channel::sweep(problem, base))));
     }
-    for of in carried(problem) {
+    for of in scalar_equations(problem) {
         all.extend(axes.iter().flat_map(|&axis| {
             [of.sweep(axis, false), of.sweep(axis, true), of.terms(axis)].map(|it| (axis, it))
         }));
@@ -191,8 +195,8 @@ pub(crate) fn sweeps_of_stages(
     block: &Block,
 ) -> (Vec<(StagePart, Axis, Sweep)>, LineOperators) {
     let grid = problem.straight_grid();
-    let fused = Fused::new(problem, &axes(problem), whole(problem, block));
-    let mut all = schedule::all_of_stages(&fused);
+    let fused = Fused::new(problem, &axes(problem), is_unsplit(problem, block));
+    let mut all = schedule::all_stage_sweeps(&fused);
     for (_, axis, sweep) in &mut all {
         *sweep = on_grid(sweep, *axis, &grid).into_owned();
     }
@@ -200,8 +204,8 @@ pub(crate) fn sweeps_of_stages(
 }
 
 /// The passive scalars of `problem`, for counts only.
-fn carried(problem: &Problem) -> impl Iterator<Item = Carried<'_>> {
-    Carried::all(problem, BaseState::of(&problem.gas, Precision::F64))
+fn scalar_equations(problem: &Problem) -> impl Iterator<Item = ScalarEquation<'_>> {
+    ScalarEquation::all(problem, BaseState::of(&problem.gas, Precision::F64))
 }
 
 /// The sweeps that filter the state once along `axis`: one for the flow, or for the advected scalar, and one for each passive scalar.
@@ -217,17 +221,17 @@ fn axes(problem: &Problem) -> Vec<Axis> {
 }
 
 /// Whether the lines of `block` along an axis are unsplit.
-fn whole(problem: &Problem, block: &Block) -> impl Fn(Axis) -> bool {
+fn is_unsplit(problem: &Problem, block: &Block) -> impl Fn(Axis) -> bool {
     let (all, here) = (problem.points, block.points);
     move |axis| all[axis.index()] == here[axis.index()]
 }
 
 impl StepParts {
-    /// The parts of a step of `problem` on `grid`; `whole` gives the axes along which lines are unsplit.
-    pub(crate) fn new(problem: &Problem, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
+    /// The parts of a step of `problem` on `grid`; `is_unsplit` gives the axes along which lines are unsplit.
+    pub(crate) fn new(problem: &Problem, grid: &Grid, is_unsplit: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let how = problem.right_hand_side;
-        let mut right_hand_side = sweeps(problem, how, &axes, whole);
+        let mut right_hand_side = sweeps(problem, how, &axes, is_unsplit);
         for (axis, sweep) in right_hand_side.iter_mut().flatten() {
             *sweep = on_grid(sweep, *axis, grid).into_owned();
         }
@@ -236,8 +240,8 @@ impl StepParts {
             (Some(_), _) | (None, RightHandSide::Fused) => 0,
             // The primitive variables from the conserved ones, and (μ, dμ/dT) from T.
             (None, RightHandSide::Composed) => {
-                let law = if problem.gas.viscosity == Viscosity::Constant { 0 } else { 3 };
-                2 * conserved::COUNT + law
+                let viscosity = if problem.gas.viscosity == Viscosity::Constant { 0 } else { 3 };
+                2 * conserved::COUNT + viscosity
             }
         };
         let filter = problem.scheme.filter.iter().flat_map(|_| &axes);

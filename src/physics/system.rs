@@ -35,14 +35,14 @@ pub(crate) fn add_scaled(
 }
 
 /// Reductions of a check of U: the one of the flow, or of the advected scalar, then one per passive scalar. Up to four without allocation.
-pub type Seen = SmallVec<[Reduction; 4]>;
+pub type PendingCheck = SmallVec<[Reduction; 4]>;
 
-/// Whether all extreme values in `seen` are finite.
-pub(super) fn are_finite(seen: impl IntoIterator<Item = Reduction>) -> Result<bool> {
+/// Whether all extreme values in `pending` are finite.
+pub(super) fn are_finite(pending: impl IntoIterator<Item = Reduction>) -> Result<bool> {
     let mut finite = true;
     // Wait for every reduction: a device keeps a result until it is fetched.
-    for seen in seen {
-        let extrema: [f64; 2] = seen.wait()?;
+    for reduction in pending {
+        let extrema: [f64; 2] = reduction.wait()?;
         finite &= extrema.iter().all(|value| value.is_finite());
     }
     Ok(finite)
@@ -67,7 +67,7 @@ pub trait System: Diagnostics {
     /// The backend that holds the fields.
     fn backend(&self) -> &dyn Backend;
 
-    /// The whole grid.
+    /// The global grid.
     fn grid(&self) -> &Grid;
 
     /// Names of the fields in U, as in files.
@@ -161,11 +161,11 @@ pub trait System: Diagnostics {
     ///
     /// # Errors
     /// Device errors of the work so far.
-    fn begin_check(&self, u: &[Field]) -> Result<Seen>;
+    fn begin_check(&self, u: &[Field]) -> Result<PendingCheck>;
 
     /// The largest 1/dt that the stability limit requires at any point, from the started check. An invalid state (ρ or p ≤ 0, or not a
     /// number) is an error, the same on all ranks.
-    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64>;
+    fn finish_check(&self, pending: PendingCheck, u: &[Field], at: TimeLevel) -> Result<f64>;
 
     /// Check U at once.
     fn check_now(&self, u: &[Field], at: TimeLevel) -> Result<f64> {
@@ -184,7 +184,7 @@ pub trait System: Diagnostics {
     }
 }
 
-/// What the series, the report, the statistics and the output files show of the fields of a [`System`].
+/// Quantities computed from the fields of a [`System`] for the series, the report, the statistics and the output files.
 pub trait Diagnostics {
     /// The variables that [`Diagnostics::output`] can compute.
     fn variables(&self) -> Vec<Variable>;

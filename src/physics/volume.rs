@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::real::Values;
 
 /// Number of fields that can be averaged without allocation: a step allocates nothing.
-const FEW: usize = 24;
+const MAX_FIELDS: usize = 24;
 
 /// A field of `len` values.
 pub(super) fn field_of(
@@ -36,8 +36,8 @@ impl VolumeAverage {
             let block = backend.block(grid.points);
             field_of(backend, block.len(), |at| grid.weight(block.index(at)))
         };
-        let alike = grid.is_periodic() && grid.is_uniform();
-        let weights = (!alike).then(weights).transpose()?;
+        let has_equal_weights = grid.is_periodic() && grid.is_uniform();
+        let weights = (!has_equal_weights).then(weights).transpose()?;
         Ok(Self { weights, per_interval: grid.per_interval() })
     }
 
@@ -54,7 +54,8 @@ impl VolumeAverage {
         fields: &[&Field],
         parameters: &[f64],
     ) -> Result<[f64; W]> {
-        let fields: SmallVec<[&Field; FEW]> = fields.iter().copied().chain(&self.weights).collect();
+        let fields: SmallVec<[&Field; MAX_FIELDS]> =
+            fields.iter().copied().chain(&self.weights).collect();
         let sums = backend.reduce(formula, &fields, parameters)?.wait::<W>()?;
         Ok(sums.map(|sum| sum * self.per_interval))
     }

@@ -9,7 +9,7 @@
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
-use super::formulas::{Primitives, dot, whole};
+use super::formulas::{Primitives, dot, full_value};
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Prepared};
 use crate::boundary::{Face, Heat, Wall};
@@ -24,7 +24,7 @@ pub(super) const INSIDE: usize = Wall::POINTS - 1;
 /// Weights of these points in the wall value with zero normal derivative, by the one-sided formula of fourth order.
 pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
 /// Weight of h times the derivative into the gas.
-pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
+pub(super) const SLOPE_WEIGHT: f64 = -12.0 / 25.0;
 
 /// Weights of the wall value and of these points in h ∂/∂n, n outward, of third order: see [`heat_flux`](super::heat_flux).
 const OUTWARD: [f64; 1 + INSIDE] = [19.0 / 12.0, -2.0, 0.0, 2.0 / 3.0, -1.0 / 4.0];
@@ -43,32 +43,32 @@ pub(super) fn weighted<N: Number>(weights: &[f64], at: N, inside: impl Fn(usize)
 }
 
 /// Number of values read at these points.
-const READ: usize = conserved::COUNT * INSIDE;
+const INSIDE_VALUES: usize = conserved::COUNT * INSIDE;
 
 /// The walls and symmetry planes that bound this rank's block, and the edges where walls meet.
 #[derive(Default)]
 pub(super) struct Walls {
-    /// Each with its formula and, for a moving curved wall, the formula that turns its velocity into the direction of the wall.
-    faces: Vec<(Face, Prepared, Option<OnLines>)>,
-    edges: Vec<Meeting>,
+    /// Each with its formula and, for a moving curved wall, the formula that aligns its velocity with the wall.
+    faces: Vec<(Face, Prepared, Option<CurvedWall>)>,
+    edges: Vec<WallEdge>,
 }
 
 /// The formulas of an edge where two walls meet, in the order of their application.
-struct Meeting {
+struct WallEdge {
     /// Sets the temperature, for a wall with prescribed heat flux.
     heat: Option<(Wall, Prepared)>,
     /// Removes the velocity component normal to a curved wall.
-    along: Option<OnLines>,
+    along: Option<CurvedWall>,
     pressure: Prepared,
 }
 
 /// A formula for the state on a curved wall, and the direction of the lines there, which is stored after the state.
-struct OnLines {
+struct CurvedWall {
     formula: Prepared,
     direction: [Field; 2],
 }
 
-impl OnLines {
+impl CurvedWall {
     /// `formula` on a part of a wall across axis `a`.
     fn new(part: &Part<'_>, plane: &Plane, a: usize, formula: PointFormula) -> Result<Self> {
         let component =
@@ -103,7 +103,7 @@ impl End {
     }
 
     /// The points of `part` on this end.
-    pub(super) fn of(&self, part: Block) -> Block {
+    pub(super) fn restrict(&self, part: Block) -> Block {
         let Block { mut start, mut points } = part;
         (start[self.axis], points[self.axis]) = (self.at, 1);
         Block { start, points }
@@ -111,10 +111,10 @@ impl End {
 
     /// The points of `block` on this end.
     pub(super) fn face(&self, block: &Block) -> Block {
-        self.of(Block::whole(block.points))
+        self.restrict(Block::whole(block.points))
     }
 
-    /// The first `fields` fields at so many points inside: (field, distance in a field).
+    /// The first `fields` fields at the first `points` points inside: (field, distance in a field).
     pub(super) fn fields_inside(
         &self,
         points: usize,
@@ -135,7 +135,7 @@ impl Walls {
         let (mut ends, mut walls): (Vec<End>, _) = (Vec::new(), Self::default());
         for axis in grid.active_axes() {
             let a = axis.index();
-            for (end, face) in faces_here(on, axis)? {
+            for (end, face) in local_faces(on, axis)? {
                 if face.open().is_some() {
                     continue;
                 }
@@ -143,17 +143,17 @@ impl Walls {
                 let end = End::new(block, a, end);
                 let part = on.part(end.face(block));
                 let formula = match face.wall().map(|wall| wall.heat) {
-                    None => PointFormula::map(NothingThrough { across: a }),
+                    None => PointFormula::map(ZeroNormalMomentum { across: a }),
                     Some(Heat::Temperature(temperature)) => {
                         PointFormula::map(Isothermal { gas, base, temperature })
                     }
-                    Some(Heat::HeatFlux(_)) => PointFormula::map(Moving { base }),
+                    Some(Heat::HeatFlux(_)) => PointFormula::map(ImposedVelocity { base }),
                 };
                 let prepared = part.prepare(formula, &[], 0)?;
                 let turn = match (&grid.plane, face.wall()) {
                     (Some(plane), Some(wall)) if a < 2 && wall.velocity[1 - a] != 0.0 => {
-                        let formula = PointFormula::map(Turned { along: 1 - a });
-                        Some(OnLines::new(&part, plane, a, formula)?)
+                        let formula = PointFormula::map(TangentialMomentum { along: 1 - a });
+                        Some(CurvedWall::new(&part, plane, a, formula)?)
                     }
                     _ => None,
                 };
@@ -164,11 +164,11 @@ impl Walls {
                     let reads =
                         both.iter().flat_map(|it| it.fields_inside(INSIDE, conserved::COUNT));
                     let reads: Vec<_> = reads.collect();
-                    let edge = on.part(other.of(end.face(block)));
+                    let edge = on.part(other.restrict(end.face(block)));
                     let heat = match wall.heat {
                         Heat::Temperature(_) => None,
                         Heat::HeatFlux(heat_flux) => {
-                            let formula = OfHeatFlux { gas, base, heat_flux, spacing };
+                            let formula = HeatFluxEdge { gas, base, heat_flux, spacing };
                             let reads: Vec<_> =
                                 end.fields_inside(INSIDE, conserved::COUNT).collect();
                             Some((wall, edge.prepare(PointFormula::map(formula), &reads, 0)?))
@@ -178,13 +178,13 @@ impl Walls {
                     let (along, across) = match &grid.plane {
                         Some(plane) if axis == Axis::Z => {
                             let formula = PointFormula::map(AlongLines { base });
-                            (Some(OnLines::new(&edge, plane, other.axis, formula)?), [a, a])
+                            (Some(CurvedWall::new(&edge, plane, other.axis, formula)?), [a, a])
                         }
                         _ => (None, [a, other.axis]),
                     };
                     let formula = PointFormula::map(Edge { gas, base, across });
                     let pressure = edge.prepare(formula, &reads, 0)?;
-                    walls.edges.push(Meeting { heat, along, pressure });
+                    walls.edges.push(WallEdge { heat, along, pressure });
                 }
                 ends.push(end);
             }
@@ -207,7 +207,7 @@ impl Walls {
                 turn.apply(backend, &mut u);
             }
         }
-        for Meeting { heat, along, pressure } in &mut self.edges {
+        for WallEdge { heat, along, pressure } in &mut self.edges {
             if let Some((wall, temperature)) = heat {
                 backend.map_part(temperature, &mut u, &wall.velocity_at(time));
             }
@@ -224,11 +224,11 @@ pub(super) fn spacing(grid: &Grid, a: usize, at: usize) -> f64 {
     let last = grid.points[a] - 1;
     let x = |i: usize| grid.coordinate(a, if at == 0 { i } else { last - i });
     let off = (1..).zip(WEIGHTS).fold(x(0), |off, (i, weight)| off - weight * x(i));
-    (off / OF_SLOPE).abs()
+    (off / SLOPE_WEIGHT).abs()
 }
 
 /// The boundary conditions at the ends of `axis` that bound this block, with the number of the end.
-pub(super) fn faces_here(
+pub(super) fn local_faces(
     on: &Discretisation<'_>,
     axis: Axis,
 ) -> Result<impl Iterator<Item = (usize, Face)> + use<>> {
@@ -237,24 +237,24 @@ pub(super) fn faces_here(
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
     let faces = problem.boundaries.0[a];
-    let short = |found| Error::refused(found, "use fewer ranks along this axis");
-    problem.boundaries.check_block(axis, n).map_err(short)?;
+    let too_few = |message| Error::refused(message, "use fewer ranks along this axis");
+    problem.boundaries.check_block(axis, n).map_err(too_few)?;
     Ok(faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
 }
 
 /// (ρ', ρu, ρv, ρw, ρE') from the density ρ', the temperature T' and the velocity.
 #[inline(always)]
-fn at_wall<N: Number>(gas: &Gas, base: BaseState, rho: N, t: N, velocity: [N; 3]) -> [N; 5] {
+fn wall_state<N: Number>(gas: &Gas, base: BaseState, rho: N, t: N, velocity: [N; 3]) -> [N; 5] {
     let [u, v, w] = velocity;
-    let density = whole(rho, base.density);
+    let density = full_value(rho, base.density);
     let squares = u * u + v * v + w * w;
     // γ Ma² p' = ρ' T + ρ₀ T' avoids a difference of large numbers.
     let scaled = match base.density {
-        0.0 => rho * whole(t, base.temperature),
-        at_rest => rho * whole(t, base.temperature) + N::of(at_rest) * t,
+        0.0 => rho * full_value(t, base.temperature),
+        at_rest => rho * full_value(t, base.temperature) + N::of(at_rest) * t,
     };
-    let inner = N::of(1.0 / ((gas.gamma - 1.0) * gas.gamma * gas.mach * gas.mach));
-    let energy = inner * scaled + N::of(0.5) * density * squares;
+    let internal = N::of(1.0 / ((gas.gamma - 1.0) * gas.gamma * gas.mach * gas.mach));
+    let energy = internal * scaled + N::of(0.5) * density * squares;
     [rho, density * u, density * v, density * w, energy]
 }
 
@@ -275,11 +275,11 @@ const PRESSURE: usize = 3;
 const TEMPERATURE: usize = 4;
 
 /// The state without momentum normal to a symmetry plane, where operators leave only round-off.
-struct NothingThrough {
+struct ZeroNormalMomentum {
     across: usize,
 }
 
-impl Formula<0, 5> for NothingThrough {
+impl Formula<0, 5> for ZeroNormalMomentum {
     fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], _: [N; 0]) -> [N; 5] {
         state[conserved::MOMENTUM + self.across] = N::of(0.0);
         state
@@ -296,18 +296,18 @@ struct Isothermal {
 impl Formula<0, 5, 3> for Isothermal {
     fn at<N: Number>(&self, _: [N; 0], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let t = N::of(self.temperature - self.base.temperature);
-        at_wall(&self.gas, self.base, before[0], t, velocity)
+        wall_state(&self.gas, self.base, before[0], t, velocity)
     }
 }
 
 /// The state at a wall with prescribed heat flux; its internal energy is unchanged. Parameters: the wall velocity.
-struct Moving {
+struct ImposedVelocity {
     base: BaseState,
 }
 
-impl Formula<0, 5, 3> for Moving {
+impl Formula<0, 5, 3> for ImposedVelocity {
     fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], velocity: [N; 3]) -> [N; 5] {
-        let rho = whole(state[conserved::MASS], self.base.density);
+        let rho = full_value(state[conserved::MASS], self.base.density);
         let before: [N; 3] = array_of(|i| state[conserved::MOMENTUM + i]);
         let change = rho * dot(velocity, velocity) - dot(before, before) / rho;
         state[conserved::ENERGY] = state[conserved::ENERGY] + N::of(0.5) * change;
@@ -320,11 +320,11 @@ impl Formula<0, 5, 3> for Moving {
 
 /// The state at a curved wall with its tangential momentum, given as the momentum component of axis `along`, in the direction of the
 /// lines, which is stored after the state.
-struct Turned {
+struct TangentialMomentum {
     along: usize,
 }
 
-impl Formula<0, 7> for Turned {
+impl Formula<0, 7> for TangentialMomentum {
     fn at<N: Number>(&self, _: [N; 0], mut all: [N; 7], _: [N; 0]) -> [N; 7] {
         let momentum = all[conserved::MOMENTUM + self.along];
         for k in 0..2 {
@@ -346,7 +346,7 @@ impl Formula<0, 7> for AlongLines {
         let (along, through) = (m_x * x + m_y * y, m_y * x - m_x * y);
         all[conserved::MOMENTUM] = along * x;
         all[conserved::MOMENTUM + 1] = along * y;
-        let lost = N::of(0.5) * through * through / whole(rho, self.base.density);
+        let lost = N::of(0.5) * through * through / full_value(rho, self.base.density);
         all[conserved::ENERGY] = all[conserved::ENERGY] - lost;
         all
     }
@@ -357,31 +357,36 @@ const NEWTON_STEPS: u32 = 3;
 
 /// The state on an edge of a wall with prescribed heat flux, with the temperature extrapolated from the points inside. Parameters: the
 /// wall velocity.
-struct OfHeatFlux {
+struct HeatFluxEdge {
     gas: Gas,
     base: BaseState,
     heat_flux: f64,
     spacing: f64,
 }
 
-impl Formula<READ, 5, 3> for OfHeatFlux {
-    fn at<N: Number>(&self, inside: [N; READ], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
+impl Formula<INSIDE_VALUES, 5, 3> for HeatFluxEdge {
+    fn at<N: Number>(
+        &self,
+        inside: [N; INSIDE_VALUES],
+        before: [N; 5],
+        velocity: [N; 3],
+    ) -> [N; 5] {
         let Self { gas, base, heat_flux, spacing } = *self;
         let mut t = extrapolate(gas, base, &inside, TEMPERATURE);
         if heat_flux != 0.0 {
             // T = T(no flux) − B/μ(T) by Newton's method: μ of the previous temperature would lag by one stage.
             let no_flux = t;
-            let b = N::of(OF_SLOPE * spacing * heat_flux / gas.conductivity());
+            let b = N::of(SLOPE_WEIGHT * spacing * heat_flux / gas.conductivity());
             let steps = if gas.viscosity == Viscosity::Constant { 1 } else { NEWTON_STEPS };
             [.., t] = Primitives { gas, base }.at(before, before, []);
             for _ in 0..steps {
-                let whole = whole(t, base.temperature);
-                let mu = gas.mu(whole);
-                let slope = b * gas.dmu_dt(whole) / (mu * mu);
+                let temperature = full_value(t, base.temperature);
+                let mu = gas.mu(temperature);
+                let slope = b * gas.dmu_dt(temperature) / (mu * mu);
                 t = (no_flux - b / mu - slope * t) / (N::of(1.0) - slope);
             }
         }
-        at_wall(&gas, base, before[0], t, velocity)
+        wall_state(&gas, base, before[0], t, velocity)
     }
 }
 
@@ -393,21 +398,21 @@ struct Edge {
     across: [usize; 2],
 }
 
-impl Formula<{ 2 * READ }, 5> for Edge {
-    fn at<N: Number>(&self, along: [N; 2 * READ], before: [N; 5], _: [N; 0]) -> [N; 5] {
+impl Formula<{ 2 * INSIDE_VALUES }, 5> for Edge {
+    fn at<N: Number>(&self, along: [N; 2 * INSIDE_VALUES], before: [N; 5], _: [N; 0]) -> [N; 5] {
         let Self { gas, base, across } = *self;
         let [u, v, w, _, t] = Primitives { gas, base }.at(before, before, []);
         let mut velocity = [u, v, w];
         across.into_iter().for_each(|axis| velocity[axis] = N::of(0.0));
-        let (one, other) = along.split_at(READ);
+        let (one, other) = along.split_at(INSIDE_VALUES);
         let p = N::of(0.5)
             * (extrapolate(gas, base, one, PRESSURE) + extrapolate(gas, base, other, PRESSURE));
         // ρ' = (γ Ma² p' − ρ₀ T') / T.
         let scaled = N::of(gas.temperature(1.0, 1.0)) * p;
         let rho = match base.density {
-            0.0 => scaled / whole(t, base.temperature),
-            at_rest => (scaled - N::of(at_rest) * t) / whole(t, base.temperature),
+            0.0 => scaled / full_value(t, base.temperature),
+            at_rest => (scaled - N::of(at_rest) * t) / full_value(t, base.temperature),
         };
-        at_wall(&gas, base, rho, t, velocity)
+        wall_state(&gas, base, rho, t, velocity)
     }
 }

@@ -114,7 +114,7 @@ fn place(grid: &Grid, [i, j, k]: [usize; 3]) -> [f64; 3] {
 }
 
 /// `index` with `i` along axis `a`.
-fn at(mut index: [usize; 3], a: usize, i: usize) -> [usize; 3] {
+fn with_index(mut index: [usize; 3], a: usize, i: usize) -> [usize; 3] {
     index[a] = i;
     index
 }
@@ -122,7 +122,7 @@ fn at(mut index: [usize; 3], a: usize, i: usize) -> [usize; 3] {
 /// The first points of the distinct lines along axis `a`.
 fn lines(grid: &Grid, a: usize) -> Vec<[usize; 3]> {
     match grid.plane.is_some() && a < 2 {
-        true => (0..grid.points[1 - a]).map(|line| at([0; 3], 1 - a, line)).collect(),
+        true => (0..grid.points[1 - a]).map(|line| with_index([0; 3], 1 - a, line)).collect(),
         false => vec![[0; 3]],
     }
 }
@@ -130,7 +130,7 @@ fn lines(grid: &Grid, a: usize) -> Vec<[usize; 3]> {
 /// The distances between adjacent points on the line along axis `a` from `first` on.
 fn distances(grid: &Grid, a: usize, first: [usize; 3]) -> Vec<f64> {
     let distance = |i: usize| {
-        let [p, q] = [i, i + 1].map(|i| place(grid, at(first, a, i)));
+        let [p, q] = [i, i + 1].map(|i| place(grid, with_index(first, a, i)));
         (0..3).map(|k| (q[k] - p[k]).powi(2)).sum::<f64>().sqrt()
     };
     (0..grid.intervals(a)).map(distance).collect()
@@ -144,18 +144,20 @@ impl Quality {
             |value: f64, index: [usize; 3]| Located { value, index, place: place(grid, index) };
         let spacings = grid.active_axes().map(|axis| {
             let a = axis.index();
-            let (mut own, mut ratios) = (Vec::new(), vec![(1.0, [0; 3])]);
+            let (mut indexed_spacings, mut ratios) = (Vec::new(), vec![(1.0, [0; 3])]);
             for first in lines(grid, a) {
                 let h = distances(grid, a, first);
-                own.extend(h.iter().enumerate().map(|(i, h)| (*h, at(first, a, i))));
-                let meets = |i: &usize| grid.closes(a) || *i > 0;
-                for i in (0..h.len()).filter(meets) {
-                    let (before, behind) = (h[(i + h.len() - 1) % h.len()], h[i]);
-                    ratios.push(((before / behind).max(behind / before), at(first, a, i)));
+                indexed_spacings
+                    .extend(h.iter().enumerate().map(|(i, h)| (*h, with_index(first, a, i))));
+                let has_previous = |i: &usize| grid.is_closed_along(a) || *i > 0;
+                for i in (0..h.len()).filter(has_previous) {
+                    let (before, after) = (h[(i + h.len() - 1) % h.len()], h[i]);
+                    ratios.push(((before / after).max(after / before), with_index(first, a, i)));
                 }
             }
-            let [smallest, ratio] = [least(own.iter().copied()), most(ratios.into_iter())];
-            let largest = most(own.into_iter());
+            let [smallest, ratio] =
+                [min_of(indexed_spacings.iter().copied()), max_of(ratios.into_iter())];
+            let largest = max_of(indexed_spacings.into_iter());
             let [smallest, largest, ratio] =
                 [smallest, largest, ratio].map(|(value, index)| located(value, index));
             Spacings { axis, smallest, largest, ratio }
@@ -164,12 +166,12 @@ impl Quality {
         let walls = faces.filter(|(axis, _, face)| face.wall().is_some() && grid.is_active(*axis));
         let walls = walls.map(|(axis, end, _)| {
             let a = axis.index();
-            let of = |first: [usize; 3]| {
+            let size = |first: [usize; 3]| {
                 let h = distances(grid, a, first);
                 (if end == 0 { h[0] } else { h[h.len() - 1] }, first)
             };
-            let first = || lines(grid, a).into_iter().map(of);
-            WallCells { axis, is_high: end == 1, sizes: [least(first()).0, most(first()).0] }
+            let first = || lines(grid, a).into_iter().map(size);
+            WallCells { axis, is_high: end == 1, sizes: [min_of(first()).0, max_of(first()).0] }
         });
         let (jacobian, angle) = shape(grid);
         Self {
@@ -187,36 +189,37 @@ impl Quality {
 /// A value with the indices of its point.
 type Indexed = (f64, [usize; 3]);
 
-fn least(values: impl Iterator<Item = Indexed>) -> Indexed {
+fn min_of(values: impl Iterator<Item = Indexed>) -> Indexed {
     values.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::NAN, [0; 3]))
 }
 
-fn most(values: impl Iterator<Item = Indexed>) -> Indexed {
+fn max_of(values: impl Iterator<Item = Indexed>) -> Indexed {
     // The first of equal values.
-    let (value, index) = least(values.map(|(value, index)| (-value, index)));
+    let (value, index) = min_of(values.map(|(value, index)| (-value, index)));
     (-value, index)
 }
 
 /// The smallest Jacobian, and the largest deviation from right angles if lines are curved.
 fn shape(grid: &Grid) -> (Indexed, Option<Indexed>) {
     // On stretched axes the factors are independent.
-    let along =
-        |a: usize| least((0..grid.points[a]).map(|i| (grid.jacobian(a, i), at([0; 3], a, i))));
+    let along = |a: usize| {
+        min_of((0..grid.points[a]).map(|i| (grid.jacobian(a, i), with_index([0; 3], a, i))))
+    };
     let straight = (0..3).fold((1.0, [0; 3]), |(product, index), a| {
         let (factor, own) = along(a);
-        (product * factor, at(index, a, own[a]))
+        (product * factor, with_index(index, a, own[a]))
     });
     let Some(plane) = &grid.plane else { return (straight, None) };
     let points = 0..plane.jacobian.len();
     let index = |at: usize| [at % grid.points[0], at / grid.points[0], 0];
-    let jacobian = least(points.clone().map(|at| (plane.jacobian[at], index(at))));
+    let jacobian = min_of(points.clone().map(|at| (plane.jacobian[at], index(at))));
     // sin of the deviation = cos of the angle = x_ξ·x_η / |x_ξ| |x_η|.
     let angle = |at: usize| {
         let [x_xi, x_eta, y_xi, y_eta] = plane.slopes.each_ref().map(|slope| slope[at]);
         let sine = (x_xi * x_eta + y_xi * y_eta) / (x_xi.hypot(y_xi) * x_eta.hypot(y_eta));
         (sine.abs().min(1.0).asin().to_degrees(), index(at))
     };
-    (jacobian, Some(most(points.map(angle))))
+    (jacobian, Some(max_of(points.map(angle))))
 }
 
 /// The smallest and the largest coordinates of the points.
@@ -265,11 +268,11 @@ impl fmt::Display for Quality {
         for (axis, [low, high]) in Axis::ALL.into_iter().zip(self.extent) {
             line(axis.name(), format!("{} to {}", digits(low), digits(high)))?;
         }
-        for WallCells { axis, is_high, sizes: [least, most] } in &self.walls {
+        for WallCells { axis, is_high, sizes: [smallest, largest] } in &self.walls {
             let end = if *is_high { "high" } else { "low" };
-            let sizes = match digits(*least) == digits(*most) {
-                true => digits(*least),
-                false => format!("{} to {}", digits(*least), digits(*most)),
+            let sizes = match digits(*smallest) == digits(*largest) {
+                true => digits(*smallest),
+                false => format!("{} to {}", digits(*smallest), digits(*largest)),
             };
             line(&format!("wall, {end} {}", axis.name()), format!("first cells {sizes}"))?;
         }

@@ -11,10 +11,10 @@ const PANEL: [f64; 2] = [720.0, 720.0];
 const MARGIN: f64 = 20.0;
 const TEXT: f64 = 50.0;
 /// Maximum numbers of lines in a panel and of points on a line that can be distinguished.
-const MOST_LINES: usize = 160;
-const MOST_POINTS: usize = 400;
+const MAX_LINES: usize = 160;
+const MAX_POINTS: usize = 400;
 /// Margin shown on each side of the body, as a fraction of its size.
-const AROUND: f64 = 0.4;
+const BODY_MARGIN: f64 = 0.4;
 /// Widths of lines in the interior and at the ends of a bounded axis.
 const WIDTHS: [f64; 2] = [0.5, 1.6];
 
@@ -54,8 +54,8 @@ pub(super) fn svg(config: &Config, name: &str) -> String {
     if config.problem().has_body() {
         // The body is the first line along ξ.
         let body = window(lines.0[0].iter().take(1).flat_map(|curve| &curve.points));
-        let room = AROUND * (body[1][0] - body[0][0]).max(body[1][1] - body[0][1]);
-        windows.push(("near the body", [body[0].map(|x| x - room), body[1].map(|x| x + room)]));
+        let margin = BODY_MARGIN * (body[1][0] - body[0][0]).max(body[1][1] - body[0][1]);
+        windows.push(("near the body", [body[0].map(|x| x - margin), body[1].map(|x| x + margin)]));
     }
     let mut top = MARGIN;
     let mut panels = String::new();
@@ -113,11 +113,11 @@ impl Lines {
             if !is_flat {
                 index[axes[1]] = own[1];
             }
-            let found = place(grid, index);
+            let coordinates = place(grid, index);
             let stroke = if own[1] == 0 { 0.0 } else { h };
-            [found[axes[0]], if is_flat { stroke } else { found[axes[1]] }]
+            [coordinates[axes[0]], if is_flat { stroke } else { coordinates[axes[1]] }]
         };
-        let closes = [grid.closes(axes[0]), !is_flat && grid.closes(axes[1])];
+        let closes = [grid.is_closed_along(axes[0]), !is_flat && grid.is_closed_along(axes[1])];
         let points: [usize; 2] = std::array::from_fn(|k| match k {
             1 if is_flat => 2,
             _ => grid.points[axes[k]] + usize::from(closes[k]),
@@ -125,7 +125,7 @@ impl Lines {
         Self([0, 1].map(|along| {
             let across = 1 - along;
             let line = |at: usize| {
-                let step = points[along].div_ceil(MOST_POINTS);
+                let step = points[along].div_ceil(MAX_POINTS);
                 let last = points[along] - 1;
                 let own = (0..last).step_by(step).chain([last]);
                 let index = |i: usize| if along == 0 { [i, at] } else { [at, i] };
@@ -152,7 +152,7 @@ impl Lines {
         for (step, family) in steps.iter_mut().zip(&self.0) {
             let seen: Vec<&Curve> =
                 family.iter().filter(|curve| curve.points.iter().any(is_inside)).collect();
-            *step = seen.len().div_ceil(MOST_LINES).max(1);
+            *step = seen.len().div_ceil(MAX_LINES).max(1);
             let last = seen.len().saturating_sub(1);
             let drawn = seen.iter().enumerate().filter(|(at, _)| at % *step == 0 || *at == last);
             for (_, curve) in drawn {
@@ -162,8 +162,8 @@ impl Lines {
                 let is_seen: Vec<bool> = curve.points.iter().map(is_inside).collect();
                 let mut pen_is_down = false;
                 for (at, point) in curve.points.iter().enumerate() {
-                    let beside = [at.wrapping_sub(1), at, at + 1];
-                    if !beside.iter().any(|at| is_seen.get(*at) == Some(&true)) {
+                    let adjacent = [at.wrapping_sub(1), at, at + 1];
+                    if !adjacent.iter().any(|at| is_seen.get(*at) == Some(&true)) {
                         pen_is_down = false;
                         continue;
                     }

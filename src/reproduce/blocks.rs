@@ -35,21 +35,21 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
     let count = lab.pick(BOXES.len(), 3);
     let (report, command) = measured(lab, &BOXES[..count], "1")?;
     let mut csv = Csv::new("basis,points,blocks,colours,most_rows,fewest_rows");
-    for [points, blocks, colours, most, fewest] in MESHES {
-        csv.row([&"published", &points, &blocks, &colours, &most, &fewest]);
+    for [points, blocks, colours, max_rows, min_rows] in MESHES {
+        csv.row([&"published", &points, &blocks, &colours, &max_rows, &min_rows]);
     }
-    let mut found = Vec::new();
+    let mut summaries = Vec::new();
     for mesh in &report.meshes {
         let (rows, blocks, colours) = (mesh.rows, mesh.blocks, mesh.colours.len());
         let ends = [mesh.colours.iter().max(), mesh.colours.iter().min()];
-        let [most, fewest] = ends.map(|n| n.copied().unwrap_or(0));
-        found.push(format!("{rows} points, {blocks} blocks, {colours} colours"));
-        csv.row([&"exact", &rows, &blocks, &colours, &most, &fewest]);
+        let [max_rows, min_rows] = ends.map(|n| n.copied().unwrap_or(0));
+        summaries.push(format!("{rows} points, {blocks} blocks, {colours} colours"));
+        csv.row([&"exact", &rows, &blocks, &colours, &max_rows, &min_rows]);
     }
-    Ok(Finding::table(csv, Vec::new()).saying(
+    Ok(Finding::table(csv, Vec::new()).with_text(
         "Six tetrahedral meshes of 6309 to 983 633 points, with 13.3 to 13.8 off-diagonal blocks per row, in 10 or 11 colours; the last \
          colours have few rows.",
-        format!("{command}: {}.", found.join("; ")),
+        format!("{command}: {}.", summaries.join("; ")),
         "Meshes here are boxes cut into tetrahedra at random, with numbers of points as close as possible; the colouring is greedy: each \
          row takes the first free colour. Numbers of rows of the largest and smallest colours depend on the mesh.",
     ))
@@ -100,7 +100,7 @@ pub(super) fn sweeps(
     }
     let [low, high] = range(gains.into_iter());
     let chart = chart.logarithmic([true; 2]);
-    Ok(Finding::table(csv, vec![("", chart.svg())]).saying(
+    Ok(Finding::table(csv, vec![("", chart.svg())]).with_text(
         format!(
             "Times of one sweep by libraries and by the optimised kernels, which are {low:.1} to {high:.1} times faster. \
              Circles are the optimised ones."
@@ -112,17 +112,17 @@ pub(super) fn sweeps(
 }
 
 /// Figures 14 and 15: times over the rows of a block on the smallest mesh.
-fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
+fn over_block_rows(lab: &Lab<'_>, max_rows: f64, paper: &str) -> Result<Finding> {
     let (report, command) = measured(lab, &BOXES[..1], lab.pick(BLOCKS[0], BLOCKS[1]))?;
     let points = report.meshes[0].rows;
     let own: Vec<Point> =
-        times(&report, points).into_iter().filter(|(nb, _)| *nb <= most).collect();
+        times(&report, points).into_iter().filter(|(nb, _)| *nb <= max_rows).collect();
     let title = format!("One sweep over {points} rows");
     let mut chart = Chart::new(&title, "rows of a block", "time, ms");
     let [(few, fast), (many, slow)] =
         [own.first(), own.last()].map(|end| end.copied().unwrap_or((f64::NAN, f64::NAN)));
     chart.add(Basis::Measured, "this code", own);
-    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).with_text(
         paper,
         format!(
             "{command} on {}: {fast:.2} ms for blocks of {few} rows, {slow:.1} ms for {many}.",
@@ -134,7 +134,7 @@ fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
 
 /// Zubair et al. 2017, figure 14.
 pub(super) fn figure_14(lab: &Lab<'_>) -> Result<Finding> {
-    over_blocks(
+    over_block_rows(
         lab,
         64.0,
         "Blocks of 1 to 64 rows on 6309 points, as a figure: the libraries jump at 18, 34 and 50 rows, the optimised kernels are linear \
@@ -144,7 +144,7 @@ pub(super) fn figure_14(lab: &Lab<'_>) -> Result<Finding> {
 
 /// Zubair et al. 2017, figure 15.
 pub(super) fn figure_15(lab: &Lab<'_>) -> Result<Finding> {
-    over_blocks(
+    over_block_rows(
         lab,
         100.0,
         "The same up to 100 rows, as a figure: from 65 rows on the libraries are used, and the time rises by a large step.",

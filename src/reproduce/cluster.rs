@@ -30,7 +30,7 @@ fn differences(lab: &Lab<'_>) -> String {
         "{} The model has no permutations of y and z, no barriers in addition to the messages, no contention at rank 0 except for the \
          bandwidth of its link, and no cost of the Python code that starts kernels and messages in the thesis (§3.4), which delays short \
          blocks.",
-        lab.said_of_rates(RATES)
+        lab.describe_rates(RATES)
     )
 }
 
@@ -77,8 +77,10 @@ pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let mut share = f64::NAN;
     for (method, name) in &METHODS[..3] {
         for axis in Axis::ALL {
-            let Some(found) = derivative(lab, *method).predict(axis, [n; 3], cut) else { continue };
-            let parts = [found.local, found.pack, found.exposed, found.reduced];
+            let Some(prediction) = derivative(lab, *method).predict(axis, [n; 3], cut) else {
+                continue;
+            };
+            let parts = [prediction.local, prediction.pack, prediction.exposed, prediction.reduced];
             let [sweeps, pack, messages, reduced] = parts.map(cell);
             let (along, by) = (axis.name(), method.name());
             csv.row([&along, &by, &"modelled", &sweeps, &pack, &messages, &reduced]);
@@ -93,7 +95,7 @@ pub(super) fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
     let svg = bars(&title, "time, ms", &["sweeps", "pack", "messages", "reduced systems"], &rows);
     let whole = derivative(lab, Method::Gather).seconds(Axis::X, [n; 3], cut);
     let measured = published(n, 64);
-    Ok(Finding::table(csv, vec![("", svg)]).saying(
+    Ok(Finding::table(csv, vec![("", svg)]).with_text(
         format!(
             "Bars of the steps of the solver along x, y and z. They are given as a figure; table 4.2 has their sum along the fastest axis, \
              {:.1} ms. The text says that the primary systems are the larger part for the larger problem, and that permutations take much \
@@ -114,7 +116,7 @@ fn over_gpus(
     lab: &Lab<'_>,
     title: &str,
     points: impl Fn(usize, Decomposition) -> [usize; 3],
-    found_in: &str,
+    remark: &str,
 ) -> Result<Finding> {
     let gpus: Vec<usize> = (0..=6).map(|k| 1 << k).collect();
     let mut charts = Vec::new();
@@ -139,20 +141,20 @@ fn over_gpus(
             chart.add(Basis::Modelled, name, times);
         }
         if !all {
-            let known = |&p: &usize| {
+            let published_times = |&p: &usize| {
                 let cut = most_cubic(p, points(p, Decomposition::ONE));
                 let [n, ny, nz] = points(p, cut);
                 let cube = n == ny && n == nz;
                 cube.then(|| published(n, p)).flatten().map(|seconds| (p as f64, 1e3 * seconds))
             };
-            let known = gpus.iter().filter_map(known).collect();
-            chart.add(Basis::Published, METHODS[0].1, known);
+            let published_times = gpus.iter().filter_map(published_times).collect();
+            chart.add(Basis::Published, METHODS[0].1, published_times);
         }
         charts.push((picture, chart.logarithmic([true; 2])));
     }
-    Ok(Finding::charts(&charts).saying(
+    Ok(Finding::charts(&charts).with_text(
         format!(
-            "Times on 1 to 64 GPUs along all three axes, as a figure; {found_in} Circles are the numbers of table 4.2 for the fastest \
+            "Times on 1 to 64 GPUs along all three axes, as a figure; {remark} Circles are the numbers of table 4.2 for the fastest \
              axis."
         ),
         format!("On 64 GPUs along x: {}.", here.join(", ")),
@@ -191,7 +193,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
             csv.row([&format!("{n}^3"), &of, &basis, &method, &cell(ms)]);
         }
     };
-    let in_ms = |seconds: f64| 1e3 * seconds;
+    let to_ms = |seconds: f64| 1e3 * seconds;
     let mut ratios = Vec::new();
     for Derivatives { points: n, reference, neato } in DERIVATIVES {
         for (cores, ms) in CORES.iter().zip(reference) {
@@ -202,7 +204,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
             row(n, gpu.clone(), "published", "NEATO", ms);
             for method in [Method::Gather, Method::Neighbour] {
                 let seconds = modelled(lab, method, n, gpus).filter(|_| ms.is_some());
-                row(n, gpu.clone(), "modelled", method.name(), seconds.map(in_ms));
+                row(n, gpu.clone(), "modelled", method.name(), seconds.map(to_ms));
                 if let (Method::Gather, Some(ms), Some(seconds)) = (method, ms, seconds) {
                     ratios.push(1e3 * seconds / ms);
                 }
@@ -215,15 +217,15 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let result = &report.results[0];
     let seconds = 1e-9 * result.ns_per_point.min * (n * n * n) as f64;
     let own = format!("{} with {} threads", result.backend, result.threads);
-    row(n, own.clone(), "measured", "auto", Some(in_ms(seconds)));
+    row(n, own.clone(), "measured", "auto", Some(to_ms(seconds)));
     let [low, high] = range(ratios.iter().copied());
-    Ok(Finding::table(csv, Vec::new()).saying(
+    Ok(Finding::table(csv, Vec::new()).with_text(
         "Times along the fastest axis for 256³ to 2048³ points: the reference program on 8 to 512 cores, NEATO on 1 to 64 GPUs (p. 58). \
          256³ points take 79.5 ms on 8 cores and 19.9 ms on one GPU.",
         format!(
             "Modelled times by `gather`, the method of the thesis, are {low:.2} to {high:.2} of the published ones. {command} on {own}: \
              {:.2} ms for {n}³ points.",
-            in_ms(seconds)
+            to_ms(seconds)
         ),
         format!("{} The reference program is not available.", differences(lab)),
     ))
@@ -236,7 +238,7 @@ pub(super) fn figure_4_11(lab: &Lab<'_>) -> Result<Finding> {
         "processors: sockets, or GPUs",
         "speedup",
     );
-    let mut found = Vec::new();
+    let mut summaries = Vec::new();
     for Derivatives { points: n, reference, neato } in DERIVATIVES {
         let name = format!("{n}³");
         let (mut published, mut own) = (Vec::new(), Vec::new());
@@ -249,15 +251,15 @@ pub(super) fn figure_4_11(lab: &Lab<'_>) -> Result<Finding> {
         let list = |points: &[Point]| {
             points.iter().map(|point| format!("{:.1}", point.1)).collect::<Vec<_>>().join(", ")
         };
-        found.push(format!("{n}³: {} for {}", list(&own), list(&published)));
+        summaries.push(format!("{n}³: {} for {}", list(&own), list(&published)));
         chart.add(Basis::Modelled, &name, own);
         chart.add(Basis::Published, &name, published);
     }
-    Ok(Finding::charts(&[("", chart.logarithmic([true, false]))]).saying(
+    Ok(Finding::charts(&[("", chart.logarithmic([true, false]))]).with_text(
         "Speedups on 1, 8 and 64 GPUs over 8, 64 and 512 cores of the reference program, from table 4.2.",
         format!(
             "Published times of cores divided by modelled times of GPUs by `gather`; modelled and published speedups: {}.",
-            found.join("; ")
+            summaries.join("; ")
         ),
         format!("{} The times of cores are the published ones in both.", differences(lab)),
     ))

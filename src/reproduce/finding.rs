@@ -47,7 +47,7 @@ pub(super) fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
 }
 
 /// The last line of the text of an unfinished figure.
-pub(super) const BEGUN: &str = "Unfinished: run the same command again to complete it.";
+pub(super) const UNFINISHED: &str = "Unfinished: run the same command again to complete it.";
 
 /// The path of the text of `one`, which is the first and the last file to be written.
 pub(super) fn text_of(one: &Experiment, directory: &Path) -> PathBuf {
@@ -57,7 +57,7 @@ pub(super) fn text_of(one: &Experiment, directory: &Path) -> PathBuf {
 /// Create `directory`, with a text that marks `one` as unfinished.
 pub(super) fn begin(one: &Experiment, directory: &Path) -> Result<()> {
     make_directory(directory)?;
-    write_text(&text_of(one, directory), &format!("{}{BEGUN}\n", heading(one)))
+    write_text(&text_of(one, directory), &format!("{}{UNFINISHED}\n", heading(one)))
 }
 
 fn heading(one: &Experiment) -> String {
@@ -94,7 +94,7 @@ impl Finding {
     }
 
     /// Sets the three parts of the text.
-    pub(super) fn saying(
+    pub(super) fn with_text(
         self,
         paper: impl Into<String>,
         here: impl Into<String>,
@@ -103,15 +103,20 @@ impl Finding {
         Self { paper: paper.into(), here: here.into(), difference: difference.into(), ..self }
     }
 
-    /// Write all files, the text with its last line `made` at the end; returns the text to print.
-    pub(super) fn write(&self, one: &Experiment, directory: &Path, made: &str) -> Result<String> {
+    /// Write all files, the text with `last_line` at its end; returns the text to print.
+    pub(super) fn write(
+        &self,
+        one: &Experiment,
+        directory: &Path,
+        last_line: &str,
+    ) -> Result<String> {
         let file = |ending: &str| directory.join(format!("{}{ending}", one.id));
         write_text(&file(".csv"), &self.csv.text())?;
         for (name, svg) in &self.pictures {
             write_text(&file(&format!("{name}.svg")), svg)?;
         }
         let text = text_of(one, directory);
-        write_text(&text, &format!("{}\n{made}\n", self.text(one)))?;
+        write_text(&text, &format!("{}\n{last_line}\n", self.text(one)))?;
         Ok(format!("{}\n", text.display()))
     }
 

@@ -15,7 +15,7 @@ use crate::io::{SURFACE, Series};
 use crate::time::Simulation;
 
 /// Maximum number of squares along an axis of the figure.
-const MOST_SQUARES: usize = 96;
+const MAX_SQUARES: usize = 96;
 /// Pixels of the figure along an axis, and its margin.
 const SIDE: f64 = 576.0;
 const MARGIN: f64 = 60.0;
@@ -39,27 +39,27 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
     let mut simulation = simulated(&config, end)?;
     let steps = simulation.steps();
     let q: Vec<f64> = simulation.output(&Variable::QCriterion)?.into();
-    // The largest Q along z for every point of x and y, then the largest over squares of `every` points.
-    let every = n.div_ceil(MOST_SQUARES);
-    let squares = n.div_ceil(every);
-    let mut seen = vec![0.0_f64; squares * squares];
+    // The largest Q along z for every point of x and y, then the largest over squares of `stride` points.
+    let stride = n.div_ceil(MAX_SQUARES);
+    let squares = n.div_ceil(stride);
+    let mut max_q = vec![0.0_f64; squares * squares];
     for (at, value) in q.iter().enumerate() {
-        let [i, j] = [at % n, at / n % n].map(|index| index / every);
-        let square = &mut seen[i + squares * j];
+        let [i, j] = [at % n, at / n % n].map(|index| index / stride);
+        let square = &mut max_q[i + squares * j];
         *square = square.max(*value);
     }
-    let largest = seen.iter().copied().fold(0.0, f64::max);
+    let largest = max_q.iter().copied().fold(0.0, f64::max);
     let mut csv = Csv::new("x,y,largest_q");
     let place = |index: usize| {
         let length = std::f64::consts::TAU;
-        cell(-0.5 * length + length * (index * every) as f64 / n as f64)
+        cell(-0.5 * length + length * (index * stride) as f64 / n as f64)
     };
-    for (at, value) in seen.iter().enumerate() {
+    for (at, value) in max_q.iter().enumerate() {
         csv.row([&place(at % squares), &place(at / squares), &cell(*value)]);
     }
     let title = format!("Taylor-Green vortex, {n}³ points, t = {end}: largest Q along z");
-    let svg = map(&title, squares, &seen, largest);
-    Ok(Finding::table(csv, vec![("", svg)]).saying(
+    let svg = map(&title, squares, &max_q, largest);
+    Ok(Finding::table(csv, vec![("", svg)]).with_text(
         "A surface of constant Q, coloured by the enstrophy, of a run with 256³ points; the text gives neither the Reynolds number, nor \
          the time, nor the level of Q.",
         format!(
@@ -120,17 +120,18 @@ fn body(
     let is_steady = config.time.implicit.is_some();
     let (over, label) = if is_steady { ("step", "step") } else { ("time", "time t") };
     let mut drag = Chart::new("Drag coefficient", label, "drag coefficient");
-    let mut found = Vec::new();
+    let mut summaries = Vec::new();
     for (column, name) in
         [("drag", "drag"), ("drag_pressure", "of pressure"), ("drag_friction", "of friction")]
     {
         let series = points(&directory, "series.csv", [over, column])?;
         if let Some((_, last)) = series.last() {
-            found.push(format!("{name} {last:.4}"));
+            summaries.push(format!("{name} {last:.4}"));
         }
         drag.add(Basis::Simulated, name, series);
     }
-    let what = format!("at the end {} (the run is in `{}`)", found.join(", "), directory.display());
+    let what =
+        format!("at the end {} (the run is in `{}`)", summaries.join(", "), directory.display());
     Ok((Finding::charts(&[("-wall", wall), ("-drag", drag)]), what))
 }
 
@@ -153,7 +154,7 @@ pub(super) fn cylinder(lab: &Lab<'_>) -> Result<Finding> {
     let config = lab.input("cylinder", lab.pick(shedding, steady))?;
     let title = ["Wall of the cylinder", "length of the wall"];
     let (finding, what) = body(lab, &config, title, "length")?;
-    Ok(finding.saying(
+    Ok(finding.with_text(
         SPEEDUPS,
         format!(
             "A cylinder at Ma = {} and Re = {} on {} × {} points: {what}. With `--quick` it is the steady flow of Re = 40 by implicit \
@@ -182,7 +183,7 @@ pub(super) fn aerofoil(lab: &Lab<'_>) -> Result<Finding> {
     let config = lab.input("aerofoil", &set)?;
     let title = ["Wall of the aerofoil NACA 0012", "x, chords"];
     let (finding, what) = body(lab, &config, title, "x")?;
-    Ok(finding.saying(
+    Ok(finding.with_text(
         SPEEDUPS,
         format!(
             "A NACA 0012 at Ma = {}, Re = {} and no incidence on {} × {} points, the steady flow by implicit steps: {what}.",

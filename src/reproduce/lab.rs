@@ -69,9 +69,9 @@ impl<'a> Lab<'a> {
         if let Some(known) = self.measured.borrow().get(&words) {
             return Ok((known.clone(), command));
         }
-        let typed = ["bench"].into_iter().chain(words.split_whitespace());
-        let typed = Words::try_parse_from(typed);
-        let Words { bench } = typed.unwrap_or_else(|why| unreachable!("`{words}`: {why}"));
+        let arguments = ["bench"].into_iter().chain(words.split_whitespace());
+        let parsed = Words::try_parse_from(arguments);
+        let Words { bench } = parsed.unwrap_or_else(|why| unreachable!("`{words}`: {why}"));
         let comm: Arc<dyn crate::comm::Communicator> = Arc::new(Solo);
         let report = bench::run(&bench, &comm)?;
         if !report.sound() {
@@ -84,14 +84,14 @@ impl<'a> Lab<'a> {
     }
 
     /// The rates of the user, otherwise those of the machine of the paper.
-    pub(super) fn rates(&self, usual: Rates) -> Rates {
-        self.rates.clone().unwrap_or(usual)
+    pub(super) fn rates(&self, default: Rates) -> Rates {
+        self.rates.clone().unwrap_or(default)
     }
 
-    /// The description of the rates: `usual` for those of the machine of the paper, otherwise their source.
-    pub(super) fn said_of_rates(&self, usual: &str) -> String {
+    /// The description of the rates: `default` for those of the machine of the paper, otherwise their source.
+    pub(super) fn describe_rates(&self, default: &str) -> String {
         match &self.rates {
-            None => usual.into(),
+            None => default.into(),
             Some(Rates { source, .. }) => {
                 format!("The rates are those of another machine ({source}).")
             }

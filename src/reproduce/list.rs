@@ -10,8 +10,8 @@ use crate::error::Result;
 #[rustfmt::skip]
 pub(super) const EXPERIMENTS: &[Experiment] = &[
     figure("srinath-fig1.1", ["Srinath 2015, figure 1.1", "modified wavenumbers of first derivatives"], &[Exact], ["1 s", "1 s"], schemes::wavenumbers),
-    figure("srinath-fig4.1", ["Srinath 2015, figure 4.1", "NEATO in global and shared memory, n systems"], &[Measured], ["2 min", "10 s"], |lab| solvers::memories(lab, true)),
-    figure("srinath-fig4.2", ["Srinath 2015, figure 4.2", "NEATO in global and shared memory, n² systems"], &[Measured], ["10 min", "10 s"], |lab| solvers::memories(lab, false)),
+    figure("srinath-fig4.1", ["Srinath 2015, figure 4.1", "NEATO in global and shared memory, n systems"], &[Measured], ["2 min", "10 s"], |lab| solvers::compare_memories(lab, true)),
+    figure("srinath-fig4.2", ["Srinath 2015, figure 4.2", "NEATO in global and shared memory, n² systems"], &[Measured], ["10 min", "10 s"], |lab| solvers::compare_memories(lab, false)),
     figure("srinath-fig4.3", ["Srinath 2015, figure 4.3", "line solvers over NEATO, n systems"], &[Measured], ["2 min", "10 s"], |lab| solvers::relative(lab, true)),
     figure("srinath-fig4.4", ["Srinath 2015, figure 4.4", "line solvers over NEATO, n² systems"], &[Measured], ["10 min", "10 s"], |lab| solvers::relative(lab, false)),
     figure("srinath-table4.1", ["Srinath 2015, table 4.1", "times of line solvers"], &[Measured], ["12 min", "20 s"], solvers::table_4_1),

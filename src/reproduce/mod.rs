@@ -105,8 +105,8 @@ pub fn reproduce(
     let chosen = options.chosen()?;
     let places = chosen.iter().map(|one| options.place(one)).collect::<Result<Vec<_>>>()?;
     let lab = Lab::new(options, load)?;
-    for (one, Place { directory, is_made }) in chosen.into_iter().zip(places) {
-        if is_made {
+    for (one, Place { directory, is_complete }) in chosen.into_iter().zip(places) {
+        if is_complete {
             tell(&format!("{} is complete, and is not changed", directory.display()));
             continue;
         }
@@ -114,7 +114,7 @@ pub fn reproduce(
         finding::begin(one, &directory)?;
         lab.directory.replace(directory.clone());
         let finding = (one.make)(&lab)?;
-        say(&finding.write(one, &directory, &options.made(one))?)?;
+        say(&finding.write(one, &directory, &options.last_line(one))?)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 
-use super::finding::{BEGUN, text_of};
+use super::finding::{UNFINISHED, text_of};
 use super::{EXPERIMENTS, Experiment};
 use crate::config::hint;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub struct ReproduceOptions {
 /// The directory of a figure, and whether the figure exists with the same options.
 pub(super) struct Place {
     pub(super) directory: PathBuf,
-    pub(super) is_made: bool,
+    pub(super) is_complete: bool,
 }
 
 impl ReproduceOptions {
@@ -59,13 +59,13 @@ impl ReproduceOptions {
                 "`kolmo reproduce list` lists them; `all` selects all of them",
             ));
         }
-        let asked =
+        let is_requested =
             |one: &&Experiment| self.names.iter().any(|name| name == "all" || name == one.id);
-        Ok(EXPERIMENTS.iter().filter(asked).collect())
+        Ok(EXPERIMENTS.iter().filter(is_requested).collect())
     }
 
     /// The last line of the text of a figure computed with these options.
-    pub(super) fn made(&self, one: &Experiment) -> String {
+    pub(super) fn last_line(&self, one: &Experiment) -> String {
         let repeats = self.repeats.map(|n| format!(" --repeats {n}"));
         let rates = self.rates.as_ref().map(|file| format!(" --rates {file:?}"));
         let backend = (self.backend != "auto").then(|| format!(" --backend {}", self.backend));
@@ -81,13 +81,13 @@ impl ReproduceOptions {
         let text_path = text_of(one, &directory);
         let text = read_text(&text_path).unwrap_or_default();
         let last = text.lines().last().unwrap_or_default();
-        let is_own = last == BEGUN || last == self.made(one);
+        let is_own = last == UNFINISHED || last == self.last_line(one);
         // The contents of the file of rates may have changed.
-        let is_whole =
-            last != BEGUN && self.rates.is_none() && text_path.with_extension("csv").exists();
-        let is_made = is_own && is_whole && !self.overwrite;
+        let is_finished =
+            last != UNFINISHED && self.rates.is_none() && text_path.with_extension("csv").exists();
+        let is_complete = is_own && is_finished && !self.overwrite;
         if is_own || self.overwrite || is_free(&directory, &text_path) {
-            return Ok(Place { directory, is_made });
+            return Ok(Place { directory, is_complete });
         }
         let by = last
             .strip_prefix("Made by ")
@@ -101,10 +101,10 @@ impl ReproduceOptions {
 
 /// Whether `directory` is empty or absent, or contains only the unfinished first file `text` of a killed run.
 fn is_free(directory: &Path, text: &Path) -> bool {
-    let half = with_ending(text, ".part");
+    let partial = with_ending(text, ".part");
     let names = fs::read_dir(directory).map(|files| files.map(|file| file.map(|it| it.path())));
     match names {
-        Ok(mut paths) => paths.all(|path| path.is_ok_and(|path| path == half)),
+        Ok(mut paths) => paths.all(|path| path.is_ok_and(|path| path == partial)),
         Err(_) => directory.symlink_metadata().is_err(),
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::distributed::pcr::{Phase, Round, schedule};
 use crate::error::Result;
 
 /// Distances between rows and between rounds in pixels.
-const APART: [f64; 2] = [54.0, 78.0];
+const SPACING: [f64; 2] = [54.0, 78.0];
 const LEFT: f64 = 130.0;
 const TOP: f64 = 70.0;
 const RADIUS: f64 = 15.0;
@@ -59,15 +59,15 @@ fn pattern(rows: usize, cyclic: bool, title: &str) -> (Csv, String, Vec<Level>) 
             csv.row([&(round + 1), &phase, &stride, &attached, &(from + 1), &(to + 1)]);
         }
     }
-    let svg = drawn(rows, &levels, title);
+    let svg = diagram(rows, &levels, title);
     (csv, svg, levels)
 }
 
 /// Rows as circles, one line of them before and after every round, in the colour of their subsystem; arrows are messages. A
 /// detached row is grey.
-fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
-    let x = |row: usize| LEFT + APART[0] * row as f64;
-    let y = |line: usize| TOP + APART[1] * line as f64;
+fn diagram(rows: usize, levels: &[Level], title: &str) -> String {
+    let x = |row: usize| LEFT + SPACING[0] * row as f64;
+    let y = |line: usize| TOP + SPACING[1] * line as f64;
     let (width, height) = (x(rows - 1) + 40.0, y(levels.len()) + 40.0);
     let mut svg = format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\" \
@@ -116,7 +116,7 @@ fn drawn(rows: usize, levels: &[Level], title: &str) -> String {
 pub(super) fn figure_2(_: &Lab<'_>) -> Result<Finding> {
     let (csv, svg, levels) = pattern(8, false, "PCR of 8 rows, not cyclic");
     let messages: usize = levels.iter().map(|level| level.messages.len()).sum();
-    Ok(Finding::table(csv, vec![("", svg)]).saying(
+    Ok(Finding::table(csv, vec![("", svg)]).with_text(
         "Three levels of an 8 × 8 system that is not cyclic: neighbours 1, 2 and 4 rows apart, two, four and eight subsystems.",
         format!("{} rounds with {messages} messages, drawn from the schedule that ranks run for 8 blocks.", levels.len()),
         "None: the same pairs at the same levels. Circles after a round have the colour of their subsystem. Ranks have two additional \
@@ -128,7 +128,7 @@ pub(super) fn figure_2(_: &Lab<'_>) -> Result<Finding> {
 pub(super) fn figure_7(_: &Lab<'_>) -> Result<Finding> {
     let (csv, svg, levels) = pattern(11, true, "PCR of 11 rows, cyclic");
     let count = |phase: Phase| levels.iter().filter(|level| level.phase == phase).count();
-    Ok(Finding::table(csv, vec![("", svg)]).saying(
+    Ok(Finding::table(csv, vec![("", svg)]).with_text(
         "An 11 × 11 cyclic system: row 11 is detached, a step of PCR leaves two systems of five rows, whose last rows 9 and 10 are detached; \
          two more steps solve eight rows; 9 and 10, then 11 follow in the back substitution (§3, figure 6).",
         format!(

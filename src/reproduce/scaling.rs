@@ -36,7 +36,7 @@ impl Derivative {
         points: [usize; 3],
         cut: Decomposition,
     ) -> Option<f64> {
-        self.predict(axis, points, cut).map(|found| found.step_seconds)
+        self.predict(axis, points, cut).map(|prediction| prediction.step_seconds)
     }
 
     /// Seconds of the derivatives along all axes, one after another.

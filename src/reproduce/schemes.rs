@@ -31,7 +31,7 @@ pub(super) fn wavenumbers(_: &Lab<'_>) -> Result<Finding> {
         chart.add(Basis::Exact, name, (0..=WAVES).filter_map(point).collect());
     }
     let (largest, place) = first("compact4").max_symbol();
-    Ok(Finding::charts(&[("", chart)]).saying(
+    Ok(Finding::charts(&[("", chart)]).with_text(
         "Figure 1.1 compares the modified wavenumber k' with k for the formulas named in its legend: at the same stencil width, compact \
          formulas follow the exact derivative to shorter waves. The text has no numbers; the scheme of the thesis is α = 1/4, \
          a = 3/4 in its eq. 1.1 (§1.2.4).",
@@ -62,11 +62,11 @@ pub(super) fn decay(_: &Lab<'_>) -> Result<Finding> {
         let reach = (0..ROWS / 2).find(|d| relative(*d) < f64::EPSILON).unwrap_or(ROWS / 2);
         reaches.push(format!("{name} {reach}"));
         let point = |d: usize| (d as f64, relative(d));
-        let seen = |point: &Point| point.1 > 1e-20;
-        chart.add(Basis::Exact, name, (0..DRAWN).map(point).filter(seen).collect());
+        let is_visible = |point: &Point| point.1 > 1e-20;
+        chart.add(Basis::Exact, name, (0..DRAWN).map(point).filter(is_visible).collect());
     }
     let chart = chart.logarithmic([false, true]);
-    Ok(Finding::charts(&[("", chart)]).saying(
+    Ok(Finding::charts(&[("", chart)]).with_text(
         "Not a figure of the papers. Both distributed solvers are based on it: Srinath 2015, §3.3 (the secondary systems), and Song et \
          al. 2022, eq. 9 to 14 (D⁻¹L and D⁻¹R).",
         format!(
@@ -90,8 +90,8 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
     // contribute.
     let reduction = |n: usize, [row, neighbour]: [usize; 2]| -> f64 {
         let of_level = |rows: usize| {
-            let (stay, follow, is_odd) = (rows / 2, rows.div_ceil(2), rows % 2);
-            row * stay - neighbour * (1 - is_odd) + 5 * follow - 2 - 2 * is_odd
+            let (remaining, eliminated, is_odd) = (rows / 2, rows.div_ceil(2), rows % 2);
+            row * remaining - neighbour * (1 - is_odd) + 5 * eliminated - 2 - 2 * is_odd
         };
         levels(n).iter().map(|level| of_level(level.rows)).sum::<usize>() as f64 + 1.0
     };
@@ -119,13 +119,13 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
     add(Basis::Published, "thomas; factored as it goes", &|n| {
         ELIMINATION_OPERATIONS * n as f64 - 1.0
     });
-    let (n, found) = (4096, general(4096) / 4096.0);
+    let (n, per_row) = (4096, general(4096) / 4096.0);
     let chart = chart.logarithmic([true, false]);
-    Ok(Finding::charts(&[("", chart)]).saying(
+    Ok(Finding::charts(&[("", chart)]).with_text(
         "Cyclic reduction needs 17 N operations, the Thomas algorithm 8 N − 1 (Esfahanian et al. 2014, section 2). It takes 2 log₂ N − 1 \
          steps where N processors share a system, elimination 2 N (Srinath 2015, §1.4).",
         format!(
-            "Additions, multiplications and quotients counted over the levels of this code's reductions for α = 1/4: `cr` {found:.3} per \
+            "Additions, multiplications and quotients counted over the levels of this code's reductions for α = 1/4: `cr` {per_row:.3} per \
              row at N = {n}. With coefficients computed beforehand, which all lines share, `cr-sorted` and `neato` take \
              {:.3}, `thomas` {:.3}; `pcr-banded` {:.2}, as its levels end where couplings fall below round-off.",
             prepared(n) / 4096.0,

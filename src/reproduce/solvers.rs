@@ -55,10 +55,13 @@ impl Measured {
 
     /// The plane problems or the boxes of table 4.1; with `--quick` only the small ones.
     fn of_kind(lab: &Lab<'_>, plane: bool) -> Result<Self> {
-        let most = lab.pick(usize::MAX, if plane { 512 } else { 128 });
-        let wanted = |times: &&SolverTimes| is_plane(times) == plane && times.rows <= most;
-        let sizes: Vec<[usize; 2]> =
-            SOLVER_TIMES.iter().filter(wanted).map(|times| [times.rows, times.systems]).collect();
+        let max_rows = lab.pick(usize::MAX, if plane { 512 } else { 128 });
+        let is_selected = |times: &&SolverTimes| is_plane(times) == plane && times.rows <= max_rows;
+        let sizes: Vec<[usize; 2]> = SOLVER_TIMES
+            .iter()
+            .filter(is_selected)
+            .map(|times| [times.rows, times.systems])
+            .collect();
         Self::new(lab, &sizes, "f64")
     }
 
@@ -74,10 +77,10 @@ impl Measured {
         method: &str,
         of: impl Fn(&Time) -> Option<f64>,
     ) -> Vec<Point> {
-        let wanted =
+        let is_selected =
             |time: &&Time| time.method == method && (time.rows == time.systems) == is_plane;
         let point = |time: &Time| Some((time.rows as f64, of(time)?));
-        self.times.iter().filter(wanted).filter_map(point).collect()
+        self.times.iter().filter(is_selected).filter_map(point).collect()
     }
 
     /// The time of another method for the same systems.
@@ -138,7 +141,7 @@ pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
         let each: Vec<_> = each.collect();
         format!("On {} systems of {} rows: {}.", time.systems, time.rows, each.join(", "))
     });
-    Ok(Finding::table(csv, Vec::new()).saying(
+    Ok(Finding::table(csv, Vec::new()).with_text(
         "Times in ms of MKL (dgtsv), CUSPARSE and both NEATO solvers for n systems of n rows, n = 32 to 2048, and n² systems, n = 32 to \
          512 (p. 54). NEATO in shared memory takes 125.3 ms for 512² systems of 512 rows, MKL on 8 cores 196.7 ms.",
         format!("{command} on {machine}. {largest}"),
@@ -150,7 +153,7 @@ pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
 }
 
 /// Figures 4.1 and 4.2: NEATO in global and in shared memory.
-pub(super) fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
+pub(super) fn compare_memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let measured = Measured::of_kind(lab, plane)?;
     let kind = if plane { "n systems" } else { "n² systems" };
     let title = format!("NEATO, {kind} of n rows");
@@ -173,11 +176,11 @@ pub(super) fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
             Measured::range(&ratios)
         ),
     };
-    let fact = published(plane, |times| Some(times.neato[0] / times.neato[1]));
-    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+    let published_ratios = published(plane, |times| Some(times.neato[0] / times.neato[1]));
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).with_text(
         format!(
             "Both implementations for {kind}: the one in global memory takes {} times as long as that in shared memory (from table 4.1).",
-            Measured::range(&fact)
+            Measured::range(&published_ratios)
         ),
         here,
         MACHINE,
@@ -195,25 +198,25 @@ pub(super) fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
     let mut chart = Chart::new(&title, "rows n", "time relative to NEATO (shared)");
     let others = measured.methods().into_iter().filter(|method| *method != SHARED);
     let others = others.filter(|method| !method.starts_with("cr-sorted"));
-    let mut found = Vec::new();
+    let mut summaries = Vec::new();
     for method in others {
         let of = |time: &Time| measured.other(time, SHARED).map(|ms| time.ms / ms);
         let points = measured.points(plane, method, of);
-        found.push(format!("`{method}` {}", Measured::range(&points)));
+        summaries.push(format!("`{method}` {}", Measured::range(&points)));
         chart.add(Basis::Measured, method, points);
     }
     chart.add(Basis::Published, "MKL on 1 core", over(|times| Some(times.mkl[0])));
     chart.add(Basis::Published, "MKL on 8 cores", over(|times| Some(times.mkl[1])));
     chart.add(Basis::Published, "CUSPARSE", over(|times| times.cusparse));
     let Measured { command, machine, .. } = &measured;
-    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).with_text(
         format!(
             "Relative to NEATO in shared memory, {kind}: MKL on one core {}, on eight {}, CUSPARSE {} (from table 4.1).",
             Measured::range(&over(|times| Some(times.mkl[0]))),
             Measured::range(&over(|times| Some(times.mkl[1]))),
             Measured::range(&over(|times| times.cusparse))
         ),
-        format!("{command} on {machine}, relative to `neato-shared` on the same machine: {}.", found.join(", ")),
+        format!("{command} on {machine}, relative to `neato-shared` on the same machine: {}.", summaries.join(", ")),
         format!(
             "{MACHINE} All solvers run on the same machine here, so a ratio gives the cost of the method there, not the gain of a GPU \
              over cores."
@@ -231,18 +234,18 @@ pub(super) fn sorted(lab: &Lab<'_>) -> Result<Finding> {
         let measured = Measured::new(lab, &sizes, precision)?;
         let title = format!("Time relative to thomas, n systems of n rows, {precision}");
         let mut chart = Chart::new(&title, "rows n", "time relative to thomas");
-        let mut found = Vec::new();
+        let mut summaries = Vec::new();
         for method in ["cr", "cr-sorted-direct", "cr-sorted-stepwise"] {
             let of = |time: &Time| measured.other(time, "thomas").map(|ms| time.ms / ms);
             let points = measured.points(true, method, of);
-            found.push(format!("`{method}` {}", Measured::range(&points)));
+            summaries.push(format!("`{method}` {}", Measured::range(&points)));
             chart.add(Basis::Measured, method, points);
         }
         let Measured { command, machine, .. } = &measured;
-        here += &format!("{command} on {machine}, over `thomas`: {}. ", found.join(", "));
+        here += &format!("{command} on {machine}, over `thomas`: {}. ", summaries.join(", "));
         charts.push((picture, chart.logarithmic([true; 2])));
     }
-    Ok(Finding::charts(&charts).saying(
+    Ok(Finding::charts(&charts).with_text(
         "On a GTX 480 sorting step by step fits best; against the Thomas algorithm on one core of a Core 2 Duo its speedup is up to 3.47 \
          in f32 and 2.1 in f64 (abstract). The figures with the curves by size are not available.",
         here.trim_end(),

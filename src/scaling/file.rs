@@ -113,46 +113,47 @@ struct ModelRow {
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Part>> {
     let once = files.iter().enumerate().filter(|(at, path)| !files[..*at].contains(path));
     let parts = once.map(|(_, path)| {
-        let text = open::text(path, open::MOST_JSON).map_err(|why| {
+        let text = open::text(path, open::MAX_JSON_BYTES).map_err(|why| {
             Error::Config(vec![format!("error: cannot read {}: {why}", path.display())])
         })?;
-        let value = serde_json::from_str(&text).map_err(|why| foreign(path, &why))?;
+        let value = serde_json::from_str(&text).map_err(|why| unsuitable_file(path, &why))?;
         parts(path, value)
     });
     Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-fn foreign(path: &Path, why: &dyn std::fmt::Display) -> Error {
+fn unsuitable_file(path: &Path, why: &dyn std::fmt::Display) -> Error {
     let advice = "`kolmo bench step --weak --json`, `--strong`, and `kolmo model --json` print the data to draw";
     refused(format!("{}: {why}", path.display()), advice)
 }
 
 fn parts(path: &Path, value: Value) -> Result<Vec<Part>> {
-    let wrong = |why: serde_json::Error| foreign(path, &why);
+    let wrong = |why: serde_json::Error| unsuitable_file(path, &why);
     if value.get("machine").is_some() {
         measured(path, serde_json::from_value(value).map_err(wrong)?)
     } else if value.get("rates").is_some() && value.get("weak").is_some() {
         modelled(path, serde_json::from_value(value).map_err(wrong)?).map(|part| vec![part])
     } else {
-        Err(foreign(path, &"neither a measurement nor a model"))
+        Err(unsuitable_file(path, &"neither a measurement nor a model"))
     }
 }
 
 /// One part per result, with its own properties.
 fn measured(path: &Path, bench: Bench) -> Result<Vec<Part>> {
     if let [first, ..] = &bench.failures[..] {
-        return Err(foreign(path, &format!("the measurement failed: {first}")));
+        return Err(unsuitable_file(path, &format!("the measurement failed: {first}")));
     }
     let own = |row: &Value| row.get("scaling").is_some();
     let rows: Vec<Value> = bench.results.into_iter().filter(own).collect();
     if rows.is_empty() {
-        return Err(foreign(path, &"no steps of `--weak` or `--strong`"));
+        return Err(unsuitable_file(path, &"no steps of `--weak` or `--strong`"));
     }
     let notes: Vec<String> =
         bench.notes.into_iter().filter(|note| note.starts_with("warning")).collect();
     let mut parts = Vec::new();
     for row in rows {
-        let row: BenchRow = serde_json::from_value(row).map_err(|why| foreign(path, &why))?;
+        let row: BenchRow =
+            serde_json::from_value(row).map_err(|why| unsuitable_file(path, &why))?;
         let facts = facts(&bench.machine, &row);
         let steps = steps_of(path, &row)?;
         parts.push(Part { scaling: row.scaling, steps, facts, notes: notes.clone() });
@@ -195,9 +196,9 @@ struct Times<'a> {
 }
 
 impl Times<'_> {
-    fn get(&self, name: &str, least: f64) -> Result<f64> {
+    fn get(&self, name: &str, minimum: f64) -> Result<f64> {
         let key = format!("{}.{name}", self.key);
-        number(self.path, &key, self.seconds.get(name).copied(), least)
+        number(self.path, &key, self.seconds.get(name).copied(), minimum)
     }
 
     fn each<const N: usize>(&self, names: [&str; N]) -> Result<[f64; N]> {
@@ -215,7 +216,7 @@ impl Times<'_> {
 }
 
 /// A bound below any time.
-const ABOVE: f64 = f64::MIN_POSITIVE;
+const POSITIVE: f64 = f64::MIN_POSITIVE;
 
 /// The measured time, and the predicted time if there is one.
 fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
@@ -227,15 +228,15 @@ fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
         file: path.into(),
         ranks: ranks(path, row.ranks)?,
         decomposition: row.decomposition,
-        seconds: number(path, "seconds.median", Some(row.seconds.median), ABOVE)?,
-        fastest: Some(number(path, "seconds.min", Some(row.seconds.min), ABOVE)?),
+        seconds: number(path, "seconds.median", Some(row.seconds.median), POSITIVE)?,
+        fastest: Some(number(path, "seconds.min", Some(row.seconds.min), POSITIVE)?),
         phases,
         along,
     };
     let mut steps = vec![measured.clone()];
     if !row.predicted_seconds.is_empty() {
         let times = Times { path, key: "predicted_seconds", seconds: &row.predicted_seconds };
-        let ((phases, along), seconds) = (times.phases()?, times.get("all", ABOVE)?);
+        let ((phases, along), seconds) = (times.phases()?, times.get("all", POSITIVE)?);
         let basis = Basis::Predicted;
         steps.push(Step { basis, seconds, fastest: None, phases, along, ..measured });
     }
@@ -263,30 +264,34 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
             file: path.into(),
             ranks,
             decomposition: row.decomposition,
-            seconds: times.get("step_seconds", ABOVE)?,
+            seconds: times.get("step_seconds", POSITIVE)?,
             fastest: None,
             phases,
             along,
         });
     }
     match steps.is_empty() {
-        true => Err(foreign(path, &"no predictions")),
+        true => Err(unsuitable_file(path, &"no predictions")),
         false => Ok(Part { scaling: scaling.into(), steps, facts, notes: Vec::new() }),
     }
 }
 
 fn ranks(path: &Path, ranks: usize) -> Result<usize> {
-    if ranks > 0 { Ok(ranks) } else { Err(foreign(path, &"ranks is 0; it must be 1 or more")) }
+    if ranks > 0 {
+        Ok(ranks)
+    } else {
+        Err(unsuitable_file(path, &"ranks is 0; it must be 1 or more"))
+    }
 }
 
-/// A number that must be present and at least `least`.
-fn number(path: &Path, key: &str, value: Option<f64>, least: f64) -> Result<f64> {
+/// A number that must be present and at least `minimum`.
+fn number(path: &Path, key: &str, value: Option<f64>, minimum: f64) -> Result<f64> {
     match value {
-        Some(number) if number.is_finite() && number >= least => Ok(number),
+        Some(number) if number.is_finite() && number >= minimum => Ok(number),
         Some(number) => {
-            let allowed = if least > 0.0 { "more than 0" } else { "0 or more" };
-            Err(foreign(path, &format!("{key} is {number}; it must be {allowed}")))
+            let allowed = if minimum > 0.0 { "more than 0" } else { "0 or more" };
+            Err(unsuitable_file(path, &format!("{key} is {number}; it must be {allowed}")))
         }
-        None => Err(foreign(path, &format!("no {key}"))),
+        None => Err(unsuitable_file(path, &format!("no {key}"))),
     }
 }

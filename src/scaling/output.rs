@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::file::{ALONG, Basis, PHASES, Step};
 use super::options::PlotScalingOptions;
-use super::series::{MOST_MODELLED, Series, Study, in_words};
+use super::series::{MAX_MODELLED, Series, Study, in_words};
 use crate::error::Result;
 use crate::io::bar_chart::{Bar, bars};
 use crate::io::page::{Table, check_replaceable, check_replaceable_table, write_drawing};
@@ -13,7 +13,7 @@ use crate::io::plot::{Curve, Line, Plot};
 use crate::io::{make_directory_of, refused, write_text};
 
 /// Curves of the model have neither dots nor solid lines.
-const MODELLED: [Line; MOST_MODELLED] =
+const MODELLED: [Line; MAX_MODELLED] =
     [Line::Dashed, Line::Dotted, Line::Long, Line::Sky, Line::Ink];
 /// The parts of a bar.
 const PARTS: [&str; 5] = ["sweeps", "pack", "messages", "reduced systems", "other"];

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::io::refused;
 
 /// Maximum number of modelled curves that can be distinguished.
-pub(super) const MOST_MODELLED: usize = 5;
+pub(super) const MAX_MODELLED: usize = 5;
 
 /// One kind of scaling.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
             ),
         ));
     };
-    parts.iter().try_for_each(|part| alike(first, part))?;
+    parts.iter().try_for_each(|part| check_comparable(first, part))?;
     let mut notes: Vec<String> = parts.iter().flat_map(|part| part.notes.clone()).collect();
     notes.sort();
     notes.dedup();
@@ -93,7 +93,7 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
             continue;
         };
         if step.basis == Basis::Measured {
-            notes.push(twice(other, step));
+            notes.push(duplicate_note(other, step));
         }
         if step.seconds < other.seconds {
             *other = step.clone();
@@ -101,15 +101,15 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
     }
     let files: Vec<&PathBuf> = groups.keys().filter_map(|(_, file)| file.as_ref()).collect();
     let several = files.iter().any(|file| *file != files[0]);
-    if groups.len() > 1 + MOST_MODELLED {
+    if groups.len() > 1 + MAX_MODELLED {
         return Err(refused(
             format!("{} modelled curves are too many for one figure", groups.len() - 1),
             "model one method on one network, as with `kolmo model --method neighbour --network fat-tree --json`",
         ));
     }
     // The first group is the measured one, and has at least one step.
-    let fewest = groups.values().find_map(|steps| steps.keys().next().copied()).unwrap_or(1);
-    let base = base.map_or(fewest, |base| base as usize);
+    let smallest = groups.values().find_map(|steps| steps.keys().next().copied()).unwrap_or(1);
+    let base = base.map_or(smallest, |base| base as usize);
     let mut series = Vec::new();
     for ((basis, file), steps) in groups {
         let name = match (&basis, file.filter(|_| several)) {
@@ -126,13 +126,13 @@ fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<St
             None if basis == Basis::Predicted => {
                 notes.push(format!("note: not drawn: {name}, without one on {}", in_words(base)));
             }
-            None => return Err(baseless(base, &name, steps.keys())),
+            None => return Err(no_base_time(base, &name, steps.keys())),
         }
     }
     Ok(Study { scaling, base, facts: first.facts.clone(), series, notes })
 }
 
-fn baseless<'a>(base: usize, name: &str, ranks: impl Iterator<Item = &'a usize>) -> Error {
+fn no_base_time<'a>(base: usize, name: &str, ranks: impl Iterator<Item = &'a usize>) -> Error {
     let numbers: Vec<_> = ranks.map(usize::to_string).collect();
     refused(
         format!(
@@ -144,20 +144,20 @@ fn baseless<'a>(base: usize, name: &str, ranks: impl Iterator<Item = &'a usize>)
 }
 
 /// A note on two jobs of the same size: which one is drawn.
-fn twice(a: &Step, b: &Step) -> String {
-    let (less, more) = if b.seconds < a.seconds { (b, a) } else { (a, b) };
+fn duplicate_note(a: &Step, b: &Step) -> String {
+    let (faster, slower) = if b.seconds < a.seconds { (b, a) } else { (a, b) };
     format!(
         "note: {}, more than once: the figure shows the step of {:.4} ms in {}, not that of {:.4} ms in {}",
         in_words(a.ranks),
-        1e3 * less.seconds,
-        less.file.display(),
-        1e3 * more.seconds,
-        more.file.display()
+        1e3 * faster.seconds,
+        faster.file.display(),
+        1e3 * slower.seconds,
+        slower.file.display()
     )
 }
 
 /// Refuse parts that differ in a property which both have.
-fn alike(first: &Part, other: &Part) -> Result<()> {
+fn check_comparable(first: &Part, other: &Part) -> Result<()> {
     for (name, value) in &other.facts {
         // A measurement of a job has no such property.
         let known = first.facts.iter().find(|(known, _)| known == name);

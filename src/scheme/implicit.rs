@@ -57,7 +57,7 @@ mod tests {
     /// Detects a wrong digit: the order conditions (Hairer, Nørsett and Wanner 1993, section II.2), and L-stability,
     /// R(∞) = 0, which holds for a stiffly accurate method with a regular A.
     #[test]
-    fn methods_have_their_orders() {
+    fn implicit_methods_satisfy_their_order_conditions() {
         for method in IMPLICIT_METHODS {
             let stages = method.a.len();
             let a = |i: usize, j: usize| method.a[i].get(j).copied().unwrap_or(0.0);

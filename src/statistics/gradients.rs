@@ -5,7 +5,7 @@
 //! moments are not centred: ⟨g²⟩, the skewness ⟨g³⟩/⟨g²⟩^{3/2} and the flatness ⟨g⁴⟩/⟨g²⟩². Densities are those of g/⟨g²⟩^{1/2},
 //! in bins that are the same in every run; the two end bins include all values beyond them, so that a density integrates to one.
 
-use super::increments::others;
+use super::increments::transverse_components;
 use super::sums::{long_sums, sums};
 use crate::comm::Communicator;
 use crate::grid::{Axis, Grid};
@@ -17,7 +17,7 @@ pub const BINS: usize = 201;
 pub const REACH: f64 = 15.0;
 
 /// Width of a bin, in root mean squares.
-const WIDTH: f64 = 2.0 * REACH / BINS as f64;
+const BIN_WIDTH: f64 = 2.0 * REACH / BINS as f64;
 
 /// The density of a quantity and its moments.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +36,16 @@ pub struct Density {
 
 /// The centre of a bin, in root mean squares.
 pub fn centre(bin: usize) -> f64 {
-    (bin as f64 + 0.5) * WIDTH - REACH
+    (bin as f64 + 0.5) * BIN_WIDTH - REACH
 }
 
 /// Densities of the longitudinal and the transverse gradients, from ∂uᵢ/∂xⱼ at 3 i + j; empty on a single point. Collective.
 pub fn densities(comm: &dyn Communicator, grid: &Grid, gradient: &[Vec<f64>; 9]) -> Vec<Density> {
     let along = |axis: Axis| 4 * axis.index();
     let longitudinal: Vec<usize> = grid.active_axes().map(along).collect();
-    let across = |axis: Axis| others(grid, axis).into_iter().map(move |i| 3 * i + axis.index());
+    let across = |axis: Axis| {
+        transverse_components(grid, axis).into_iter().map(move |i| 3 * i + axis.index())
+    };
     let transverse: Vec<usize> = grid.active_axes().flat_map(across).collect();
     if longitudinal.is_empty() {
         return Vec::new();
@@ -82,7 +84,7 @@ fn density(
             fields.iter().for_each(|field| counts[bin(field[at] / rms)] += 1.0);
         });
         comm.sum(&mut density);
-        density.iter_mut().for_each(|count| *count *= per_value / WIDTH);
+        density.iter_mut().for_each(|count| *count *= per_value / BIN_WIDTH);
     }
     let skewness = cube / (square * rms);
     Density {
@@ -97,5 +99,5 @@ fn density(
 /// The bin of a value in root mean squares.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the bins")]
 fn bin(value: f64) -> usize {
-    ((value + REACH) / WIDTH).floor().clamp(0.0, (BINS - 1) as f64) as usize
+    ((value + REACH) / BIN_WIDTH).floor().clamp(0.0, (BINS - 1) as f64) as usize
 }

@@ -48,10 +48,10 @@ pub const FLOW: [&str; 24] = [
 pub const SCALAR: [&str; 2] = ["scalar", "scalar_variance"];
 
 /// Second moments of (ρ, p, T, u, v, w).
-const OF_ALL: [[usize; 2]; 9] =
+const FLOW_PAIRS: [[usize; 2]; 9] =
     [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [3, 4], [3, 5], [4, 5]];
 /// Second moments of (u, v, w).
-const OF_VELOCITY: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+const VELOCITY_PAIRS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
 
 /// Means of some quantities and second moments of their deviations, with a common weight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,21 +115,22 @@ impl Average {
     }
 
     /// Merge `other`, with its weight multiplied by `times`.
-    fn merge(&mut self, other: &Self, times: f64) {
-        let weight = self.weight + times * other.weight;
+    fn merge(&mut self, other: &Self, factor: f64) {
+        let weight = self.weight + factor * other.weight;
         if weight <= 0.0 {
             return;
         }
-        let part = times * other.weight / weight;
-        let off: Vec<f64> =
+        let fraction = factor * other.weight / weight;
+        let differences: Vec<f64> =
             other.means.iter().zip(&self.means).map(|(new, old)| new - old).collect();
         for ((product, &new), &[a, b]) in
             self.products.iter_mut().zip(&other.products).zip(&self.pairs)
         {
-            *product += part * (new - *product) + part * (1.0 - part) * off[a] * off[b];
+            *product += fraction * (new - *product)
+                + fraction * (1.0 - fraction) * differences[a] * differences[b];
         }
-        for (mean, off) in self.means.iter_mut().zip(off) {
-            *mean += part * off;
+        for (mean, difference) in self.means.iter_mut().zip(differences) {
+            *mean += fraction * difference;
         }
         self.weight = weight;
     }
@@ -149,8 +150,8 @@ impl Running {
     /// Describes what is wrong with them.
     pub fn check(&self, of_a_scalar: bool, now: f64) -> Result<(), String> {
         let shapes: &[(usize, &[[usize; 2]])] =
-            if of_a_scalar { &[(1, &[[0, 0]])] } else { &[(6, &OF_ALL), (3, &OF_VELOCITY)] };
-        let is_shaped = |(part, (means, pairs)): (&Average, &(usize, &[[usize; 2]]))| {
+            if of_a_scalar { &[(1, &[[0, 0]])] } else { &[(6, &FLOW_PAIRS), (3, &VELOCITY_PAIRS)] };
+        let has_shape = |(part, (means, pairs)): (&Average, &(usize, &[[usize; 2]]))| {
             part.means.len() == *means
                 && part.pairs == *pairs
                 && part.products.len() == pairs.len()
@@ -158,7 +159,7 @@ impl Running {
         };
         let last = self.last.as_ref();
         for Moments(parts) in self.averages.iter().chain(last.map(|(_, moments)| moments)) {
-            if parts.len() != shapes.len() || !parts.iter().zip(shapes).all(is_shaped) {
+            if parts.len() != shapes.len() || !parts.iter().zip(shapes).all(has_shape) {
                 return Err("the averages are not those of the fields".into());
             }
         }
@@ -223,8 +224,8 @@ pub fn moments(comm: &dyn Communicator, grid: &Grid, sample: &Sample) -> Moments
             let all = [&flow.density[..], &flow.pressure, &flow.temperature, u, v, w];
             let density = Some(&flow.density[..]);
             Moments(vec![
-                Average::over_box(comm, grid, &all, None, &OF_ALL),
-                Average::over_box(comm, grid, &[u, v, w], density, &OF_VELOCITY),
+                Average::over_box(comm, grid, &all, None, &FLOW_PAIRS),
+                Average::over_box(comm, grid, &[u, v, w], density, &VELOCITY_PAIRS),
             ])
         }
     }

@@ -62,7 +62,7 @@ pub const COLUMNS: [&str; 40] = [
 
 /// Number of means per plane: ρ, p, T, μ/Re, u, ρu, uᵢuⱼ, ρuᵢuⱼ, (ρ − ρ₀)², (p − p₀)², (T − T₀)², the viscous stresses on the
 /// plane along the two other axes, −λ ∂T/∂n, ρT, ρu_nT.
-const KEPT: usize = 31;
+const MEAN_COUNT: usize = 31;
 /// Their positions.
 const U: usize = 4;
 const RHO_U: usize = 7;
@@ -104,8 +104,8 @@ impl RunningProfiles {
         if self.duration < 0.0 || times.any(|time| time > now) {
             return Err("profiles over times that are still to come".into());
         }
-        let is_shaped = last.is_none_or(|(_, means)| means.len() == self.sums.len());
-        if !is_shaped || !self.sums.len().is_multiple_of(KEPT) {
+        let has_shape = last.is_none_or(|(_, means)| means.len() == self.sums.len());
+        if !has_shape || !self.sums.len().is_multiple_of(MEAN_COUNT) {
             return Err("the profiles are not those of planes".into());
         }
         Ok(())
@@ -159,51 +159,54 @@ pub fn means(
     let block = decomposition.block(comm.rank(), grid.points);
     let n = walls.axis.index();
     let planes = grid.points[n];
-    let width = KEPT + 1;
+    let width = MEAN_COUNT + 1;
     let mut sums = long_sums(block.len(), width * planes, |at, sums| {
         let index = block.index(at);
         let weight = grid.weight(index);
         let sums = &mut sums[width * index[n]..][..width];
-        let kept = kept(flow, walls, at);
-        (0..KEPT).for_each(|k| sums[k] += weight * kept[k]);
-        sums[KEPT] += weight;
+        let point_values = point_values(flow, walls, at);
+        (0..MEAN_COUNT).for_each(|k| sums[k] += weight * point_values[k]);
+        sums[MEAN_COUNT] += weight;
     });
     comm.sum(&mut sums);
-    let of_plane =
-        |sums: &[f64]| sums[..KEPT].iter().map(|sum| sum / sums[KEPT]).collect::<Vec<_>>();
+    let of_plane = |sums: &[f64]| {
+        sums[..MEAN_COUNT].iter().map(|sum| sum / sums[MEAN_COUNT]).collect::<Vec<_>>()
+    };
     sums.chunks(width).flat_map(of_plane).collect()
 }
 
 /// The averaged quantities at a point.
-fn kept(flow: &Flow, walls: &BetweenWalls, at: usize) -> [f64; KEPT] {
+fn point_values(flow: &Flow, walls: &BetweenWalls, at: usize) -> [f64; MEAN_COUNT] {
     let n = walls.axis.index();
     let (rho, p, t) = (flow.density[at], flow.pressure[at], flow.temperature[at]);
     let mu = walls.viscosity[at];
     let u = flow.velocity.each_ref().map(|component| component[at]);
-    let mut kept = [0.0; KEPT];
-    kept[..U].copy_from_slice(&[rho, p, t, mu]);
+    let mut point_values = [0.0; MEAN_COUNT];
+    point_values[..U].copy_from_slice(&[rho, p, t, mu]);
     for a in 0..3 {
-        (kept[U + a], kept[RHO_U + a]) = (u[a], rho * u[a]);
+        (point_values[U + a], point_values[RHO_U + a]) = (u[a], rho * u[a]);
         let slope = |i: usize, j: usize| flow.gradient.as_ref().map_or(0.0, |g| g[3 * i + j][at]);
-        kept[STRESS + a] = mu * (slope(a, n) + slope(n, a));
+        point_values[STRESS + a] = mu * (slope(a, n) + slope(n, a));
     }
     for (k, [a, b]) in PAIRS.into_iter().enumerate() {
-        (kept[UU + k], kept[RHO_UU + k]) = (u[a] * u[b], rho * u[a] * u[b]);
+        (point_values[UU + k], point_values[RHO_UU + k]) = (u[a] * u[b], rho * u[a] * u[b]);
     }
-    let off = [rho, p, t].into_iter().zip(walls.at_rest).map(|(x, at_rest)| x - at_rest);
-    off.enumerate().for_each(|(k, off)| kept[SQUARES + k] = off * off);
-    kept[HEAT..].copy_from_slice(&[walls.conduction[at], rho * t, rho * u[n] * t]);
-    kept
+    let deviations = [rho, p, t].into_iter().zip(walls.at_rest).map(|(x, at_rest)| x - at_rest);
+    deviations
+        .enumerate()
+        .for_each(|(k, deviation)| point_values[SQUARES + k] = deviation * deviation);
+    point_values[HEAT..].copy_from_slice(&[walls.conduction[at], rho * t, rho * u[n] * t]);
+    point_values
 }
 
 /// The rows of a profile, in the order of [`COLUMNS`], from the means of all planes.
 pub fn rows(means: &[f64], grid: &Grid, walls: &BetweenWalls) -> Vec<Vec<f64>> {
     let n = walls.axis.index();
-    let planes: Vec<&[f64]> = means.chunks(KEPT).collect();
+    let planes: Vec<&[f64]> = means.chunks(MEAN_COUNT).collect();
     let y: Vec<f64> = (0..planes.len())
         .map(|j| grid.coordinates(std::array::from_fn(|a| if a == n { j } else { 0 }))[n])
         .collect();
-    let s = along(&planes, n);
+    let s = streamwise_axis(&planes, n);
     let pair = PAIRS.iter().position(|pair| *pair == [n.min(s), n.max(s)]).unwrap_or(0);
     let units = in_wall_units(&planes, &y, s);
     let row = |(j, plane): (usize, &&[f64])| {
@@ -232,7 +235,7 @@ pub fn rows(means: &[f64], grid: &Grid, walls: &BetweenWalls) -> Vec<Vec<f64>> {
 
 /// The axis along the walls with the larger mass flux, regardless of its direction: between walls that move against each other,
 /// the fluxes in both directions are equal.
-fn along(planes: &[&[f64]], n: usize) -> usize {
+fn streamwise_axis(planes: &[&[f64]], n: usize) -> usize {
     let flux = |a: usize| planes.iter().map(|plane| plane[RHO_U + a].abs()).sum::<f64>();
     let mut axes = (0..3).filter(|a| *a != n);
     let (first, second) = (axes.next().unwrap_or(0), axes.next().unwrap_or(0));
@@ -245,8 +248,8 @@ fn in_wall_units(planes: &[&[f64]], y: &[f64], s: usize) -> Vec<[f64; 8]> {
     let mut units = vec![[0.0; 8]; count];
     let half = 0.5 * (y[count - 1] - y[0]);
     // From each wall to the middle, which belongs to the lower wall, independent of the rounding of its coordinate.
-    let of_low = y.partition_point(|y_j| y_j - y[0] <= half * (1.0 + 1e-12));
-    let halves = [(0..of_low).collect::<Vec<_>>(), (of_low..count).rev().collect()];
+    let lower_count = y.partition_point(|y_j| y_j - y[0] <= half * (1.0 + 1e-12));
+    let halves = [(0..lower_count).collect::<Vec<_>>(), (lower_count..count).rev().collect()];
     for from_wall in halves {
         let Some(&wall) = from_wall.first() else { continue };
         let [rho_w, mu_w, u_w, stress] = [0, 3, U + s, STRESS + s].map(|k| planes[wall][k]);

@@ -56,77 +56,77 @@ pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow
     let nu = flow.viscosity;
     let velocity = flow.velocity.each_ref().map(|field| fourier.forward(comm, field.clone()));
     // Modes, energy, solenoidal, dilatational, dissipation.
-    let mut found = sum(&shells, &velocity[0], 5, |at, mode, sums| {
+    let mut spectra = shell_sums(&shells, &velocity[0], 5, |at, mode, sums| {
         let u = velocity.each_ref().map(|modes| modes.values[at]);
         let k = shells.wavenumber(mode);
-        let [along, across] = helmholtz(k, mode.shortest, u);
+        let [dilatational, solenoidal] = helmholtz(k, mode.shortest, u);
         let half = 0.5 * mode.count;
         let energy = half * (u[0].norm_sqr() + u[1].norm_sqr() + u[2].norm_sqr());
         let square = k.iter().map(|k| k * k).sum::<f64>();
         sums[0] += mode.count;
         sums[1] += energy;
-        sums[2] += if square > 0.0 { half * across / square } else { energy };
-        sums[3] += if square > 0.0 { half * along / square } else { 0.0 };
-        sums[4] += mode.count * nu * (across + 4.0 / 3.0 * along);
+        sums[2] += if square > 0.0 { half * solenoidal / square } else { energy };
+        sums[3] += if square > 0.0 { half * dilatational / square } else { 0.0 };
+        sums[4] += mode.count * nu * (solenoidal + 4.0 / 3.0 * dilatational);
     });
     drop(velocity);
     let mut weighted = vec![vec![0.0; shells.count]];
     for field in &flow.velocity {
         let values = field.iter().zip(&flow.density).map(|(u, rho)| rho.sqrt() * u).collect();
         let modes = fourier.forward(comm, values);
-        let energy = sum(&shells, &modes, 1, |at, mode, sums| {
+        let energy = shell_sums(&shells, &modes, 1, |at, mode, sums| {
             sums[0] += 0.5 * mode.count * modes.values[at].norm_sqr();
         });
         weighted[0].iter_mut().zip(&energy[0]).for_each(|(sum, energy)| *sum += energy);
     }
-    found.splice(4..4, weighted);
+    spectra.splice(4..4, weighted);
     for field in [&flow.density, &flow.pressure].into_iter().chain(&flow.scalars) {
         let [_, variance] = variance(&shells, comm, fourier, grid, field);
-        found.push(variance);
+        spectra.push(variance);
     }
-    over_ranks(&shells, comm, found)
+    sum_over_ranks(&shells, comm, spectra)
 }
 
 /// Spectrum of a scalar. Collective.
 pub fn scalar(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, phi: &[f64]) -> Spectra {
     let shells = Shells::new(grid);
-    let found = variance(&shells, comm, fourier, grid, phi);
-    over_ranks(&shells, comm, found.into())
+    let spectra = variance(&shells, comm, fourier, grid, phi);
+    sum_over_ranks(&shells, comm, spectra.into())
 }
 
 /// (|k·û|², |k × û|²). A component of k with both signs does not contribute to products with another component.
 fn helmholtz(k: [f64; 3], both_signs: [bool; 3], u: [Complex<f64>; 3]) -> [f64; 2] {
-    let (mut along, mut across) = (0.0, 0.0);
+    let (mut dilatational, mut solenoidal) = (0.0, 0.0);
     let mut single = Complex::<f64>::ZERO;
     for a in 0..3 {
         if both_signs[a] {
-            along += (k[a] * u[a]).norm_sqr();
+            dilatational += (k[a] * u[a]).norm_sqr();
         } else {
             single += k[a] * u[a];
         }
         let b = (a + 1) % 3;
-        across += if both_signs[a] || both_signs[b] {
+        solenoidal += if both_signs[a] || both_signs[b] {
             (k[a] * u[b]).norm_sqr() + (k[b] * u[a]).norm_sqr()
         } else {
             (k[a] * u[b] - k[b] * u[a]).norm_sqr()
         };
     }
-    [along + single.norm_sqr(), across]
+    [dilatational + single.norm_sqr(), solenoidal]
 }
 
 /// `width` sums over each shell, where `add` adds the contribution of a coefficient that represents `modes` modes.
-fn sum(
+fn shell_sums(
     shells: &Shells,
     modes: &Modes,
     width: usize,
     add: impl Fn(usize, &Mode, &mut [f64]) + Sync,
 ) -> Vec<Vec<f64>> {
-    let found = long_sums(modes.values.len(), width * shells.count, |at, sums| {
+    let sums = long_sums(modes.values.len(), width * shells.count, |at, sums| {
         let mode = modes.mode(at);
         let shell = shells.shell(shells.wavenumber(&mode));
         add(at, &mode, &mut sums[shell * width..(shell + 1) * width]);
     });
-    (0..width).map(|q| found.iter().skip(q).step_by(width).copied().collect()).collect()
+    (0..width).map(|q| sums.iter().skip(q).step_by(width).copied().collect()).collect()
 }
 
 /// (modes, Σ |f̂|²) of the fluctuations of a field.
@@ -142,17 +142,17 @@ fn variance(
     // A large mean would leave round-off in every mode.
     let mean = mean[0] * grid.per_point();
     let modes = fourier.forward(comm, field.iter().map(|value| value - mean).collect());
-    let mut found = sum(shells, &modes, 2, |at, mode, sums| {
+    let mut sums = shell_sums(shells, &modes, 2, |at, mode, sums| {
         sums[0] += mode.count;
         sums[1] += mode.count * modes.values[at].norm_sqr();
     });
-    found[1][0] = 0.0;
-    std::array::from_fn(|q| std::mem::take(&mut found[q]))
+    sums[1][0] = 0.0;
+    std::array::from_fn(|q| std::mem::take(&mut sums[q]))
 }
 
 /// The sums over all ranks: of modes, and of every quantity.
-fn over_ranks(shells: &Shells, comm: &dyn Communicator, found: Vec<Vec<f64>>) -> Spectra {
-    let mut all = found.concat();
+fn sum_over_ranks(shells: &Shells, comm: &dyn Communicator, spectra: Vec<Vec<f64>>) -> Spectra {
+    let mut all = spectra.concat();
     comm.sum(&mut all);
     let mut columns = all.chunks(shells.count).map(<[f64]>::to_vec);
     let modes = columns.next().unwrap_or_default();

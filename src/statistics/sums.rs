@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 /// Number of items that are summed one after another; these partial sums are then added, which also reduces round-off.
-const TOGETHER: usize = 4096;
+const ITEMS_PER_PART: usize = 4096;
 
-/// The sum of `count` contributions of `width` numbers: `add(at, sums)` adds contribution number `at`.
+/// The sum of `count` contributions of `width` numbers: `add(item, sums)` adds contribution number `item`.
 pub(super) fn sums(count: usize, width: usize, add: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
-    sums_of_parts(count, TOGETHER, width, add)
+    sums_of_parts(count, ITEMS_PER_PART, width, add)
 }
 
 /// The same for many numbers per contribution: few parts, each with its own sums.
@@ -16,21 +16,23 @@ pub(super) fn long_sums(
     width: usize,
     add: impl Fn(usize, &mut [f64]) + Sync,
 ) -> Vec<f64> {
-    sums_of_parts(count, count.div_ceil(64).max(TOGETHER), width, add)
+    sums_of_parts(count, count.div_ceil(64).max(ITEMS_PER_PART), width, add)
 }
 
 fn sums_of_parts(
     count: usize,
-    together: usize,
+    items_per_part: usize,
     width: usize,
     add: impl Fn(usize, &mut [f64]) + Sync,
 ) -> Vec<f64> {
     let part = |part: usize| {
         let mut sums = vec![0.0; width];
-        (part * together..count.min((part + 1) * together)).for_each(|at| add(at, &mut sums));
+        (part * items_per_part..count.min((part + 1) * items_per_part))
+            .for_each(|item| add(item, &mut sums));
         sums
     };
-    let parts: Vec<Vec<f64>> = (0..count.div_ceil(together)).into_par_iter().map(part).collect();
+    let parts: Vec<Vec<f64>> =
+        (0..count.div_ceil(items_per_part)).into_par_iter().map(part).collect();
     let mut total = vec![0.0; width];
     for part in parts {
         total.iter_mut().zip(part).for_each(|(total, part)| *total += part);

@@ -81,7 +81,7 @@ pub fn turbulence(
         }
     });
     // ω·ω, θ², the squares, cubes and fourth powers of ∂u/∂x, ∂v/∂y and ∂w/∂z, and Re τ:∇u.
-    let of_gradient = average(12, &|at, sums| {
+    let gradient_means = average(12, &|at, sums| {
         let g = |i: usize, j: usize| gradient[3 * i + j][at];
         for (a, b) in [(0, 1), (1, 2), (2, 0)] {
             sums[0] += (g(a, b) - g(b, a)).powi(2);
@@ -96,28 +96,28 @@ pub fn turbulence(
         sums[1] += dilatation;
         sums[11] += mu * (shear - 2.0 / 3.0 * dilatation);
     });
-    let [vorticity, dilatation] = [of_gradient[0], of_gradient[1]];
-    let longitudinal = [0, 1, 2].map(|a| [2, 5, 8].map(|power| of_gradient[power + a]));
+    let [vorticity, dilatation] = [gradient_means[0], gradient_means[1]];
+    let longitudinal = [0, 1, 2].map(|a| [2, 5, 8].map(|power| gradient_means[power + a]));
 
     let (density, sound) = (means[3], means[5]);
     let double_energy: f64 = variances[..3].iter().sum();
     let rms = (double_energy / 3.0).sqrt();
     let nu = flow.viscosity / density;
-    let dissipation = of_gradient[11] / (flow.gas.reynolds * density);
+    let dissipation = gradient_means[11] / (flow.gas.reynolds * density);
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-    let square = mean(longitudinal.map(|[square, ..]| square).to_vec());
-    let of_varying = |f: fn([f64; 3]) -> f64| {
-        let varying = longitudinal.into_iter().filter(|[square, ..]| *square > 0.0);
+    let mean_square = mean(longitudinal.map(|[mean_square, ..]| mean_square).to_vec());
+    let varying_mean = |f: fn([f64; 3]) -> f64| {
+        let varying = longitudinal.into_iter().filter(|[mean_square, ..]| *mean_square > 0.0);
         mean(varying.map(f).collect())
     };
-    let taylor = rms / square.sqrt();
+    let taylor = rms / mean_square.sqrt();
     let length = (nu.powi(3) / dissipation).powf(0.25);
-    let of_shells = |name: &str, weight: &dyn Fn(f64) -> f64| {
+    let shell_sum = |name: &str, weight: &dyn Fn(f64) -> f64| {
         let at = spectrum::FLOW.iter().position(|known| *known == name).unwrap_or(0);
         let shells = spectra.wavenumbers.iter().zip(&spectra.values[at]).skip(1);
         shells.map(|(&k, energy)| weight(k) * energy).sum::<f64>()
     };
-    let integral = PI / (2.0 * rms * rms) * of_shells("energy", &|k| 1.0 / k);
+    let integral = PI / (2.0 * rms * rms) * shell_sum("energy", &|k| 1.0 / k);
     [
         rms,
         0.5 * double_energy,
@@ -131,9 +131,9 @@ pub fn turbulence(
         double_energy.sqrt() / sound,
         integral,
         integral / rms,
-        of_varying(|[square, cube, _]| cube / square.powf(1.5)),
-        of_varying(|[square, _, fourth]| fourth / (square * square)),
-        of_shells("energy_dilatational", &|_| 1.0) / (0.5 * double_energy),
+        varying_mean(|[mean_square, cube, _]| cube / mean_square.powf(1.5)),
+        varying_mean(|[mean_square, _, fourth]| fourth / (mean_square * mean_square)),
+        shell_sum("energy_dilatational", &|_| 1.0) / (0.5 * double_energy),
         4.0 / 3.0 * dilatation / (vorticity + 4.0 / 3.0 * dilatation),
         variances[3].sqrt(),
         variances[4].sqrt(),

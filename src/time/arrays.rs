@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ndarray::{Array3, ArrayView3, CowArray, Ix3};
 
 use super::Simulation;
-use super::refusals::impossible_state;
+use super::refusals::invalid_initial_state;
 use crate::comm::all_or_error;
 use crate::config::Variable;
 use crate::error::{Result, refused};
@@ -75,14 +75,14 @@ impl Simulation {
             })
         });
         let mut state = all_or_error(comm, state)?;
-        self.system.hold(&mut state, self.moment.time);
+        self.system.hold(&mut state, self.time_level.time);
         let allowed = "allowed: positive density and pressure, and finite numbers";
-        self.system.check_now(&state, self.moment).map_err(|error| {
-            impossible_state(&error).map_or(error, |found| refused(found, allowed))
+        self.system.check_now(&state, self.time_level).map_err(|error| {
+            invalid_initial_state(&error).map_or(error, |found| refused(found, allowed))
         })?;
         self.system.capture_initial(&mut state)?;
-        self.system.impose(&mut state, self.moment.time);
-        let rate = self.system.check_now(&state, self.moment)?;
+        self.system.impose(&mut state, self.time_level.time);
+        let rate = self.system.check_now(&state, self.time_level)?;
         self.state_mut().iter_mut().zip(state).for_each(|(old, new)| *old = new);
         self.rate = Some(rate);
         self.has_exact = false;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::largest::largest;
-use super::memory::{Parts, for_messages, for_outputs};
-use super::outlook::{self, Length};
+use super::memory::{Parts, message_bytes, output_bytes};
+use super::outlook::{self, RunLength};
 use super::sample::{self, seconds};
-use super::sweep_blocks;
+use super::sweep_blocks::describe_sweeps;
 use super::{available_memory, check_device_memory, check_memory};
 use crate::backend::device::{Device, choose};
 use crate::backend::{on_device, on_host};
@@ -32,16 +32,16 @@ pub fn budget(config: &Config) -> Result<String> {
     let [x, y, z] = points;
     line("points", format!("{x} x {y} x {z}, {}", config.compute.precision.name()));
     line("fields", parts.described());
-    let (each, all) = (parts.bytes_a_point(), gib(parts.bytes(&block)));
+    let (each, all) = (parts.bytes_per_point(), gib(parts.bytes(&block)));
     line("memory", format!("{each} bytes per point, {all}"));
-    let outputs = for_outputs(config, &block);
+    let outputs = output_bytes(config, &block);
     if outputs > 0.0 {
         let of = "for pictures, fields, statistics and checkpoints";
         line("outputs", format!("{} more on the host, {of}", gib(outputs)));
     }
     if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
-        let cut = Decomposition::asked(ranks, ranks.iter().product(), points)?;
-        line("ranks", of_a_rank(config, cut, device.as_deref()));
+        let decomposition = Decomposition::requested(ranks, ranks.iter().product(), points)?;
+        line("ranks", rank_memory(config, decomposition, device.as_deref()));
         line("", "all other lines are for one rank".into());
     }
     let (place, free) = match &device {
@@ -68,9 +68,9 @@ pub fn budget(config: &Config) -> Result<String> {
         line("free", format!("{} on {place}: it {verdict}; {most}", gib(free)));
     }
     line("words", words(config));
-    let told = |device: &Arc<Device>| sweep_blocks::told(config, &block, device.info());
-    if let Some(told) = device.as_ref().and_then(told) {
-        line("sweeps", told);
+    let describe = |device: &Arc<Device>| describe_sweeps(config, &block, device.info());
+    if let Some(sweeps) = device.as_ref().and_then(describe) {
+        line("sweeps", sweeps);
     }
     let sample = sample::on_few_points(config);
     let stages = config.time.integrator.stages();
@@ -80,13 +80,14 @@ pub fn budget(config: &Config) -> Result<String> {
         Some(device) => on_device(device, sampled, compute)?,
     };
     let seconds = seconds(backend.into(), &sample)?;
-    let a_point = seconds.iter().sum::<f64>() / (seconds.len() * sampled) as f64;
-    let (step, ns) = (a_point * block.len() as f64, 1e9 * a_point / stages as f64);
+    let seconds_per_point = seconds.iter().sum::<f64>() / (seconds.len() * sampled) as f64;
+    let (step, ns) =
+        (seconds_per_point * block.len() as f64, 1e9 * seconds_per_point / stages as f64);
     let [x, y, z] = sample.grid.points;
     let on = format!("as on {x} x {y} x {z} points");
     line("time", format!("{step:.3} s per step expected: {ns:.1} ns per point and stage, {on}"));
-    let length = Length::of(config)?;
-    let Length { steps, dt, .. } = length;
+    let length = RunLength::of(config)?;
+    let RunLength { steps, dt, .. } = length;
     let all = duration(steps * step);
     line("run", format!("about {all}: {steps:.0} steps of dt = {dt:.2e}, that of the first"));
     let parts = outlook::bytes(config, &length, step);
@@ -98,14 +99,14 @@ pub fn budget(config: &Config) -> Result<String> {
 }
 
 /// Memory of the first of several ranks, which has the largest block.
-fn of_a_rank(config: &Config, cut: Decomposition, device: Option<&Device>) -> String {
-    let block = cut.block(0, config.grid.points);
+fn rank_memory(config: &Config, decomposition: Decomposition, device: Option<&Device>) -> String {
+    let block = decomposition.block(0, config.grid.points);
     let parts = Parts::of(config, &block, device.map(|device| device.info()));
     // Where fields are on a device, outputs are on the host.
-    let outputs = if device.is_some() { 0.0 } else { for_outputs(config, &block) };
+    let outputs = if device.is_some() { 0.0 } else { output_bytes(config, &block) };
     let fields = parts.bytes(&block) + outputs;
-    let messages = for_messages(config, cut, &block);
-    let ([px, py, pz], [x, y, z]) = (cut.ranks, block.points);
+    let messages = message_bytes(config, decomposition, &block);
+    let ([px, py, pz], [x, y, z]) = (decomposition.ranks, block.points);
     format!(
         "{px} x {py} x {pz}, each with {x} x {y} x {z} points: {}, {} of it for exchange along axes that are cut",
         gib(fields + messages),

@@ -7,8 +7,8 @@ use crate::config::WallLimit;
 use crate::error::{Error, Result};
 
 /// Assumed write rate in bytes per second of a rank, and of all ranks together, until a checkpoint was written.
-const SLOW_DISK: f64 = 50e6;
-const SLOW_SYSTEM: f64 = 2e9;
+const RANK_WRITE_RATE: f64 = 50e6;
+const TOTAL_WRITE_RATE: f64 = 2e9;
 
 /// Decides when a run has to stop so that its checkpoint is written in time.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Deadline {
     slowest_step: f64,
     slowest_checkpoint: Option<f64>,
     /// Assumed duration of a checkpoint before one was written.
-    guess: f64,
+    assumed_checkpoint: f64,
 }
 
 impl Deadline {
@@ -35,24 +35,25 @@ impl Deadline {
             Some(WallLimit::Seconds(seconds)) => after(start, seconds),
             Some(WallLimit::Auto) => after(Instant::now(), batch_seconds()?),
         };
-        let guess = bytes as f64 * (ranks as f64 / SLOW_SYSTEM).max(1.0 / SLOW_DISK);
-        Ok(Self { end, slowest_step: 0.0, slowest_checkpoint: None, guess })
+        let assumed_checkpoint =
+            bytes as f64 * (ranks as f64 / TOTAL_WRITE_RATE).max(1.0 / RANK_WRITE_RATE);
+        Ok(Self { end, slowest_step: 0.0, slowest_checkpoint: None, assumed_checkpoint })
     }
 
     /// Record the duration of a step including all outputs after it.
-    pub(super) fn stepped(&mut self, seconds: f64) {
+    pub(super) fn record_step(&mut self, seconds: f64) {
         self.slowest_step = self.slowest_step.max(seconds);
     }
 
     /// Record the duration of a checkpoint.
-    pub(super) fn saved(&mut self, seconds: f64) {
+    pub(super) fn record_checkpoint(&mut self, seconds: f64) {
         self.slowest_checkpoint = Some(self.slowest_checkpoint.unwrap_or(0.0).max(seconds));
     }
 
     /// Whether one more step would leave no time for the last outputs and a checkpoint, if they take twice as long as the longest
     /// so far.
     pub(super) fn is_near(&self) -> bool {
-        let checkpoint = self.slowest_checkpoint.unwrap_or(self.guess);
+        let checkpoint = self.slowest_checkpoint.unwrap_or(self.assumed_checkpoint);
         let reserve = 3.0 * self.slowest_step + 2.0 * checkpoint;
         let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
         self.end.is_some_and(|end| left(end) <= reserve)

@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::memory::check_values_memory;
-use super::refusals::check_other_grid;
+use super::refusals::check_interpolation;
 use crate::backend::{Backend, Field};
 use crate::cases::{FlowPoint, GridCase, Place};
 use crate::comm::{Communicator, all_or_error, same_on_all};
@@ -81,8 +81,8 @@ pub(super) fn initial_scalar(
 /// Initial φ of passive scalar number `at` at every point of this rank's block. Collective.
 fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Result<Vec<f64>> {
     let (scalar, comm) = (&config.scalars[at], backend.comm());
-    let (name, cut) = (&scalar.name, backend.decomposition());
-    let block = cut.block(comm.rank(), grid.points);
+    let (name, decomposition) = (&scalar.name, backend.decomposition());
+    let block = decomposition.block(comm.rank(), grid.points);
     let file = config.case.on_grid().and_then(|case| case.file());
     let file = file.map(|(path, names)| open(path, names, config, comm)).transpose()?;
     let file = file.filter(|file| file.names().any(|known| known == name));
@@ -92,7 +92,7 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
             let points = (0..block.len()).into_par_iter();
             points.map(|at| formula.at(grid.coordinates(block.index(at)))).collect()
         }
-        (None, Some(file)) => read(&file, &[name], grid, comm, cut)?.swap_remove(0),
+        (None, Some(file)) => read(&file, &[name], grid, comm, decomposition)?.swap_remove(0),
         (Some(_), Some(_)) => {
             let twice = format!("{name} is given by `scalars.{name}.start` and by `case.file`");
             return all_or_error(comm, Err(Error::refused_with_advice(&twice)));
@@ -153,14 +153,14 @@ fn read(
     names: &[&str],
     grid: &Grid,
     comm: &dyn Communicator,
-    cut: Decomposition,
+    decomposition: Decomposition,
 ) -> Result<Vec<Vec<f64>>> {
-    let block = cut.block(comm.rank(), file.points());
-    all_or_error(comm, check_other_grid(grid, file.points()))?;
+    let block = decomposition.block(comm.rank(), file.points());
+    all_or_error(comm, check_interpolation(grid, file.points()))?;
     check_values_memory(comm, names.len(), &block)?;
     let one = |name: &&str| {
         let values = all_or_error(comm, file.read(name, block))?;
-        Ok(resample(comm, cut, file.points(), grid.points, values))
+        Ok(resample(comm, decomposition, file.points(), grid.points, values))
     };
     names.iter().map(one).collect()
 }

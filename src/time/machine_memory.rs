@@ -6,17 +6,17 @@ use std::path::{Component, Path};
 
 /// Address space that a process needs in addition to its fields: code, stacks and heaps of threads.
 #[cfg(unix)]
-const BESIDE: f64 = 64.0 * (1 << 20) as f64;
+const PROCESS_OVERHEAD: f64 = 64.0 * (1 << 20) as f64;
 
 /// Bytes available to `processes` such as this one together on this machine, where the system reports it (Linux).
 pub(crate) fn available_memory(processes: usize) -> Option<f64> {
     let root = Path::new("/");
-    let of_process = limit_of_process(root).map(|bytes| bytes * processes as f64);
-    [of_system(root), of_groups(root), of_process].into_iter().flatten().reduce(f64::min)
+    let by_process = process_remainder(root).map(|bytes| bytes * processes as f64);
+    [system_memory(root), cgroup_memory(root), by_process].into_iter().flatten().reduce(f64::min)
 }
 
 /// Memory available on the machine. System files are looked up below `root`.
-fn of_system(root: &Path) -> Option<f64> {
+fn system_memory(root: &Path) -> Option<f64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -24,39 +24,39 @@ fn of_system(root: &Path) -> Option<f64> {
 }
 
 /// File names of a version of control groups.
-struct Version {
+struct CgroupVersion {
     /// Mount point of its tree.
-    tree: &'static str,
+    mount_point: &'static str,
     limit: &'static str,
     usage: &'static str,
     /// Key in `memory.stat` of the file pages that are reclaimed before an allocation fails.
-    given_back: &'static str,
+    reclaimable: &'static str,
 }
 
-const FIRST: Version = Version {
-    tree: "sys/fs/cgroup/memory",
+const CGROUP_V1: CgroupVersion = CgroupVersion {
+    mount_point: "sys/fs/cgroup/memory",
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
-    given_back: "total_inactive_file",
+    reclaimable: "total_inactive_file",
 };
 
-const SECOND: Version = Version {
-    tree: "sys/fs/cgroup",
+const CGROUP_V2: CgroupVersion = CgroupVersion {
+    mount_point: "sys/fs/cgroup",
     limit: "memory.max",
     usage: "memory.current",
-    given_back: "inactive_file",
+    reclaimable: "inactive_file",
 };
 
 /// The smallest remainder of the limits of this process's control groups and their parents.
-fn of_groups(root: &Path) -> Option<f64> {
+fn cgroup_memory(root: &Path) -> Option<f64> {
     let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     // "0::/user.slice" of version 2, "4:cpu,memory:/docker/1f" of version 1.
     let group = |line: &str| {
         let mut parts = line.splitn(3, ':');
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?.to_string());
         match controllers {
-            "" => Some((SECOND, path)),
-            list => list.split(',').any(|one| one == "memory").then_some((FIRST, path)),
+            "" => Some((CGROUP_V2, path)),
+            list => list.split(',').any(|one| one == "memory").then_some((CGROUP_V1, path)),
         }
     };
     let left = text.lines().filter_map(group).filter_map(|(version, path)| {
@@ -65,11 +65,11 @@ fn of_groups(root: &Path) -> Option<f64> {
             Component::Normal(name) => Some(name),
             _ => None,
         });
-        let mut folder = root.join(version.tree);
-        let at_top = left_in(&folder, &version);
+        let mut folder = root.join(version.mount_point);
+        let at_top = cgroup_remainder(&folder, &version);
         let below = names.filter_map(|name| {
             folder.push(name);
-            left_in(&folder, &version)
+            cgroup_remainder(&folder, &version)
         });
         at_top.into_iter().chain(below).reduce(f64::min)
     });
@@ -77,22 +77,22 @@ fn of_groups(root: &Path) -> Option<f64> {
 }
 
 /// Remaining memory of a control group, where it has a limit.
-fn left_in(folder: &Path, version: &Version) -> Option<f64> {
+fn cgroup_remainder(folder: &Path, version: &CgroupVersion) -> Option<f64> {
     let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<f64>().ok();
     let limit = number(version.limit)?;
     let stat = read("memory.stat").unwrap_or_default();
-    let given_back = stat.lines().find_map(|line| {
+    let reclaimable = stat.lines().find_map(|line| {
         let (name, bytes) = line.split_once(' ')?;
-        (name == version.given_back).then(|| bytes.trim().parse::<f64>().ok())?
+        (name == version.reclaimable).then(|| bytes.trim().parse::<f64>().ok())?
     });
-    let used = number(version.usage).unwrap_or(0.0) - given_back.unwrap_or(0.0);
+    let used = number(version.usage).unwrap_or(0.0) - reclaimable.unwrap_or(0.0);
     Some((limit - used.max(0.0)).max(0.0))
 }
 
 /// Remainder of the limits on the address space and the data of this process.
 #[cfg(unix)]
-fn limit_of_process(root: &Path) -> Option<f64> {
+fn process_remainder(root: &Path) -> Option<f64> {
     let pages = fs::read_to_string(root.join("proc/self/statm")).unwrap_or_default();
     let pages: Vec<f64> = pages.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     // SAFETY: does not access memory.
@@ -104,14 +104,14 @@ fn limit_of_process(root: &Path) -> Option<f64> {
             (libc::getrlimit(resource, &raw mut limit) == 0).then_some(limit.rlim_cur)?
         };
         let used = pages.get(used).unwrap_or(&0.0) * page;
-        (limit != libc::RLIM_INFINITY).then(|| (limit as f64 - used - BESIDE).max(0.0))
+        (limit != libc::RLIM_INFINITY).then(|| (limit as f64 - used - PROCESS_OVERHEAD).max(0.0))
     };
     // In statm: all pages first, those of data and stack sixth.
     [left(libc::RLIMIT_AS, 0), left(libc::RLIMIT_DATA, 5)].into_iter().flatten().reduce(f64::min)
 }
 
 #[cfg(not(unix))]
-fn limit_of_process(_: &Path) -> Option<f64> {
+fn process_remainder(_: &Path) -> Option<f64> {
     None
 }
 
@@ -133,15 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_says_what_is_available_not_what_is_free() {
+    fn available_memory_is_used_instead_of_free_memory() {
         let text = "MemTotal: 9000 kB\nMemFree: 1000 kB\nMemAvailable:    2048 kB\n";
         let root = system(&[("proc/meminfo", text)]);
-        assert_eq!(of_system(root.path()), Some(2.0 * MIB));
-        assert_eq!(of_system(Path::new("/nowhere")), None);
+        assert_eq!(system_memory(root.path()), Some(2.0 * MIB));
+        assert_eq!(system_memory(Path::new("/nowhere")), None);
     }
 
     #[test]
-    fn the_tightest_control_group_above_this_process_counts_less_what_it_uses() {
+    fn tightest_parent_cgroup_limits_the_available_memory() {
         let job = "sys/fs/cgroup/slurm/job_7";
         let root = system(&[
             ("proc/self/cgroup", "0::/slurm/job_7/step_0\n"),
@@ -153,11 +153,11 @@ mod tests {
             ("sys/fs/cgroup/slurm/memory.max", "1048576000\n"),
             ("sys/fs/cgroup/slurm/memory.current", "62914560\n"),
         ]);
-        assert_eq!(of_groups(root.path()), Some(50.0 * MIB));
+        assert_eq!(cgroup_memory(root.path()), Some(50.0 * MIB));
     }
 
     #[test]
-    fn control_groups_of_the_first_version_count_also_where_a_container_hides_their_path() {
+    fn cgroup_v1_limits_are_found_even_if_a_container_hides_their_path() {
         let line = "12:cpu,cpuacct:/a\n4:hugetlb,memory:/docker/1f\n1:name=systemd:/b\n";
         for folder in ["sys/fs/cgroup/memory", "sys/fs/cgroup/memory/docker/1f"] {
             let root = system(&[
@@ -169,13 +169,13 @@ mod tests {
                     "inactive_file 1\ntotal_inactive_file 1048576\n",
                 ),
             ]);
-            assert_eq!(of_groups(root.path()), Some(11.0 * MIB), "{folder}");
+            assert_eq!(cgroup_memory(root.path()), Some(11.0 * MIB), "{folder}");
         }
     }
 
     #[test]
-    fn without_limits_control_groups_say_nothing() {
-        assert_eq!(of_groups(system(&[("proc/self/cgroup", "0::/\n")]).path()), None);
-        assert_eq!(of_groups(Path::new("/nowhere")), None);
+    fn cgroups_without_limits_give_no_limit() {
+        assert_eq!(cgroup_memory(system(&[("proc/self/cgroup", "0::/\n")]).path()), None);
+        assert_eq!(cgroup_memory(Path::new("/nowhere")), None);
     }
 }

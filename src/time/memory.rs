@@ -12,19 +12,19 @@ use crate::physics::{FieldCounts, all_sweeps, composed_scratch_fields};
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system kills the program.
-/// Each of `ranks` ranks on this machine holds about as many points as `block`, a block of the grid's partition `cut`.
+/// Each of `ranks` ranks on this machine holds about as many points as `block`, a block of the grid's partition `decomposition`.
 ///
 /// # Errors
 /// [`Error::Config`] with the required memory, the available memory, and what would fit.
 pub(crate) fn check_memory(
     config: &Config,
-    cut: Decomposition,
+    decomposition: Decomposition,
     block: &Block,
     ranks: usize,
 ) -> Result<()> {
-    let messages = scaled_messages(config, cut, block);
+    let messages = scaled_messages(config, decomposition, block);
     let needed = |config: &Config, block: &Block| {
-        Parts::of(config, block, None).bytes(block) + messages(block) + for_outputs(config, block)
+        Parts::of(config, block, None).bytes(block) + messages(block) + output_bytes(config, block)
     };
     check(config, block, ranks, needed)
 }
@@ -35,7 +35,7 @@ pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) 
     check(config, block, ranks, |config, block| {
         let random = config.forcing.as_ref().is_some_and(|force| force.stochastic().is_some());
         let fields = implicit_on_host(config) + usize::from(random);
-        for_outputs(config, block) + 8.0 * (fields * block.len()) as f64
+        output_bytes(config, block) + 8.0 * (fields * block.len()) as f64
     })
 }
 
@@ -58,7 +58,7 @@ pub(super) fn check_values_memory(
     all_or_error(comm, checked)
 }
 
-/// Refuse a grid of which `ranks` blocks such as this one need more than the free memory, given the bytes per block.
+/// Refuse a grid if `ranks` blocks such as this one need more than the free memory; `needed` returns the bytes per block.
 fn check(
     config: &Config,
     block: &Block,
@@ -71,14 +71,14 @@ fn check(
         return Ok(());
     }
     // A larger or smaller grid with the same partition.
-    let whole = config.grid.points;
+    let grid_points = config.grid.points;
     let fits = |config: &Config| {
-        let scaled = |a: usize| (block.points[a] * config.grid.points[a]).div_ceil(whole[a]);
+        let scaled = |a: usize| (block.points[a] * config.grid.points[a]).div_ceil(grid_points[a]);
         let block = Block::whole(std::array::from_fn(scaled));
         all(config, &block) <= available
     };
     // Blocks on other machines do not count here.
-    let share = count(whole) / (count(block.points) * ranks as f64);
+    let share = count(grid_points) / (count(block.points) * ranks as f64);
     let advice = advice(largest(config, available * share.max(1.0), fits));
     Err(too_large(block, ranks, [all(config, block), available], &advice))
 }
@@ -97,61 +97,65 @@ fn too_large(block: &Block, ranks: usize, bytes: [f64; 2], advice: &str) -> Erro
 /// [`Error::Config`] with the required memory, the available memory, and what would fit.
 pub(crate) fn check_device_memory(
     config: &Config,
-    cut: Decomposition,
+    decomposition: Decomposition,
     block: &Block,
     on: &Device,
 ) -> Result<()> {
-    let messages = scaled_messages(config, cut, block);
+    let messages = scaled_messages(config, decomposition, block);
     let needed = |config: &Config, block: &Block| {
         Parts::of(config, block, Some(on.info())).bytes(block) + messages(block)
     };
     let free = on.free_memory();
     device::check_memory(on.info(), free, needed(config, block), block.points, || {
-        let there = free.unwrap_or(on.info().memory) as f64;
-        let fits = |config: &Config| needed(config, &Block::whole(config.grid.points)) <= there;
+        let available = free.unwrap_or(on.info().memory) as f64;
+        let fits = |config: &Config| needed(config, &Block::whole(config.grid.points)) <= available;
         let mut own = config.clone();
         own.grid.points = block.points;
-        advice(largest(&own, there, fits))
+        advice(largest(&own, available, fits))
     })
 }
 
 /// Whether the memory of a device also suffices if every sweep is run operator by operator, which tuning may find faster. The
 /// momentarily free memory does not count: a restarted run must be partitioned as before.
-pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) -> bool {
-    let needed = Parts::shaped(config, block, Some((on, false))).bytes(block);
+pub(crate) fn can_tune(config: &Config, block: &Block, on: &DeviceInfo) -> bool {
+    let needed = Parts::with_fusing(config, block, Some((on, false))).bytes(block);
     device::check_memory(on, None, needed, block.points, String::new).is_ok()
 }
 
 /// Fields that operators need on `device` for the points of `block`: their results where a sweep is not one kernel, as always
 /// unless `fused`, and the workspace of the line solvers. The matrices that `cusparse` keeps, one per line, are not counted.
-fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
+fn operator_fields(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
-    let room = composed_scratch_fields(&config.problem(), block, |axis, sweep, operators| {
+    let scratch = composed_scratch_fields(&config.problem(), block, |axis, sweep, operators| {
         fused
             && device::is_kernel(device, compute, sweep, axis, block.points, operators)
                 == IsKernel::Yes
     });
     let solver = compute.line_solver.map_or(0, LineSolver::scratch_fields);
     let pencils = if compute.pencils == Pencils::Permuted { 2 } else { 0 };
-    room + solver + pencils
+    scratch + solver + pencils
 }
 
-/// Bytes of the working arrays of the rank with `block` along axes that are `cut`: planes that are sent and received, and, where
-/// lines are transposed between ranks, copies of them with the results of operators.
-pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
-    if cut == Decomposition::ONE {
+/// Bytes of the working arrays of the rank with `block` along axes that `decomposition` divides: planes that are sent and received,
+/// and, where lines are transposed between ranks, copies of them with the results of operators.
+pub fn message_bytes(config: &Config, decomposition: Decomposition, block: &Block) -> f64 {
+    if decomposition == Decomposition::ONE {
         return 0.0;
     }
     let (sweeps, operators) = all_sweeps(&config.problem(), block);
     let (points, method) = (config.grid.points, config.compute.distributed);
-    let needed = Needed::of(&sweeps, &operators, cut, (points, block), method);
+    let needed = Needed::of(&sweeps, &operators, decomposition, (points, block), method);
     (needed.values(block.len()) * config.compute.precision.bytes()) as f64
 }
 
-/// [`for_messages`] for blocks of other sizes: planes scale with the surface, whole lines with the points, and the larger of both
+/// [`message_bytes`] for blocks of other sizes: planes scale with the surface, whole lines with the points, and the larger of both
 /// counts.
-fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl Fn(&Block) -> f64 {
-    let (bytes, points) = (for_messages(config, cut, block), block.len() as f64);
+fn scaled_messages(
+    config: &Config,
+    decomposition: Decomposition,
+    block: &Block,
+) -> impl Fn(&Block) -> f64 {
+    let (bytes, points) = (message_bytes(config, decomposition, block), block.len() as f64);
     move |other| {
         let ratio = other.len() as f64 / points;
         bytes * ratio.max(ratio.powf(2.0 / 3.0))
@@ -161,7 +165,7 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
 /// Values per point on the host while fields, planes or pictures are written, one variable after another: computed values at all
 /// points, and, for fields, twice the written points, at the source and at the destination; for a region only its part of the
 /// box.
-fn for_variables(config: &Config) -> f64 {
+fn values_per_point(config: &Config) -> f64 {
     let largest = |variables: &[Variable]| {
         variables.iter().map(Variable::components).max().unwrap_or(0) as f64
     };
@@ -179,7 +183,7 @@ fn for_variables(config: &Config) -> f64 {
 }
 
 /// Bytes that outputs need on the host while they are computed.
-pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
+pub(super) fn output_bytes(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
         let gradients = statistics.quantities.iter().any(|quantity| quantity.needs_gradients());
@@ -196,8 +200,8 @@ pub(super) fn for_outputs(config: &Config, block: &Block) -> f64 {
     let copies = if checkpoint.is_some_and(|it| it.asynchronous) { state } else { 0 };
     // Packed values of a variable, and their compressed copy.
     let packed = checkpoint.map_or(0.0, |it| if it.compress { 3.0 } else { 2.0 });
-    let made = for_variables(config).max(packed).max(statistics as f64);
-    8.0 * block.len() as f64 * (copies as f64 + made)
+    let computed = values_per_point(config).max(packed).max(statistics as f64);
+    8.0 * block.len() as f64 * (copies as f64 + computed)
 }
 
 /// Number of points of a box, which may exceed the range of integers.
@@ -245,11 +249,11 @@ pub struct Parts {
 impl Parts {
     /// The fields of `config` for the points of `block`, on the host or on `device`.
     pub fn of(config: &Config, block: &Block, device: Option<&DeviceInfo>) -> Self {
-        Self::shaped(config, block, device.map(|device| (device, true)))
+        Self::with_fusing(config, block, device.map(|device| (device, true)))
     }
 
     /// The same on a device with sweeps fused where possible, or without fusing.
-    fn shaped(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
+    fn with_fusing(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
         let state = config.problem().fields();
         let (copies, stages) = match config.time.integrator.form {
             Form::LowStorage { .. } => (1, 1),
@@ -259,21 +263,21 @@ impl Parts {
         let by_time =
             |filter: FilterConfig| filter.time.is_some() || config.time.implicit.is_some();
         let rates = stages + usize::from(config.scheme.filter.is_some_and(by_time));
-        let held = config.case.is_flow().then(|| FieldCounts::of(&config.problem(), block));
-        let held = held.unwrap_or_default();
+        let field_counts = config.case.is_flow().then(|| FieldCounts::of(&config.problem(), block));
+        let field_counts = field_counts.unwrap_or_default();
         let on_host = usize::from(device.is_none());
         let counts = [
             // U, and the copies of it that an integrator keeps.
             ("state", copies * state),
             ("rates", rates * state),
-            ("primitive variables", held.primitives),
-            ("gradients", held.gradients),
+            ("primitive variables", field_counts.primitives),
+            ("gradients", field_counts.gradients),
             // On the host also a component of a random force that is generated there.
-            ("force", held.force + if held.force > 0 { on_host } else { 0 }),
-            ("weights of averages", held.weights),
-            ("metric", held.metric),
+            ("force", field_counts.force + if field_counts.force > 0 { on_host } else { 0 }),
+            ("weights of averages", field_counts.weights),
+            ("metric", field_counts.metric),
             // Results of operators and line solvers.
-            ("operators", device.map_or(0, |device| for_operators(config, block, device))),
+            ("operators", device.map_or(0, |device| operator_fields(config, block, device))),
             ("implicit steps", implicit_fields(config) + on_host * implicit_on_host(config)),
         ];
         Self { counts, value: config.compute.precision.bytes() as f64 }
@@ -285,13 +289,13 @@ impl Parts {
     }
 
     /// Bytes per point.
-    pub fn bytes_a_point(&self) -> f64 {
+    pub fn bytes_per_point(&self) -> f64 {
         self.fields() as f64 * self.value
     }
 
     /// Bytes of the points of `block`.
     pub fn bytes(&self, block: &Block) -> f64 {
-        count(block.points) * self.bytes_a_point()
+        count(block.points) * self.bytes_per_point()
     }
 
     /// Description in words.
@@ -307,21 +311,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_counted_for_all_ranks_of_a_machine() {
+    fn memory_check_counts_all_ranks_of_a_machine() {
         let points = [1 << 14, 1 << 14, 1 << 10];
         let config = crate::config::of_case("taylor-green", points, &[]).unwrap();
         let block = Block::whole(points);
-        let cut = Decomposition::ONE;
-        let told = |ranks| check_memory(&config, cut, &block, ranks).err().map(|e| e.to_string());
-        let one = told(1).unwrap_or_default();
+        let decomposition = Decomposition::ONE;
+        let error = |ranks| {
+            check_memory(&config, decomposition, &block, ranks).err().map(|e| e.to_string())
+        };
+        let one = error(1).unwrap_or_default();
         assert!(one.starts_with("error: 16384 x 16384 x 1024 points need "), "{one}");
-        let four = told(4).unwrap_or_default();
+        let four = error(4).unwrap_or_default();
         assert!(four.starts_with("error: 4 times 16384 x 16384 x 1024 points need "), "{four}");
         let gib = |text: &str| -> f64 {
             let number = text.split(" need ").nth(1).and_then(|rest| rest.split(' ').next());
             number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
         };
-        // The advice is the grid of which this many fit into the free memory, to the digits of the message.
+        // The advised grid is such that this many fit into the free memory, to the digits of the message.
         for (text, ranks) in [(&one, 1.0), (&four, 4.0)] {
             let most = text.split(" at most ").nth(1).and_then(|rest| rest.split(" points").next());
             let most: Vec<usize> = most.unwrap().split(" x ").map(|n| n.parse().unwrap()).collect();

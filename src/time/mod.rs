@@ -35,7 +35,7 @@ use crate::error::Result;
 
 pub use budget::budget;
 pub(crate) use machine_memory::available_memory;
-pub use memory::{Parts, for_messages};
+pub use memory::{Parts, message_bytes};
 pub(crate) use memory::{check_device_memory, check_memory};
 pub use run::{decomposition, run};
 pub use run_loop::run_on;

@@ -33,11 +33,11 @@ impl Run<'_> {
             None => Ok(()),
         };
         self.tolerate_failure(written)?;
-        self.spent("series", start);
+        self.record_time("series", start);
         Ok(())
     }
 
-    /// Write fields and pictures, or those of them that are requested.
+    /// Write fields and pictures, if they are requested.
     pub(super) fn write_fields_and_pictures(&mut self, fields: bool, pictures: bool) -> Result<()> {
         let start = Instant::now();
         if fields {
@@ -46,14 +46,14 @@ impl Run<'_> {
         if pictures || fields {
             self.write_pictures()?;
         }
-        self.spent("fields and pictures", start);
+        self.record_time("fields and pictures", start);
         Ok(())
     }
 
     pub(super) fn write_planes(&mut self) -> Result<()> {
         let start = Instant::now();
         self.write_volumes(Kind::Planes)?;
-        self.spent("fields and pictures", start);
+        self.record_time("fields and pictures", start);
         Ok(())
     }
 
@@ -69,26 +69,26 @@ impl Run<'_> {
         let backend = self.simulation.backend.clone();
         let sample = self.simulation.sample(statistics.needs_gradients())?;
         let written = backend.within(|| {
-            let (comm, cut) = (backend.comm(), &self.decomposition);
-            statistics.sample(comm, cut, &grid, step, time, &sample)
+            let (comm, decomposition) = (backend.comm(), &self.decomposition);
+            statistics.sample(comm, decomposition, &grid, step, time, &sample)
         });
         self.tolerate_failure(written)?;
-        self.spent("statistics", start);
+        self.record_time("statistics", start);
         Ok(())
     }
 
     /// Write all volumes of one kind. A variable is computed once for all of them, and, with one volume, written before the next
     /// is computed; with several, only the points of each are kept.
     fn write_volumes(&mut self, kind: Kind) -> Result<()> {
-        let moment = (self.simulation.steps(), self.simulation.time());
+        let step_and_time = (self.simulation.steps(), self.simulation.time());
         let block = self.simulation.block();
         let backend = self.simulation.backend.clone();
-        let (comm, cut) = (backend.comm(), &self.decomposition);
+        let (comm, decomposition) = (backend.comm(), &self.decomposition);
         let volume = self.volumes.0.iter_mut().find(|volume| volume.kind == kind);
         let Some(Volume { variables, precision, writers, .. }) = volume else { return Ok(()) };
         let names = writers.iter().flat_map(|writer| {
             let folder = folder(self.directory, writer);
-            writer.names(moment.0).into_iter().map(move |name| format!("{folder}/{name}"))
+            writer.names(step_and_time.0).into_iter().map(move |name| format!("{folder}/{name}"))
         });
         let claimed = self.files.as_mut().map_or(Ok(()), |files| files.directory.claim(names));
         let mut written = all_or_error(comm, claimed).map(|()| 0);
@@ -106,7 +106,7 @@ impl Run<'_> {
             if let [writer] = &mut writers[..] {
                 let selection = *writer.selection();
                 let picked = fields.map(|field| Ok(selection.of(&block, &field?)));
-                written = writer.write(comm, cut, moment, picked);
+                written = writer.write(comm, decomposition, step_and_time, picked);
             } else {
                 let mut picked: Vec<Vec<_>> = writers.iter().map(|_| Vec::new()).collect();
                 for field in fields {
@@ -116,7 +116,7 @@ impl Run<'_> {
                     }
                 }
                 for (writer, fields) in writers.iter_mut().zip(picked) {
-                    let bytes = writer.write(comm, cut, moment, fields);
+                    let bytes = writer.write(comm, decomposition, step_and_time, fields);
                     written = written.and_then(|sum| Ok(sum + bytes?));
                 }
             }
@@ -126,7 +126,7 @@ impl Run<'_> {
             return written.map(drop);
         }
         if let Some(bytes) = self.tolerate_failure(written)? {
-            let (step, time) = moment;
+            let (step, time) = step_and_time;
             tracing::info!(step, time, bytes, "{} written", kind.name());
         }
         Ok(())
@@ -196,7 +196,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn spent(&mut self, phase: &'static str, since: Instant) {
+    pub(super) fn record_time(&mut self, phase: &'static str, since: Instant) {
         let seconds = since.elapsed().as_secs_f64();
         *self.simulation.phases.0.entry(phase).or_default() += seconds;
     }
@@ -238,8 +238,8 @@ impl Volumes {
         });
         let planes = config.output.planes.as_ref().map(|planes| {
             // Two coordinates may refer to the same plane.
-            let asked = (0..3).flat_map(|a| planes.at[a].iter().map(move |&x| (a, x)));
-            let selected: BTreeMap<(usize, usize), Selection> = asked
+            let requested = (0..3).flat_map(|a| planes.at[a].iter().map(move |&x| (a, x)));
+            let selected: BTreeMap<(usize, usize), Selection> = requested
                 .map(|(a, x)| (a, all.across(grid, a, x)))
                 .map(|(a, selection)| ((a, selection.first[a]), selection))
                 .collect();
@@ -263,16 +263,16 @@ impl Volumes {
             writer.resume(last, written, &|path| owner.owns(path))
         };
         // Also remove later files of planes that are no longer requested: the continued run has not computed them.
-        let cut = || {
-            let ended = |path: &Path, stem| FieldWriter::new(path, stem, layout(all, 1));
+        let truncate = || {
+            let old_writer = |path: &Path, stem| FieldWriter::new(path, stem, layout(all, 1));
             if fields.is_none() {
-                resume(&mut ended(&directory.join("fields"), "fields"), Kind::Fields)?;
+                resume(&mut old_writer(&directory.join("fields"), "fields"), Kind::Fields)?;
             }
             let old = fs::read_dir(directory.join("planes")).into_iter().flatten().flatten();
             let mut old = old.map(|entry| entry.path()).filter(|path| path.is_dir());
-            old.try_for_each(|plane| resume(&mut ended(&plane, "plane"), Kind::Planes))
+            old.try_for_each(|plane| resume(&mut old_writer(&plane, "plane"), Kind::Planes))
         };
-        all_or_error(comm, owner.map_or(Ok(()), |_| cut()))?;
+        all_or_error(comm, owner.map_or(Ok(()), |_| truncate()))?;
         let mut volumes: Vec<Volume> = fields.into_iter().chain(planes).collect();
         for Volume { kind, writers, .. } in &mut volumes {
             for writer in writers {

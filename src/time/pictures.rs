@@ -15,18 +15,18 @@ pub(super) struct Pixels {
 }
 
 /// Pixels along the longer side of a picture of a curvilinear grid.
-const SIDE: f64 = 720.0;
+const LONG_SIDE_PIXELS: f64 = 720.0;
 /// Visible region around a body, in body sizes: to the left, to the right, and above and below.
 const VIEW: [f64; 3] = [2.0, 8.0, 3.0];
 
 /// Maximum number of points along a side of a picture: rank 0 holds all of them.
-const MOST_SIDE: usize = 2048;
+const MAX_SIDE_POINTS: usize = 2048;
 
 /// Number of grid points between picture points.
 pub(super) fn stride(grid: &Grid) -> usize {
     let longest = grid.points.into_iter().max().unwrap_or(1);
     // On curvilinear grids the pixels are not the points.
-    if grid.plane.is_some() { 1 } else { longest.div_ceil(MOST_SIDE) }
+    if grid.plane.is_some() { 1 } else { longest.div_ceil(MAX_SIDE_POINTS) }
 }
 
 /// The picture of values at every `stride`-th point of a plane along two axes; `None` where the plane is a curved surface.
@@ -56,7 +56,7 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
     let [nx, ny, _] = grid.points;
     let edges = view(grid, plane);
     let [width, height] = edges.map(|[low, high]| high - low);
-    let pixel = width.max(height) / SIDE;
+    let pixel = width.max(height) / LONG_SIDE_PIXELS;
     let points = [width, height].map(|side| (side / pixel).ceil().max(1.0) as usize);
     let mut picture = vec![f64::NAN; points[0] * points[1]];
     let range = |low: f64, high: f64, a: usize| {
@@ -96,8 +96,8 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
 /// The edges of the picture: of all points, or of a region around the body that lines along the first axis surround.
 fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
     let all = plane.coordinates.each_ref().map(|x| extremes(x.iter().copied()));
-    let goes_round = grid.closes(0) && plane.periods[0] == [0.0; 2];
-    if !goes_round {
+    let surrounds_body = grid.is_closed_along(0) && plane.periods[0] == [0.0; 2];
+    if !surrounds_body {
         return all;
     }
     let body = plane.coordinates.each_ref();
@@ -129,7 +129,7 @@ fn at_equal_spacings(
     mut values: Vec<f64>,
 ) -> Vec<f64> {
     let [nx, ny] = [right, up].map(|a| grid.points[a].div_ceil(stride));
-    for (a, n, apart) in [(right, nx, 1), (up, ny, nx)] {
+    for (a, n, spacing) in [(right, nx, 1), (up, ny, nx)] {
         if grid.lines[a].is_none() {
             continue;
         }
@@ -139,13 +139,13 @@ fn at_equal_spacings(
             let x = uniform(grid, stride, a, i);
             let low = (0..n).rfind(|&j| coordinate(j) <= x).unwrap_or(0);
             // On a periodic axis the first point follows the last.
-            let high = if low + 1 < n || grid.closes(a) { low + 1 } else { low };
+            let high = if low + 1 < n || grid.is_closed_along(a) { low + 1 } else { low };
             let [from, to] = [low, high].map(coordinate);
             let part = if high > low { (x - from) / (to - from) } else { 0.0 };
             for line in 0..nx * ny / n {
-                let first = if apart == 1 { line * nx } else { line };
-                let at = |j: usize| old[first + j % n * apart];
-                values[first + i * apart] = (1.0 - part) * at(low) + part * at(high);
+                let first = if spacing == 1 { line * nx } else { line };
+                let at = |j: usize| old[first + j % n * spacing];
+                values[first + i * spacing] = (1.0 - part) * at(low) + part * at(high);
             }
         }
     }
@@ -158,7 +158,7 @@ mod tests {
     use crate::grid::Domain;
 
     #[test]
-    fn a_picture_of_a_grid_of_any_size_has_a_bounded_number_of_points() {
+    fn pictures_have_at_most_2048_points_per_side() {
         for (longest, expected, side) in [(2048, 1, 2048), (2049, 2, 1025), (16384, 8, 2048)] {
             let grid = Grid::periodic([longest, 64, 7], &Domain::cube(1.0));
             let Pixels { points, edges, .. } =

@@ -15,7 +15,7 @@ impl Run<'_> {
     pub(super) fn write_profile(&mut self) -> Result<()> {
         let (grid, config) = (self.simulation.grid().clone(), self.config);
         let axis = (0..3).find(|&axis| grid.points[axis] > 1);
-        let Some(axis) = axis.filter(|_| config.is_of_case()) else { return Ok(()) };
+        let Some(axis) = axis.filter(|_| config.starts_from_case()) else { return Ok(()) };
         let middle = grid.points.map(|n| n / 2);
         let point = |i: usize| {
             let mut index = middle;
@@ -32,8 +32,8 @@ impl Run<'_> {
         let base = system.base_state().get(at).copied().unwrap_or(0.0);
         let values = all_or_error(backend.comm(), backend.values(&state[at]))?;
         let values: Vec<f64> = values.iter().map(|value| base + value).collect();
-        let cut = &self.decomposition;
-        let computed = line(backend.comm(), cut, grid.points, (axis, middle), &values);
+        let decomposition = &self.decomposition;
+        let computed = line(backend.comm(), decomposition, grid.points, (axis, middle), &values);
         let name = config.case.flow().map_or("scalar", |flow| NAMES[flow.shown()]);
         let mut text = format!("{},{name},exact\n", ["x", "y", "z"][axis]);
         for (i, (computed, exact)) in computed.into_iter().flatten().zip(exact).enumerate() {

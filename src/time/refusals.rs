@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::grid::{Axis, Grid};
 
 /// A wall-time limit that is over before the run begins; nothing is written in this case.
-pub(super) fn no_time() -> Error {
+pub(super) fn no_time_error() -> Error {
     Error::refused(
         "time.wall_limit leaves no time for a single step and a checkpoint",
         "increase it",
@@ -16,7 +16,7 @@ pub(super) fn no_time() -> Error {
 }
 
 /// The same for a restarted run, whose files are already open: a script that restarts it until it is done must not loop forever.
-pub(super) fn no_time_to_go_on(directory: &Path) -> Error {
+pub(super) fn no_time_after_restart(directory: &Path) -> Error {
     let what = "time.wall_limit left no time for a single step; increase it".to_string();
     Error::Format { path: directory.to_path_buf(), what }
 }
@@ -47,19 +47,19 @@ fn is_curved(grid: &Grid, a: usize) -> bool {
 }
 
 /// Whether values on other points along axis `a` can be interpolated to this grid.
-pub(super) fn takes_other_points(grid: &Grid, a: usize) -> bool {
-    grid.closes(a) && grid.lines[a].is_none() && !is_curved(grid, a)
+pub(super) fn can_interpolate(grid: &Grid, a: usize) -> bool {
+    grid.is_closed_along(a) && grid.lines[a].is_none() && !is_curved(grid, a)
 }
 
 /// Check values of another grid, which only a uniform periodic axis accepts.
-pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
+pub(super) fn check_interpolation(grid: &Grid, points: [usize; 3]) -> Result<()> {
     let differs = |axis: &Axis| {
         let a = axis.index();
-        points[a] != grid.points[a] && !takes_other_points(grid, a)
+        points[a] != grid.points[a] && !can_interpolate(grid, a)
     };
     let Some(axis) = Axis::ALL.into_iter().find(differs) else { return Ok(()) };
     let (a, name) = (axis.index(), axis.name());
-    let along = match (grid.closes(a), is_curved(grid, a)) {
+    let along = match (grid.is_closed_along(a), is_curved(grid, a)) {
         (_, true) => "on a curvilinear grid",
         (true, false) => "along a stretched axis",
         (false, false) => "between walls",
@@ -82,9 +82,9 @@ pub(super) fn keys_without_path(input: &str) -> toml::Table {
 
 /// Refuse values from a run of the input `was` whose points differ on stretched axes or on a curvilinear grid, of `config` or of
 /// that run.
-pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
+pub(super) fn check_same_maps(was: &str, config: &Config) -> Result<()> {
     let [was, now] = [was, &config.to_toml()].map(keys_without_path);
-    for (key, way_out) in [
+    for (key, advice) in [
         ("stretching", "use the maps of the checkpoint"),
         ("mapping", "use the mapping of the checkpoint, or the file of its points"),
     ] {
@@ -94,25 +94,25 @@ pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
                 [before, now].map(|it| it.map_or("none".into(), toml::Value::to_string));
             let why = "and its values belong to those points";
             let found = format!("grid.{key} = {now}; the checkpoint has {before}, {why}");
-            return Err(Error::refused(found, way_out));
+            return Err(Error::refused(found, advice));
         }
     }
     Ok(())
 }
 
 /// An unphysical initial state is an input error that all of `ranks` ranks report.
-pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
-    let Some(found) = impossible_state(&error) else { return error };
-    let way_out = "change the parameters in [case], [gas], [boundary] or the box";
-    let mistake = Error::refused(found, way_out);
+pub(super) fn initial_state_error(error: Error, ranks: usize) -> Error {
+    let Some(found) = invalid_initial_state(&error) else { return error };
+    let advice = "change the parameters in [case], [gas], [boundary] or the box";
+    let input_error = Error::refused(found, advice);
     if ranks == 1 {
-        return mistake;
+        return input_error;
     }
-    Error::Elsewhere { message: mistake.report(), exit_code: mistake.exit_code() }
+    Error::Elsewhere { message: input_error.report(), exit_code: input_error.exit_code() }
 }
 
 /// What is wrong with the initial state, where the error says so.
-pub(super) fn impossible_state(error: &Error) -> Option<String> {
+pub(super) fn invalid_initial_state(error: &Error) -> Option<String> {
     let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return None };
     Some(format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"))
 }

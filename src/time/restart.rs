@@ -14,7 +14,7 @@ use crate::comm::{Communicator, Solo, all_or_error, same_on_all};
 use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};
 use crate::grid::Curvilinear;
-use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress, is_damage};
+use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress, is_damaged};
 use crate::io::progress::tell;
 use crate::io::summary::Part;
 use crate::io::{RunDirectory, RunId, Summary, refused};
@@ -48,11 +48,11 @@ pub enum Restart {
 pub fn restart(
     comm: &dyn Communicator,
     directory: &Path,
-    wish: &RestartOptions,
+    options: &RestartOptions,
 ) -> Result<Restart> {
     let first = comm.rank() == 0;
     let checkpoints = RunDirectory::checkpoints(directory);
-    let look = || {
+    let inspect = || {
         checkpoint::check_name(directory)?;
         // An unreadable folder is not a folder without checkpoints.
         match std::fs::read_dir(&checkpoints) {
@@ -64,28 +64,28 @@ pub fn restart(
         checkpoint::tidy(&checkpoints, RunDirectory::owner_of(directory)?)?;
         RunDirectory::run_of(directory)
     };
-    let run = on_first(comm, look)?.flatten();
-    let told = comm.broadcast(0, run.map_or(String::new(), |run| run.to_string()).into_bytes());
-    let run = String::from_utf8_lossy(&told).parse().ok();
-    let found = chosen(comm, directory, run, wish.from)?;
-    let configured = |base: Base<'_>| configuration(directory, &wish.set, found.as_ref(), base);
-    let mut config = on_base_of_first(comm, configured)?;
+    let run = on_first(comm, inspect)?.flatten();
+    let run_text = comm.broadcast(0, run.map_or(String::new(), |run| run.to_string()).into_bytes());
+    let run = String::from_utf8_lossy(&run_text).parse().ok();
+    let found = choose_checkpoint(comm, directory, run, options.from)?;
+    let load_config = |base: Base<'_>| configuration(directory, &options.set, found.as_ref(), base);
+    let mut config = with_base_of_rank_0(comm, load_config)?;
     config.output.directory = directory.to_path_buf();
     same_on_all(comm, &config.shared_keys())?;
-    let sensible = found.as_ref().map_or(Ok(()), |found| ends_before(&found.head, &config));
-    all_or_error(comm, sensible)?;
-    let sentence = if first { finished(directory, &config, found.as_ref()) } else { None };
+    let checked = found.as_ref().map_or(Ok(()), |found| check_end(&found.head, &config));
+    all_or_error(comm, checked)?;
+    let sentence = if first { finished_message(directory, &config, found.as_ref()) } else { None };
     let mut sentence = sentence.unwrap_or_default();
-    if !sentence.is_empty() && !wish.set.is_empty() {
-        sentence += &format!("\nignored, since nothing is left to do: {}", wish.set.join(", "));
+    if !sentence.is_empty() && !options.set.is_empty() {
+        sentence += &format!("\nignored, since nothing is left to do: {}", options.set.join(", "));
     }
     let sentence = comm.broadcast(0, sentence.into_bytes());
-    if wish.from.is_none() && !sentence.is_empty() {
+    if options.from.is_none() && !sentence.is_empty() {
         return Ok(Restart::Finished(String::from_utf8_lossy(&sentence).into_owned()));
     }
     let Some(found) = found else {
         let again = || {
-            if let Some(name) = RunDirectory::in_the_way(directory)? {
+            if let Some(name) = RunDirectory::conflict_at(directory)? {
                 let what =
                     "not a file of this run, which starts over and would replace it; move it away";
                 return Err(Error::Format { path: directory.join(name), what: what.into() });
@@ -94,7 +94,7 @@ pub fn restart(
             if !done.is_ok_and(|summary| summary.finished) {
                 return Ok(());
             }
-            let again = from_the_beginning(directory);
+            let again = overwrite_command(directory);
             Err(refused(
                 format!(
                     "{} is finished, and has no checkpoint to continue from",
@@ -112,21 +112,21 @@ pub fn restart(
         let origin = origin(comm, &config, true)?;
         return Ok(Restart::Run(Box::new((config, origin))));
     };
-    let told = tell_changes(changes(&found.head, &config), wish.allow_physics_change);
-    let told = all_or_error(comm, told)?;
+    let messages = change_messages(changes(&found.head, &config), options.allow_physics_change);
+    let messages = all_or_error(comm, messages)?;
     let Head { step, time, .. } = found.head;
-    tell_start(comm, format!("continues from step {step}, t = {time}"), told);
+    report_start(comm, format!("continues from step {step}, t = {time}"), messages);
     Ok(Restart::Run(Box::new((config, Origin::Own(found)))))
 }
 
 /// Rename checkpoints that are newer than that of `step` so that no run continues from them: a later restart must not find
 /// results that the run from `step` has not computed.
-pub(super) fn set_newer_aside(directory: &Path, step: u64) -> Result<()> {
+pub(super) fn set_newer_checkpoints_aside(directory: &Path, step: u64) -> Result<()> {
     let checkpoints = RunDirectory::checkpoints(directory);
     let newer = checkpoint::steps(&checkpoints).into_iter().take_while(|newer| *newer > step);
     for step in newer {
         let opened = Checkpoint::open(&Solo, &checkpoint::path(&checkpoints, step));
-        let why = if opened.is_err_and(|why| is_damage(&why)) { "damaged" } else { "left" };
+        let why = if opened.is_err_and(|why| is_damaged(&why)) { "damaged" } else { "left" };
         let path = checkpoint::set_aside(&checkpoints, step, why)?;
         tell(&format!("the checkpoint of step {step} is now {}", path.display()));
     }
@@ -148,16 +148,17 @@ pub fn origin(
         Checkpoint::open(comm, path)?
     } else {
         let (found, damaged) = Checkpoint::newest(comm, &RunDirectory::checkpoints(path), None)?;
-        tell_of(comm, &damaged);
+        report_damaged(comm, &damaged);
         all_or_error(comm, found.ok_or_else(|| no_checkpoint(path)))?
     };
-    let told =
-        all_or_error(comm, tell_changes(changes(&found.head, config), allow_physics_change))?;
+    let messages =
+        all_or_error(comm, change_messages(changes(&found.head, config), allow_physics_change))?;
     let Head { step, time, .. } = found.head;
-    let sensible = || {
-        let (own, output) = (found.path().canonicalize(), config.output.directory.canonicalize());
-        if let (Ok(own), Ok(output)) = (own, output)
-            && own.starts_with(&output)
+    let checked = || {
+        let (checkpoint_path, output) =
+            (found.path().canonicalize(), config.output.directory.canonicalize());
+        if let (Ok(checkpoint_path), Ok(output)) = (checkpoint_path, output)
+            && checkpoint_path.starts_with(&output)
         {
             let found =
                 format!("{} would be replaced by the run that starts from it", path.display());
@@ -171,14 +172,14 @@ pub fn origin(
         }
         Ok(())
     };
-    all_or_error(comm, sensible())?;
+    all_or_error(comm, checked())?;
     let start = format!("starts from step {step}, t = {time} of {}", path.display());
-    tell_start(comm, start, told);
+    report_start(comm, start, messages);
     Ok(Origin::Other(found))
 }
 
 /// Rank 0 reports where a run continues from, and what changes there.
-fn tell_start(comm: &dyn Communicator, start: String, changes: Vec<String>) {
+fn report_start(comm: &dyn Communicator, start: String, changes: Vec<String>) {
     if comm.rank() == 0 {
         std::iter::once(start).chain(changes).for_each(|sentence| tell(&sentence));
     }
@@ -209,7 +210,7 @@ pub(super) fn head(path: &Path) -> Result<Head> {
 ///
 /// # Errors
 /// On all ranks, where `prepare` fails on one.
-pub fn on_base_of_first<T>(
+pub fn with_base_of_rank_0<T>(
     comm: &dyn Communicator,
     prepare: impl Fn(Base<'_>) -> Result<T>,
 ) -> Result<T> {
@@ -232,20 +233,20 @@ fn no_checkpoint(path: &Path) -> Error {
     Error::Format { path: path.to_path_buf(), what }
 }
 
-fn tell_of(comm: &dyn Communicator, damaged: &[Error]) {
+fn report_damaged(comm: &dyn Communicator, damaged: &[Error]) {
     if comm.rank() == 0 {
         damaged.iter().for_each(|why| tell(&format!("warning: not used: {why}")));
     }
 }
 
 /// The command that repeats a run in its directory, which may differ from the directory in its input.
-fn from_the_beginning(directory: &Path) -> String {
+fn overwrite_command(directory: &Path) -> String {
     let (input, directory) = (directory.join("config.toml"), directory.display());
     format!("from the beginning: kolmo run {} --out {directory} --overwrite", input.display())
 }
 
 /// The checkpoint of `run` of the step `from`, or its newest sound one. Collective.
-fn chosen(
+fn choose_checkpoint(
     comm: &dyn Communicator,
     directory: &Path,
     run: Option<RunId>,
@@ -254,20 +255,20 @@ fn chosen(
     let checkpoints = RunDirectory::checkpoints(directory);
     let Some(from) = from else {
         let (found, damaged) = Checkpoint::newest(comm, &checkpoints, run)?;
-        tell_of(comm, &damaged);
+        report_damaged(comm, &damaged);
         if found.is_none() && !damaged.is_empty() {
             let what = format!("{} has no checkpoint that is sound", directory.display());
-            return all_or_error(comm, Err(refused(what, from_the_beginning(directory))));
+            return all_or_error(comm, Err(refused(what, overwrite_command(directory))));
         }
         return Ok(found);
     };
     let steps = checkpoint::steps_on_all(comm, &checkpoints);
     if !steps.contains(&from) {
         let steps: Vec<String> = steps.iter().rev().map(u64::to_string).collect();
-        let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
+        let available = if steps.is_empty() { "none".into() } else { steps.join(", ") };
         let what = format!("{} has no checkpoint of step {from}", directory.display());
-        let have = format!("it has checkpoints of steps: {have}");
-        return all_or_error(comm, Err(refused(what, have)));
+        let available = format!("it has checkpoints of steps: {available}");
+        return all_or_error(comm, Err(refused(what, available)));
     }
     let found = Checkpoint::open(comm, &checkpoint::path(&checkpoints, from))?;
     all_or_error(comm, found.of_run(run)).map(Some)
@@ -309,7 +310,11 @@ fn configuration(
 }
 
 /// A message where the run is complete.
-fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Option<String> {
+fn finished_message(
+    directory: &Path,
+    config: &Config,
+    found: Option<&Checkpoint>,
+) -> Option<String> {
     let summary = Summary::read(&directory.join("summary.json")).ok()?;
     // The last file that a run writes.
     let closed = directory.join("report.html").exists();
@@ -322,34 +327,34 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
         return None;
     }
     let (steps, time, directory) = (summary.steps, summary.end_time, directory.display());
-    let mut sentence = format!("{directory} is finished: step {steps}, t = {time}");
+    let mut message = format!("{directory} is finished: step {steps}, t = {time}");
     if found.is_some() {
-        let further = further(config, steps);
-        sentence += &format!("\nto go further: kolmo restart {directory} {further}");
+        let extension_options = extension_options(config, steps);
+        message += &format!("\nto go further: kolmo restart {directory} {extension_options}");
     }
-    Some(sentence)
+    Some(message)
 }
 
 /// Whether the flow of `head` is that of `config`, on the same grid with the same scheme, and as steady as requested.
 fn is_steady(head: &Head, config: &Config) -> bool {
-    let asked = config.time.implicit.filter(|implicit| implicit.is_steady());
+    let requested = config.time.implicit.filter(|implicit| implicit.is_steady());
     let fall = head.implicit.and_then(|implicit| implicit.fall);
     let is_same = |change: &Change| ["time", "compute"].contains(&change.section);
-    asked.zip(fall).is_some_and(|(implicit, fall)| fall <= implicit.tolerance())
+    requested.zip(fall).is_some_and(|(implicit, fall)| fall <= implicit.tolerance())
         && changes(head, config).iter().all(is_same)
 }
 
 /// # Errors
 /// Where the end in `config` lies before the state of `head`.
-fn ends_before(head: &Head, config: &Config) -> Result<()> {
+fn check_end(head: &Head, config: &Config) -> Result<()> {
     let Head { step, time, .. } = *head;
     let advice = "choose a later end; `--from STEP` continues from an older checkpoint, and sets newer ones aside";
     if let Some(end) = config.time.end.filter(|end| !reached(*end, time)) {
         let found = format!("time.end = {end}, but the run is already at t = {time}");
         return Err(refused(found, advice));
     }
-    if let Some(most) = config.time.max_steps.filter(|most| *most < step) {
-        let found = format!("time.max_steps = {most}, but the run is already at step {step}");
+    if let Some(max_steps) = config.time.max_steps.filter(|max_steps| *max_steps < step) {
+        let found = format!("time.max_steps = {max_steps}, but the run is already at step {step}");
         return Err(refused(found, advice));
     }
     Ok(())
@@ -360,7 +365,7 @@ pub(super) struct Change {
     section: &'static str,
     key: String,
     /// Its new and old value.
-    pub(super) told: String,
+    pub(super) message: String,
     /// Whether it changes the flow.
     physics: bool,
 }
@@ -368,18 +373,20 @@ pub(super) struct Change {
 /// Differences of a run of `config` from the run that wrote `head`.
 pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
-    let [mut was, mut is] = [&head.config, &own].map(|text| keys_without_path(text));
-    if ["boundary", "forcing"].iter().any(|section| was.get(*section) != is.get(*section))
+    let [mut old_keys, mut new_keys] = [&head.config, &own].map(|text| keys_without_path(text));
+    if ["boundary", "forcing"]
+        .iter()
+        .any(|section| old_keys.get(*section) != new_keys.get(*section))
         && let Ok(before) = input_before(head, config)
         && [&before, config].iter().all(|it| it.case.is_flow())
     {
         // Values given by the case are equivalent to values in the input.
         for ((section, old), (_, new)) in
-            before.ends_and_force().into_iter().zip(config.ends_and_force())
+            before.boundary_and_forcing().into_iter().zip(config.boundary_and_forcing())
         {
-            if was.get(&section) != is.get(&section) {
-                was.insert(section.clone(), old.into());
-                is.insert(section, new.into());
+            if old_keys.get(&section) != new_keys.get(&section) {
+                old_keys.insert(section.clone(), old.into());
+                new_keys.insert(section, new.into());
             }
         }
     }
@@ -390,16 +397,17 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
         };
-        let (was, is) = (keys(&was), keys(&is));
-        let all: std::collections::BTreeSet<&String> = was.keys().chain(is.keys()).collect();
-        for key in all.into_iter().filter(|key| was.get(*key) != is.get(*key)) {
+        let (old_keys, new_keys) = (keys(&old_keys), keys(&new_keys));
+        let all: std::collections::BTreeSet<&String> =
+            old_keys.keys().chain(new_keys.keys()).collect();
+        for key in all.into_iter().filter(|key| old_keys.get(*key) != new_keys.get(*key)) {
             let is_optional = ["forcing", "scalars"].contains(&section);
             let missing = if is_optional { "none" } else { "that of the case" };
             let shown = |value: Option<&toml::Value>| {
                 value.map_or(missing.to_string(), toml::Value::to_string)
             };
-            let (before, now) = (shown(was.get(key)), shown(is.get(key)));
-            let told = format!("{section}.{key} = {now}; the checkpoint has {before}");
+            let (before, now) = (shown(old_keys.get(key)), shown(new_keys.get(key)));
+            let message = format!("{section}.{key} = {now}; the checkpoint has {before}");
             // An axis of one point carries no variation, now or before.
             let flattened =
                 || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
@@ -410,7 +418,7 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
                 }
                 _ => false,
             };
-            changes.push(Change { section, key: key.clone(), told, physics });
+            changes.push(Change { section, key: key.clone(), message, physics });
         }
     }
     changes
@@ -420,10 +428,10 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
 ///
 /// # Errors
 /// Where the flow differs although that is not allowed.
-fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<String>> {
+fn change_messages(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<String>> {
     let (physics, others): (Vec<Change>, Vec<Change>) =
         changes.into_iter().partition(|change| change.physics);
-    let named = |word: &'static str| move |change: &Change| format!("{word}: {}", change.told);
+    let named = |word: &'static str| move |change: &Change| format!("{word}: {}", change.message);
     if !physics.is_empty() && !allow_physics_change {
         let mut lines: Vec<String> = physics.iter().map(named("error")).collect();
         lines.push("       to continue with another flow: --allow-physics-change".into());
@@ -459,23 +467,23 @@ fn input_before(head: &Head, config: &Config) -> Result<Config> {
 pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgress> {
     let mut course = head.course.clone();
     course.restarts.push(head.step);
-    let was = input_before(head, config)?;
+    let old = input_before(head, config)?;
     let other_flow = changes(head, config).iter().any(|change| change.physics);
     if other_flow {
         // Averages over two flows are meaningless.
         (course.statistics, course.profiles) = (None, None);
     }
-    let was = Part { other_flow, ..part(&was, head.step) };
-    if was != part(config, head.step) {
+    let old = Part { other_flow, ..part(&old, head.step) };
+    if old != part(config, head.step) {
         // Drop parts without steps.
         course.earlier.retain(|part| part.until < head.step);
-        course.earlier.push(was);
+        course.earlier.push(old);
     }
     Ok(course)
 }
 
 /// How to extend a run of `config` that ended at `step`.
-fn further(config: &Config, step: u64) -> String {
+fn extension_options(config: &Config, step: u64) -> String {
     let steps = config.time.max_steps.filter(|most| step >= *most);
     if let Some(implicit) = config.time.implicit.filter(ImplicitConfig::is_steady) {
         if step >= implicit.steps {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::memory::{check_device_memory, check_memory, check_output_memory, has_room_to_tune};
+use super::memory::{can_tune, check_device_memory, check_memory, check_output_memory};
 use super::on_first;
 use super::run_loop::run_on;
 use super::sweep_blocks::check_sweeps;
@@ -38,7 +38,7 @@ pub fn run(
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {
     let chosen = all_or_error(&*comm, choose(&config.compute, comm.local().0))?;
-    let (decomposition, told) = decomposition(config, &*comm, chosen.is_some())?;
+    let (decomposition, message) = decomposition(config, &*comm, chosen.is_some())?;
     let block = decomposition.block(comm.rank(), config.grid.points);
     let device = all_or_error(&*comm, device(config, decomposition, &block, &*comm, chosen))?;
     let compute = &config.compute;
@@ -46,12 +46,12 @@ pub fn run(
     if comm.size() > 1 {
         let name = device.as_ref().map(|device| device.info().name.as_str());
         if let Some(text) = placement.described(&*comm, name) {
-            tell(&format!("{text}\n{told}"));
+            tell(&format!("{text}\n{message}"));
         }
     }
     let task = Task { config, directory, origin, decomposition, requests };
-    let has_room = |device: &Arc<Device>| has_room_to_tune(config, &block, device.info());
-    let tunes = compute.tune && device.as_ref().is_none_or(has_room);
+    let device_can_tune = |device: &Arc<Device>| can_tune(config, &block, device.info());
+    let tunes = compute.tune && device.as_ref().is_none_or(device_can_tune);
     let share = ComputeConfig { threads: Some(placement.threads), ..compute.clone() };
     let open = |len| match &device {
         None => on_host(&share, placement.pins()),
@@ -79,43 +79,51 @@ pub fn decomposition(
     comm: &dyn Communicator,
     device: bool,
 ) -> Result<(Decomposition, String)> {
-    let found = on_first(comm, || cut(config, comm.size(), device))?;
-    let (found, told) = found.unwrap_or((Decomposition::ONE, String::new()));
+    let found = on_first(comm, || choose_decomposition(config, comm.size(), device))?;
+    let (found, message) = found.unwrap_or((Decomposition::ONE, String::new()));
     let numbers = found.ranks.iter().flat_map(|ranks| ranks.to_ne_bytes()).collect();
     let numbers = comm.broadcast(0, numbers);
     let mut numbers = numbers.as_chunks().0.iter().map(|bytes| usize::from_ne_bytes(*bytes));
     let ranks = [(); 3].map(|()| numbers.next().unwrap_or(1));
-    Ok((Decomposition { ranks }, told))
+    Ok((Decomposition { ranks }, message))
 }
 
-fn cut(config: &Config, ranks: usize, device: bool) -> Result<(Decomposition, String)> {
+fn choose_decomposition(
+    config: &Config,
+    ranks: usize,
+    device: bool,
+) -> Result<(Decomposition, String)> {
     let points = config.grid.points;
-    let told = |one: Decomposition, why: &str| {
+    let describe = |one: Decomposition, why: &str| {
         let [px, py, pz] = one.ranks;
         (one, format!("{ranks} ranks, {px} x {py} x {pz} along x, y, z: {why}"))
     };
-    if let Some(asked) = config.compute.ranks {
-        return Decomposition::asked(asked, ranks, points).map(|one| told(one, "as asked"));
+    if let Some(requested) = config.compute.ranks {
+        return Decomposition::requested(requested, ranks, points)
+            .map(|one| describe(one, "as asked"));
     }
     if ranks == 1 {
-        return Ok(told(Decomposition::ONE, "all"));
+        return Ok(describe(Decomposition::ONE, "all"));
     }
     let rates = if device { Rates::h200() } else { Rates::core() };
     let (best, seconds) = fastest(config, ranks, &rates)?;
     let source = rates.source;
-    Ok(told(best, &format!("the fastest by `kolmo model`, {seconds:.1e} s per step ({source})")))
+    Ok(describe(
+        best,
+        &format!("the fastest by `kolmo model`, {seconds:.1e} s per step ({source})"),
+    ))
 }
 
 /// The device of this rank, if its block fits in the device's memory; `None` is the host.
 fn device(
     config: &Config,
-    cut: Decomposition,
+    decomposition: Decomposition,
     block: &Block,
     comm: &dyn Communicator,
     chosen: Option<(Api, usize)>,
 ) -> Result<Option<Arc<Device>>> {
     let compute = &config.compute;
-    let say = |text: &str| {
+    let report = |text: &str| {
         if comm.rank() == 0 {
             tell(text);
         }
@@ -124,15 +132,15 @@ fn device(
         && !matches!(chosen, Some((Api::Cuda, _)))
         && let Some(reason) = why_not_cuda()
     {
-        say(&format!("note: {reason}"));
+        report(&format!("note: {reason}"));
     }
     let Some((api, index)) = chosen else {
-        return check_memory(config, cut, block, comm.local().1).map(|()| None);
+        return check_memory(config, decomposition, block, comm.local().1).map(|()| None);
     };
     let device = Device::open(api, index)?;
     check_sweeps(config, block, device.info())?;
-    check_device_memory(config, cut, block, &device)?;
+    check_device_memory(config, decomposition, block, &device)?;
     check_output_memory(config, block, comm.local().1)?;
-    say(&format!("on {}; its kernels are compiled first", device.info().name));
+    report(&format!("on {}; its kernels are compiled first", device.info().name));
     Ok(Some(device))
 }

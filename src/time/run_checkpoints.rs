@@ -14,7 +14,7 @@ use crate::io::progress::tell;
 use crate::io::series::TableMark;
 
 /// Options of the checkpoint of a stopped run whose input requests none.
-const UNASKED: CheckpointConfig = CheckpointConfig {
+const UNREQUESTED: CheckpointConfig = CheckpointConfig {
     // Keep checkpoints from a time when they were requested.
     keep: usize::MAX,
     ..CheckpointConfig::LAST
@@ -25,7 +25,7 @@ impl Run<'_> {
     pub(super) fn write_checkpoint(&mut self) -> Result<()> {
         self.finish_checkpoint()?;
         let start = Instant::now();
-        let asked = self.config.output.checkpoint.as_ref().unwrap_or(&UNASKED);
+        let options = self.config.output.checkpoint.as_ref().unwrap_or(&UNREQUESTED);
         let step = self.simulation.steps();
         // Flush the rows and the fields that it relies on first.
         let synced = self.sync_tables(step);
@@ -42,21 +42,21 @@ impl Run<'_> {
         before.tables.extend(tables);
         before.volumes.extend(self.volumes.written(self.directory));
         let course = OutputProgress {
-            written: self.agenda.all_written(),
+            written: self.schedule.all_written(),
             pictures: self.pictures_taken,
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
             profiles: self.statistics.as_ref().and_then(|it| it.profiles().cloned()),
-            wall_seconds: self.seconds(),
+            wall_seconds: self.wall_seconds(),
             ..before
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);
-        let of = (self.id, course);
-        let begun = self.simulation.begin_to_save(&path, of, *asked);
+        let run_and_progress = (self.id, course);
+        let begun = self.simulation.begin_to_save(&path, run_and_progress, *options);
         self.writing = self.tolerate_failure(begun)?;
-        if !asked.asynchronous {
+        if !options.asynchronous {
             self.finish_checkpoint()?;
         }
-        self.spent("checkpoints", start);
+        self.record_time("checkpoints", start);
         Ok(())
     }
 
@@ -65,22 +65,22 @@ impl Run<'_> {
         let Some(writing) = self.writing.take() else { return Ok(()) };
         let start = Instant::now();
         let comm = self.simulation.backend().comm();
-        let asked = self.config.output.checkpoint.as_ref().unwrap_or(&UNASKED);
+        let options = self.config.output.checkpoint.as_ref().unwrap_or(&UNREQUESTED);
         let (step, began) = (writing.step(), writing.began());
         let directory = RunDirectory::checkpoints(self.directory);
         let written = writing.finish(comm).and_then(|bytes| {
             let seconds = began.elapsed().as_secs_f64();
             let own = self.files.as_ref().map(|files| &files.directory);
             let owns = |path: &Path| own.is_some_and(|own| own.owns(path));
-            checkpoint::prune(comm, &directory, asked.keep, owns)?;
+            checkpoint::prune(comm, &directory, options.keep, owns)?;
             Ok((bytes, seconds))
         });
         if let Some((bytes, seconds)) = self.tolerate_failure(written)? {
             self.saved = Some(step);
-            self.deadline.saved(began.elapsed().as_secs_f64());
+            self.deadline.record_checkpoint(began.elapsed().as_secs_f64());
             tracing::info!(step, bytes, seconds, "checkpoint written");
         }
-        self.spent("checkpoints", start);
+        self.record_time("checkpoints", start);
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Run<'_> {
     }
 
     /// Wall time of the run so far in seconds, including the time before a restart.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(super) fn wall_seconds(&self) -> f64 {
         self.before.wall_seconds + self.start.elapsed().as_secs_f64()
     }
 }

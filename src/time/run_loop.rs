@@ -9,9 +9,11 @@ use super::deadline::Deadline;
 use super::output::Volumes;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
-use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on, refused_reference};
-use super::restart::{changes, course_before, set_newer_aside};
-use super::run_files::{ALWAYS, Files};
+use super::refusals::{
+    check_step, initial_state_error, no_time_after_restart, no_time_error, refused_reference,
+};
+use super::restart::{changes, course_before, set_newer_checkpoints_aside};
+use super::run_files::{Files, STANDARD_FILES};
 use super::summary::ns_per_point_stage;
 use super::task::{Ending, Origin, Requests, Task};
 use super::{Simulation, Statistics, on_first};
@@ -31,7 +33,7 @@ use crate::scheme::ImplicitConfig;
 use crate::statistics::Kind as SampleKind;
 
 /// Pictures of a run that writes no fields: at the start and after each of this many parts.
-const PICTURES: u64 = 4;
+const PICTURE_INTERVALS: u64 = 4;
 
 /// [`run`](super::run) on an open backend, whose ranks hold the blocks of the decomposition. Collective.
 ///
@@ -42,7 +44,7 @@ pub fn run_on(
     task: Task<'_>,
     log: &dyn Fn(&Path) -> Result<()>,
 ) -> Result<Ending> {
-    Run::start(backend, task, log)?.go()
+    Run::start(backend, task, log)?.execute()
 }
 
 pub(super) struct Run<'a> {
@@ -57,7 +59,7 @@ pub(super) struct Run<'a> {
     pub(super) files: Option<Files>,
     pub(super) volumes: Volumes,
     pub(super) statistics: Option<Statistics>,
-    pub(super) agenda: OutputSchedule,
+    pub(super) schedule: OutputSchedule,
     pub(super) deadline: Deadline,
     /// A checkpoint that is being written.
     pub(super) writing: Option<Writing>,
@@ -75,7 +77,7 @@ pub(super) struct Run<'a> {
 }
 
 /// Decisions that a clock or a signal triggers on one rank and that all ranks must share.
-struct Now {
+struct Decisions {
     stop: bool,
     out_of_time: bool,
     checkpoint: bool,
@@ -105,7 +107,7 @@ impl<'a> Run<'a> {
             None => Simulation::on(backend, config),
             Some(checkpoint) => Simulation::resume(backend, config, checkpoint),
         };
-        let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
+        let mut simulation = simulation.map_err(|error| initial_state_error(error, ranks))?;
         if let Origin::Other(_) = &origin {
             simulation.forget_other_run()?;
         }
@@ -119,7 +121,7 @@ impl<'a> Run<'a> {
         let deadline = Deadline::new(config.time.wall_limit, start, [bytes, ranks]);
         let deadline = all_or_error(comm, deadline)?;
         all_or_error(comm, check_step(&simulation))?;
-        all_or_error(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
+        all_or_error(comm, if deadline.is_near() { Err(no_time_error()) } else { Ok(()) })?;
         let course = origin.course();
         // Checks that may refuse come before anything is cut or removed.
         on_first(comm, || {
@@ -140,7 +142,7 @@ impl<'a> Run<'a> {
                 Some(_) => RunDirectory::open(directory, Some(id))?,
             };
             own.claim(tables(config))?;
-            own.claim(ALWAYS.map(String::from))?;
+            own.claim(STANDARD_FILES.map(String::from))?;
             if course.is_some() {
                 // They describe an end that no longer holds.
                 remove_file(&own.join("summary.json"))?;
@@ -152,7 +154,7 @@ impl<'a> Run<'a> {
                     }
                 }
                 // Before any file is truncated: a restart from these checkpoints needs every file they refer to.
-                set_newer_aside(directory, simulation.steps())?;
+                set_newer_checkpoints_aside(directory, simulation.steps())?;
             }
             Ok(own)
         })?;
@@ -176,14 +178,14 @@ impl<'a> Run<'a> {
             "start"
         );
         for change in origin.own_head().into_iter().flat_map(|head| changes(head, config)) {
-            tracing::info!(step = first_step, "{}", change.told);
+            tracing::info!(step = first_step, "{}", change.message);
         }
-        let pictures = pictures_by(config, first_step, simulation.time());
+        let pictures = pictures_until(config, first_step, simulation.time());
         let run = Self {
             config,
             directory,
             id,
-            agenda: OutputSchedule::new(config, simulation.time(), &before.written),
+            schedule: OutputSchedule::new(config, simulation.time(), &before.written),
             pictures_taken: match origin {
                 Origin::Own(_) => before.pictures.min(pictures),
                 // The picture of its start is still to be taken.
@@ -210,12 +212,13 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    fn go(mut self) -> Result<Ending> {
-        let mut result = self.steps();
+    fn execute(mut self) -> Result<Ending> {
+        let mut result = self.run_steps();
         // Where only one rank has failed, the others are elsewhere and cannot answer collective calls.
         let comm = self.simulation.backend().comm();
-        let together = comm.size() == 1 || result.as_ref().err().is_none_or(Error::is_everywhere);
-        if together {
+        let is_collective =
+            comm.size() == 1 || result.as_ref().err().is_none_or(Error::is_everywhere);
+        if is_collective {
             // The checkpoint in progress is sound, even if the run fails after it.
             let written = self.finish_checkpoint();
             result = result.and_then(|ending| written.map(|()| ending));
@@ -232,7 +235,7 @@ impl<'a> Run<'a> {
             Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
         };
         tracing::info!(steps = self.simulation.steps(), time = self.simulation.time(), "{reason}");
-        let phases = match together {
+        let phases = match is_collective {
             true => self.simulation.phases.over_ranks(self.simulation.backend().comm()),
             false => [self.simulation.phases.clone(), self.simulation.phases.clone()],
         };
@@ -243,12 +246,12 @@ impl<'a> Run<'a> {
         Ok(ending)
     }
 
-    fn steps(&mut self) -> Result<Ending> {
+    fn run_steps(&mut self) -> Result<Ending> {
         if !self.begun {
-            self.begin()?;
+            self.write_initial_output()?;
         }
-        let mut now = self.agreed();
-        if now.checkpoint {
+        let mut decisions = self.agree();
+        if decisions.checkpoint {
             // Requested before the run began, whose first checkpoint may be in progress.
             self.finish_checkpoint()?;
             if self.saved != Some(self.simulation.steps()) {
@@ -259,12 +262,12 @@ impl<'a> Run<'a> {
             if self.is_over() {
                 break Ending::Finished;
             }
-            if now.stop {
+            if decisions.stop {
                 break Ending::Stopped;
             }
-            if now.out_of_time {
+            if decisions.out_of_time {
                 if self.begun && self.simulation.steps() == self.first_step {
-                    let why = no_time_to_go_on(self.directory);
+                    let why = no_time_after_restart(self.directory);
                     return all_or_error(self.simulation.backend().comm(), Err(why));
                 }
                 break Ending::OutOfTime;
@@ -272,14 +275,14 @@ impl<'a> Run<'a> {
             let start = Instant::now();
             let next = self.simulation.steps() + 1;
             let last = self.config.time.max_steps == Some(next);
-            self.simulation.expect_look(last || self.agenda.due_by_step(next));
+            self.simulation.expect_read(last || self.schedule.due_by_step(next));
             self.simulation.step(self.next_landing())?;
-            now = self.agreed();
-            self.write_what_is_due(&now)?;
+            decisions = self.agree();
+            self.write_due_output(&decisions)?;
             self.show_progress();
-            self.deadline.stepped(start.elapsed().as_secs_f64());
+            self.deadline.record_step(start.elapsed().as_secs_f64());
         };
-        self.end(ending)?;
+        self.write_final_output(ending)?;
         Ok(ending)
     }
 
@@ -297,29 +300,30 @@ impl<'a> Run<'a> {
     }
 
     /// Write the output before the first step.
-    fn begin(&mut self) -> Result<()> {
+    fn write_initial_output(&mut self) -> Result<()> {
         let step = self.simulation.steps();
         for kind in Kind::ALL {
-            if self.agenda.has(kind) {
-                self.agenda.write(kind, step);
+            if self.schedule.has(kind) {
+                self.schedule.write(kind, step);
             }
         }
         self.write_row()?;
-        self.write_fields_and_pictures(self.agenda.has(Kind::Fields), true)?;
+        self.write_fields_and_pictures(self.schedule.has(Kind::Fields), true)?;
         self.write_planes()?;
         self.write_statistics()?;
-        if self.agenda.has(Kind::Checkpoint) {
+        if self.schedule.has(Kind::Checkpoint) {
             self.write_checkpoint()?;
         }
         Ok(())
     }
 
-    fn write_what_is_due(&mut self, now: &Now) -> Result<()> {
-        if !now.writing {
+    fn write_due_output(&mut self, decisions: &Decisions) -> Result<()> {
+        if !decisions.writing {
             self.finish_checkpoint()?;
         }
         let (step, time) = (self.simulation.steps(), self.simulation.time());
-        let due = Kind::ALL.map(|kind| self.agenda.due(kind, step, time, now.late[kind as usize]));
+        let due = Kind::ALL
+            .map(|kind| self.schedule.due(kind, step, time, decisions.late[kind as usize]));
         let due = |kind| due[kind as usize];
         if due(Kind::Series) {
             self.write_row()?;
@@ -332,7 +336,7 @@ impl<'a> Run<'a> {
             self.write_statistics()?;
         }
         // After all output that a restart does not repeat.
-        if due(Kind::Checkpoint) || now.checkpoint {
+        if due(Kind::Checkpoint) || decisions.checkpoint {
             self.write_checkpoint()?;
         }
         Ok(())
@@ -340,13 +344,13 @@ impl<'a> Run<'a> {
 
     /// Write the output after the last step: the checkpoint first, since the other output would not exist if the run had
     /// continued.
-    fn end(&mut self, ending: Ending) -> Result<()> {
+    fn write_final_output(&mut self, ending: Ending) -> Result<()> {
         let step = self.simulation.steps();
         if ending != Ending::Finished || self.config.output.checkpoint.is_some() {
             let saved = if self.saved == Some(step) { Ok(()) } else { self.write_checkpoint() };
             if let Err(why) = saved.and_then(|()| self.finish_checkpoint()) {
                 // Where the checkpoint was not requested, the results are valid without it.
-                if ending != Ending::Finished || self.agenda.has(Kind::Checkpoint) {
+                if ending != Ending::Finished || self.schedule.has(Kind::Checkpoint) {
                     return Err(why);
                 }
                 if self.files.is_some() {
@@ -365,22 +369,22 @@ impl<'a> Run<'a> {
                 return all_or_error(comm, Err(Error::Format { path, what }));
             }
         }
-        let open =
-            |run: &Self, kind| run.agenda.has(kind) && run.agenda.written(kind) != Some(step);
-        if open(self, Kind::Series) {
+        let is_pending =
+            |run: &Self, kind| run.schedule.has(kind) && run.schedule.written(kind) != Some(step);
+        if is_pending(self, Kind::Series) {
             self.write_row()?;
             self.show_progress();
         }
-        let fields = open(self, Kind::Fields);
+        let fields = is_pending(self, Kind::Fields);
         // In a steady run the last quarter is not known in advance.
         let unseen = self.config.time.is_steady()
-            && !self.agenda.has(Kind::Fields)
+            && !self.schedule.has(Kind::Fields)
             && step > self.first_step;
         self.write_fields_and_pictures(fields, fields || unseen)?;
-        if open(self, Kind::Planes) {
+        if is_pending(self, Kind::Planes) {
             self.write_planes()?;
         }
-        if open(self, Kind::Statistics) {
+        if is_pending(self, Kind::Statistics) {
             self.write_statistics()?;
         }
         self.write_profile()?;
@@ -388,14 +392,14 @@ impl<'a> Run<'a> {
     }
 
     /// Conditions that hold on all ranks if they hold on one.
-    fn agreed(&self) -> Now {
-        let asked = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+    fn agree(&self) -> Decisions {
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         let mut flags = [false; 4 + Kind::ALL.len()];
-        flags[0] = asked(&self.requests.stop);
+        flags[0] = is_set(&self.requests.stop);
         flags[1] = self.deadline.is_near();
         flags[2] = self.requests.checkpoint.swap(false, Ordering::Relaxed);
         flags[3] = self.writing.as_ref().is_some_and(|writing| !writing.is_done());
-        flags[4..].copy_from_slice(&self.agenda.late());
+        flags[4..].copy_from_slice(&self.schedule.late());
         let comm = self.simulation.backend().comm();
         if comm.size() > 1 {
             let mut numbers = flags.map(f64::from);
@@ -403,7 +407,7 @@ impl<'a> Run<'a> {
             flags = numbers.map(|number| number > 0.0);
         }
         let [stop, out_of_time, checkpoint, writing, late @ ..] = flags;
-        Now { stop, out_of_time, checkpoint, writing, late }
+        Decisions { stop, out_of_time, checkpoint, writing, late }
     }
 
     fn is_over(&self) -> bool {
@@ -416,34 +420,36 @@ impl<'a> Run<'a> {
         if self.config.time.is_steady() {
             return None;
         }
-        let times = [self.config.time.end, self.agenda.next_time(self.simulation.time())];
+        let times = [self.config.time.end, self.schedule.next_time(self.simulation.time())];
         times.into_iter().flatten().reduce(f64::min)
     }
 
     /// Without field output, pictures are taken whenever another quarter of the run is done.
     fn pictures_due(&self) -> bool {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
-        !self.agenda.has(Kind::Fields) && pictures_by(self.config, step, time) > self.pictures_taken
+        !self.schedule.has(Kind::Fields)
+            && pictures_until(self.config, step, time) > self.pictures_taken
     }
 }
 
 /// Number of pictures that a run of `config` without fields has taken up to `step` and `time`; a changed end changes it.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few pictures")]
-fn pictures_by(config: &Config, step: u64, time: f64) -> u64 {
-    let part = |done: f64, all: f64| done / all * PICTURES as f64;
+fn pictures_until(config: &Config, step: u64, time: f64) -> u64 {
+    let part = |done: f64, all: f64| done / all * PICTURE_INTERVALS as f64;
     let by_time = config.time.end.map_or(0.0, |end| part(time, end));
     let by_steps = config.time.max_steps.map_or(0.0, |steps| part(step as f64, steps as f64));
     by_time.max(by_steps) as u64 + 1
 }
 
-fn kind(config: &Config) -> SampleKind {
+fn sample_kind(config: &Config) -> SampleKind {
     if config.case.is_flow() { SampleKind::Flow } else { SampleKind::Scalar }
 }
 
 /// The names of the statistics tables of a run, in its directory.
 pub(super) fn tables(config: &Config) -> Vec<String> {
     let options = config.output.statistics.as_ref();
-    let names = options.map_or(Vec::new(), |options| Statistics::tables(options, kind(config)));
+    let names =
+        options.map_or(Vec::new(), |options| Statistics::tables(options, sample_kind(config)));
     names.into_iter().map(|name| format!("statistics/{name}")).collect()
 }
 
@@ -455,7 +461,7 @@ fn statistics(
     course: Option<&OutputProgress>,
 ) -> Result<Option<Statistics>> {
     let Some(options) = &config.output.statistics else { return Ok(None) };
-    let kind = kind(config);
+    let kind = sample_kind(config);
     let directory = directory.join("statistics");
     let Some(course) = course else {
         return Statistics::create(comm, &directory, options, kind).map(Some);
@@ -463,7 +469,7 @@ fn statistics(
     let last = course.written.get(Kind::Statistics.name()).copied();
     let running = course.statistics.clone().unwrap_or_default();
     let statistics = Statistics::resume(comm, &directory, options, kind, last, running)?;
-    Ok(Some(statistics.going_on(course.profiles.clone())))
+    Ok(Some(statistics.with_profiles(course.profiles.clone())))
 }
 
 /// Whether a run of `config` has reached its end.

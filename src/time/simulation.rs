@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Stepper;
-use super::implicit::{IMPLICIT_COLUMNS, ImplicitStepper, Place};
+use super::implicit::{FlowAccess, IMPLICIT_COLUMNS, ImplicitStepper};
 use super::initial::initial;
 use crate::backend::{self, Backend, Field, Program};
 use crate::comm::{Communicator, all_or_error};
@@ -21,11 +21,11 @@ use crate::statistics::Sample;
 
 /// A fixed step is lengthened by at most this fraction where it would otherwise leave less than that before the next landing
 /// time.
-const SLIVER: f64 = 1e-3;
+const MAX_STEP_EXTENSION: f64 = 1e-3;
 
 /// The phase of right-hand sides and updates; on a device also of their checks, which complete together with them.
-pub(super) const STEPS: &str = "right-hand sides and updates";
-pub(super) const CHECKS: &str = "step size and checks";
+pub(super) const STEPS_PHASE: &str = "right-hand sides and updates";
+pub(super) const CHECKS_PHASE: &str = "step size and checks";
 
 /// Seconds spent, by phase.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +45,12 @@ impl Phases {
 
     /// (those of the slowest rank in each phase, their mean over all ranks). Collective.
     pub fn over_ranks(&self, comm: &dyn Communicator) -> [Self; 2] {
-        let mut most: Vec<f64> = self.0.values().copied().collect();
-        let mut sum = most.clone();
-        comm.max(&mut most);
+        let mut slowest: Vec<f64> = self.0.values().copied().collect();
+        let mut sum = slowest.clone();
+        comm.max(&mut slowest);
         comm.sum(&mut sum);
         let mean = sum.into_iter().map(|seconds| seconds / comm.size() as f64).collect();
-        [most, mean].map(|values| Self(self.0.keys().copied().zip(values).collect()))
+        [slowest, mean].map(|values| Self(self.0.keys().copied().zip(values).collect()))
     }
 }
 
@@ -77,19 +77,19 @@ pub struct Simulation {
     pub(super) stepper: Stepper,
     /// Replaces the stepper where steps are implicit.
     pub(super) implicit: Option<ImplicitStepper>,
-    size: StepSize,
-    pub(super) moment: TimeLevel,
+    step_size: StepSize,
+    pub(super) time_level: TimeLevel,
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
     pub(super) rate: Option<f64>,
     pub(super) last_dt: f64,
     /// Rates of change of [`Diagnostics::energies`](crate::physics::Diagnostics::energies) due to the last filtering.
     pub(super) filter_rates: Vec<f64>,
     /// These energies, before and after filtering.
-    filtered: [Vec<f64>; 2],
+    filter_energies: [Vec<f64>; 2],
     /// Time since the last filtering.
     pub(super) unfiltered: f64,
-    /// Whether the fields are read after the next step.
-    look_expected: bool,
+    /// Whether the fields will be read after the next step.
+    read_expected: bool,
     /// Number of evaluations of dU/dt for steps.
     right_hand_sides: u64,
     /// Seconds spent so far.
@@ -120,7 +120,8 @@ impl Simulation {
         simulation.system.hold(&mut simulation.state, 0.0);
         simulation.system.capture_initial(&mut simulation.state)?;
         simulation.system.impose(&mut simulation.state, 0.0);
-        simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
+        simulation.rate =
+            Some(simulation.system.check_now(&simulation.state, simulation.time_level)?);
         simulation.begin_implicit(None)?;
         Ok(simulation)
     }
@@ -172,13 +173,13 @@ impl Simulation {
             config: config.clone(),
             has_exact,
             state,
-            size: config.time.step,
-            moment: TimeLevel::default(),
+            step_size: config.time.step,
+            time_level: TimeLevel::default(),
             last_dt: 0.0,
             filter_rates: vec![0.0; budgets],
-            filtered: [vec![0.0; budgets], vec![0.0; budgets]],
+            filter_energies: [vec![0.0; budgets], vec![0.0; budgets]],
             unfiltered: 0.0,
-            look_expected: false,
+            read_expected: false,
             right_hand_sides: 0,
             phases: Phases::default(),
         })
@@ -187,25 +188,25 @@ impl Simulation {
     /// The next dt, shortened so that a step lands on `until`, or halved where that avoids a sliver after it. A fixed step is
     /// lengthened slightly there: many steps sum to the intended time only up to round-off.
     pub(super) fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
-        let dt = match self.size {
+        let dt = match self.step_size {
             StepSize::Cfl(cfl) => cfl / rate,
             StepSize::Fixed(dt) => dt,
         };
-        let left = until.map_or(f64::INFINITY, |until| until - self.moment.time);
-        match self.size {
+        let left = until.map_or(f64::INFINITY, |until| until - self.time_level.time);
+        match self.step_size {
             _ if left <= dt => left,
-            StepSize::Fixed(_) if left <= dt * (1.0 + SLIVER) => left,
+            StepSize::Fixed(_) if left <= dt * (1.0 + MAX_STEP_EXTENSION) => left,
             StepSize::Cfl(_) if left < 2.0 * dt => 0.5 * left,
             _ => dt,
         }
     }
 
-    /// Lower the CFL number so that the next step is at most `longest`; a fixed step does not change. Returns the next step,
+    /// Lower the CFL number so that the next step is at most `max_step`; a fixed step does not change. Returns the next step,
     /// which only an `until` can shorten.
-    pub fn limit_step(&mut self, longest: f64) -> f64 {
-        match (&mut self.size, self.rate) {
+    pub fn limit_step(&mut self, max_step: f64) -> f64 {
+        match (&mut self.step_size, self.rate) {
             (StepSize::Cfl(cfl), Some(rate)) => {
-                *cfl = cfl.min(longest * rate);
+                *cfl = cfl.min(max_step * rate);
                 *cfl / rate
             }
             (StepSize::Cfl(_), None) => f64::INFINITY,
@@ -215,8 +216,8 @@ impl Simulation {
 
     /// Set whether the fields are read after the next steps. A device does not begin the step after one whose fields are read, or
     /// that lands on its `until`: a begun step is lost when fields are read.
-    pub fn expect_look(&mut self, expected: bool) {
-        self.look_expected = expected;
+    pub fn expect_read(&mut self, expected: bool) {
+        self.read_expected = expected;
     }
 
     /// Advance by one step that does not pass `until`; returns its size.
@@ -235,41 +236,42 @@ impl Simulation {
     fn advance(&mut self, until: Option<f64>) -> Result<f64> {
         let rate = match self.rate {
             Some(rate) => rate,
-            None => self.system.check_now(&self.state, self.moment)?,
+            None => self.system.check_now(&self.state, self.time_level)?,
         };
         let dt = match self.implicit {
             Some(_) => self.next_implicit_dt(rate, until)?,
             None => self.next_dt(rate, until),
         };
         let time = match until {
-            Some(until) if self.moment.time + dt >= until * (1.0 - 1e-14) => until,
-            _ => self.moment.time + dt,
+            Some(until) if self.time_level.time + dt >= until * (1.0 - 1e-14) => until,
+            _ => self.time_level.time + dt,
         };
-        if time <= self.moment.time {
-            let TimeLevel { step, time } = self.moment;
+        if time <= self.time_level.time {
+            let TimeLevel { step, time } = self.time_level;
             return Err(Error::Stalled { step, time, dt });
         }
         let every = explicit_filter(&self.config);
-        let filters = every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
-        let Self { system, state, stepper, implicit, phases, moment, .. } = self;
-        phases.time(STEPS, || {
+        let filters = every.is_some_and(|every| (self.time_level.step + 1).is_multiple_of(every));
+        let Self { system, state, stepper, implicit, phases, time_level, .. } = self;
+        phases.time(STEPS_PHASE, || {
             if let Some(implicit) = implicit {
-                let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
-                return implicit.step(&mut place, (*moment, rate), dt);
+                let mut access =
+                    FlowAccess { system: &mut **system, u: state, rate: stepper.scratch() };
+                return implicit.step(&mut access, (*time_level, rate), dt);
             }
             if system.is_forced() {
                 system.update_force(state, stepper.scratch(), Some(dt))?;
             }
-            stepper.step(system.as_mut(), state, moment.time, dt);
-            system.advance_force(dt, moment.step + 1);
+            stepper.step(system.as_mut(), state, time_level.time, dt);
+            system.advance_force(dt, time_level.step + 1);
             if system.backend().queues() && !filters { Ok(()) } else { system.backend().finish() }
         })?;
         self.right_hand_sides += match &self.implicit {
             Some(implicit) => implicit.work.residuals as u64,
             None => self.stepper.stages() as u64,
         };
-        self.moment.step += 1;
-        self.moment.time = time;
+        self.time_level.step += 1;
+        self.time_level.time = time;
         self.last_dt = dt;
         if every.is_some() {
             self.unfiltered += dt;
@@ -277,22 +279,22 @@ impl Simulation {
         if filters {
             self.filter()?;
         }
-        let landed = until.is_some_and(|until| self.moment.time >= until);
-        self.check(!landed && !self.look_expected)?;
-        self.look_at_residual()?;
+        let landed = until.is_some_and(|until| self.time_level.time >= until);
+        self.check(!landed && !self.read_expected)?;
+        self.update_residual()?;
         Ok(dt)
     }
 
-    /// Check the new state. A device that `goes_on` begins the next step before the result of the check is known.
-    fn check(&mut self, goes_on: bool) -> Result<()> {
-        let Self { system, state, stepper, phases, moment, .. } = self;
+    /// Check the new state. If the run `continues`, a device begins the next step before the result of the check is known.
+    fn check(&mut self, continues: bool) -> Result<()> {
+        let Self { system, state, stepper, phases, time_level, .. } = self;
         let queues = system.backend().queues();
-        let rate = phases.time(if queues { STEPS } else { CHECKS }, || {
-            let seen = system.begin_check(state)?;
-            if queues && goes_on {
+        let rate = phases.time(if queues { STEPS_PHASE } else { CHECKS_PHASE }, || {
+            let pending = system.begin_check(state)?;
+            if queues && continues {
                 stepper.begin(system.as_mut(), state);
             }
-            system.finish_check(seen, state, *moment)
+            system.finish_check(pending, state, *time_level)
         });
         if rate.is_err() {
             self.stepper.forget();
@@ -302,13 +304,20 @@ impl Simulation {
     }
 
     fn filter(&mut self) -> Result<()> {
-        let Self { system, state, phases, moment, filter_rates, filtered: [before, after], .. } =
-            self;
+        let Self {
+            system,
+            state,
+            phases,
+            time_level,
+            filter_rates,
+            filter_energies: [before, after],
+            ..
+        } = self;
         let interval = std::mem::take(&mut self.unfiltered);
         phases.time("filter", || {
             system.energies(state, before)?;
             system.filter(state);
-            system.impose(state, moment.time);
+            system.impose(state, time_level.time);
             system.energies(state, after)
         })?;
         for (rate, (before, after)) in filter_rates.iter_mut().zip(before.iter().zip(after)) {
@@ -328,7 +337,7 @@ impl Simulation {
     /// Errors of the device.
     pub fn row(&mut self) -> Result<Vec<f64>> {
         self.backend.clone().within(|| {
-            let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
+            let mut row = vec![self.time_level.step as f64, self.time_level.time, self.last_dt];
             let Self { system, state, stepper, filter_rates, .. } = self;
             row.extend(system.diagnostics(state, stepper.scratch(), filter_rates)?);
             row.extend(self.error()?.into_iter().flatten());
@@ -388,7 +397,8 @@ impl Simulation {
         Ok(self.row()?[at])
     }
 
-    /// (root mean square, maximum) of the error of [`Case::error_quantity`](crate::cases::Case::error_quantity), where the exact solution is known.
+    /// (root mean square, maximum) of the error of [`Case::error_quantity`](crate::cases::Case::error_quantity), where the exact
+    /// solution is known.
     ///
     /// # Errors
     /// Errors of the device.
@@ -396,7 +406,7 @@ impl Simulation {
         if !self.has_exact {
             return Ok(None);
         }
-        self.system.error(&self.state, self.moment.time)
+        self.system.error(&self.state, self.time_level.time)
     }
 
     /// Number of evaluations of dU/dt for steps so far.
@@ -406,12 +416,12 @@ impl Simulation {
 
     /// Steps done.
     pub fn steps(&self) -> u64 {
-        self.moment.step
+        self.time_level.step
     }
 
     /// Time reached.
     pub fn time(&self) -> f64 {
-        self.moment.time
+        self.time_level.time
     }
 
     /// The last dt; 0 before the first step.
@@ -444,7 +454,7 @@ impl Simulation {
         self.rate = None;
         self.implicit.iter_mut().for_each(ImplicitStepper::forget);
         self.stepper.forget();
-        if self.moment.step == 0 {
+        if self.time_level.step == 0 {
             self.system.restore_force(&ForcingState::default(), 0.0);
         }
         &mut self.state
@@ -453,7 +463,7 @@ impl Simulation {
     /// `rate` = dU/dt.
     pub fn rhs(&mut self, rate: &mut [Field]) {
         self.stepper.forget();
-        self.system.rhs(&mut self.state, rate, self.moment.time);
+        self.system.rhs(&mut self.state, rate, self.time_level.time);
     }
 
     /// The passes and sweeps of a stage in 2N storage: see [`System::sweeps`].
@@ -478,6 +488,7 @@ impl Simulation {
 
 /// Number of steps between filterings of the state, where the filter is not a part of dU/dt.
 pub(super) fn explicit_filter(config: &Config) -> Option<u64> {
-    let between = |filter: &FilterConfig| filter.time.is_none() && config.time.implicit.is_none();
-    config.scheme.filter.filter(between).map(|filter| filter.every)
+    let is_explicit =
+        |filter: &FilterConfig| filter.time.is_none() && config.time.implicit.is_none();
+    config.scheme.filter.filter(is_explicit).map(|filter| filter.every)
 }

@@ -7,7 +7,7 @@ use super::Simulation;
 use super::implicit::ImplicitStepper;
 use super::initial::{initial, initial_scalar};
 use super::memory::check_values_memory;
-use super::refusals::{check_other_grid, check_other_maps};
+use super::refusals::{check_interpolation, check_same_maps};
 use super::simulation::explicit_filter;
 use crate::backend::Backend;
 use crate::cases::PassiveScalar;
@@ -48,8 +48,8 @@ impl Simulation {
         let head = Head {
             version: env!("CARGO_PKG_VERSION").into(),
             run,
-            step: self.moment.step,
-            time: self.moment.time,
+            step: self.time_level.step,
+            time: self.time_level.time,
             last_dt: self.last_dt,
             unfiltered: self.unfiltered,
             filter_rate: self.filter_rates[0],
@@ -66,8 +66,8 @@ impl Simulation {
         let values = self.state.iter().map(|field| self.backend.values(field));
         let mut values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
         values.extend(before);
-        let cut = self.backend.decomposition();
-        Writing::begin(comm, &cut, path, self.grid(), head, &values, manner)
+        let decomposition = self.backend.decomposition();
+        Writing::begin(comm, &decomposition, path, self.grid(), head, &values, manner)
     }
 
     /// Resume a saved simulation on an open backend, with any partition over ranks. All further steps are those of the saved
@@ -95,7 +95,7 @@ impl Simulation {
         let backend = resumed.backend.clone();
         let comm = backend.comm();
         let mismatch = |what: String| all_or_error(comm, Err(Error::refused(what, "")));
-        all_or_error(comm, check_other_maps(&head.config, config))?;
+        all_or_error(comm, check_same_maps(&head.config, config))?;
         let names = resumed.system.names();
         let is_saved = |name: &String| head.fields.contains(name);
         let (flow, scalars) = names.split_at(names.len() - config.scalars.len());
@@ -119,7 +119,7 @@ impl Simulation {
             };
             let mut values = all_or_error(comm, saved.field(at, block, reference))?;
             if head.points != points {
-                all_or_error(comm, check_other_grid(resumed.grid(), head.points))?;
+                all_or_error(comm, check_interpolation(resumed.grid(), head.points))?;
                 values = resample(comm, decomposition, head.points, points, values);
             }
             resumed.state.push(all_or_error(comm, resumed.backend.field(&values.into()))?);
@@ -127,7 +127,7 @@ impl Simulation {
         if let Some(forcing) = &head.forcing {
             resumed.system.restore_force(forcing, head.last_dt);
         }
-        resumed.moment = TimeLevel { step: head.step, time: head.time };
+        resumed.time_level = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
         if explicit_filter(config).is_some() {
             resumed.unfiltered = head.unfiltered;
@@ -139,7 +139,7 @@ impl Simulation {
             let rates = scalars.iter().map(|name| rate_of(name).unwrap_or(0.0));
             resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
         }
-        resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
+        resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.time_level)?);
         resumed.begin_implicit(head.implicit)?;
         if let Some(implicit) = resumed.implicit.as_mut().filter(|_| head.points == points) {
             let at =

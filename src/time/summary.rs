@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::run_loop::Run;
-use super::simulation::{CHECKS, STEPS};
+use super::simulation::{CHECKS_PHASE, STEPS_PHASE};
 use super::task::Ending;
 use super::{Phases, Simulation};
 use crate::config::{Config, OnFailure};
@@ -32,8 +32,8 @@ impl Run<'_> {
         let resolution = summary::resolution(&series, &so_far.parts());
         let reached = self.simulation.time();
         let unjudged = unjudged(&series, &self.before.earlier);
-        let held = reference(&self.simulation).filter(|_| unjudged.is_none());
-        let comparison = held.as_ref().and_then(|held| held.compare(&series, reached));
+        let known_reference = reference(&self.simulation).filter(|_| unjudged.is_none());
+        let comparison = known_reference.as_ref().and_then(|known| known.compare(&series, reached));
         let wall_units = wall_units(config, self.simulation.grid(), &series);
         let error = series.column("error_max").and_then(|errors| errors.last().copied());
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
@@ -43,7 +43,7 @@ impl Run<'_> {
             wall_units,
             reference: comparison.as_ref(),
             error: error.map(|error| (error, config.case.error_quantity())),
-            own_curves: config.output.reference.is_some(),
+            has_user_curves: config.output.reference.is_some(),
         });
         let result = Summary {
             finished,
@@ -69,11 +69,11 @@ impl Run<'_> {
         let mut report = || {
             files.slices.finish()?;
             write_report(&path, &mut |names| files.directory.claim(names))?;
-            files.directory.forget_removed()
+            files.directory.prune_manifest()
         };
         // The report repeats the summary.
         let has_report = has_summary && tolerated(report(), "report")?;
-        let mut closing = ending.map_or(String::new(), |_| result.judgement());
+        let mut closing = ending.map_or(String::new(), |_| result.verdict_sentence());
         if ending.is_some() && has_report {
             closing += &format!("\n{}", path.join("report.html").display());
         }
@@ -137,7 +137,7 @@ impl Run<'_> {
             stop_reason: "still running".into(),
             restarts: self.before.restarts.clone(),
             earlier: self.before.earlier.clone(),
-            wall_seconds: self.seconds(),
+            wall_seconds: self.wall_seconds(),
             ns_per_point_stage: (done > 0).then_some(ns),
             phases: named(slowest),
             resolution: None,
@@ -209,7 +209,8 @@ fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
 
 /// Nanoseconds per point of the whole grid and right-hand side; NaN before the first.
 pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides: u64) -> f64 {
-    let seconds: f64 = [STEPS, CHECKS].iter().filter_map(|phase| phases.0.get(phase)).sum();
+    let seconds: f64 =
+        [STEPS_PHASE, CHECKS_PHASE].iter().filter_map(|phase| phases.0.get(phase)).sum();
     1e9 * seconds / (right_hand_sides as f64 * grid.len() as f64)
 }
 
@@ -217,7 +218,7 @@ pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides:
 /// changed.
 fn reference(simulation: &Simulation) -> Option<Reference> {
     let (config, active) = (&simulation.config, simulation.grid().active());
-    if !config.is_of_case() {
+    if !config.starts_from_case() {
         return None;
     }
     let known = config.case.reference(&config.gas, &config.grid.domain, active)?;

@@ -25,11 +25,15 @@ fn kernels(config: &Config, block: &Block, on: &DeviceInfo) -> Vec<(StagePart, A
 /// # Errors
 /// [`Error::Config`] where `compute.sweeps` requests blocks that no sweep of a stage can have on a device.
 pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> Result<()> {
-    let asked = config.compute.sweeps;
+    let requested = config.compute.sweeps;
     let named = |(name, value): (&str, Option<usize>)| Some(format!("{name} = {}", value?));
-    let asked = [("points", asked.points), ("lines", asked.lines), ("resident", asked.resident)];
-    let asked: Vec<_> = asked.into_iter().filter_map(named).collect();
-    if asked.is_empty() {
+    let requested = [
+        ("points", requested.points),
+        ("lines", requested.lines),
+        ("resident", requested.resident),
+    ];
+    let requested: Vec<_> = requested.into_iter().filter_map(named).collect();
+    if requested.is_empty() {
         return Ok(());
     }
     let kernels = kernels(config, block, on);
@@ -37,7 +41,7 @@ pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> R
         return Ok(());
     }
     let what =
-        format!("compute.sweeps: no sweep has blocks with {} on {}", asked.join(", "), on.name);
+        format!("compute.sweeps: no sweep has blocks with {} on {}", requested.join(", "), on.name);
     let advice = format!(
         "a line of n points takes n/points threads; a block has {} threads and {} KiB on chip at most, and those that are resident \
          share as much; ask for less, or leave it to `auto`",
@@ -48,27 +52,27 @@ pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> R
 }
 
 /// Which passes and sweeps are kernels, for the plan output; `None` where there are none.
-pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<String> {
+pub(super) fn describe_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> Option<String> {
     let kernels = kernels(config, block, on);
-    let is_no_link = |(part, _, is): &&(StagePart, Axis, IsKernel)| {
+    let is_unlinked = |(part, _, is): &&(StagePart, Axis, IsKernel)| {
         *part == StagePart::LinkedTerms && *is == IsKernel::No
     };
-    let is_linked = !kernels.iter().any(|it| is_no_link(&it));
+    let is_linked = !kernels.iter().any(|it| is_unlinked(&it));
     let list = |which: IsKernel, how: &str| {
         // Such a sweep is not run operator by operator.
-        let of = kernels.iter().filter(|it| it.2 == which && !is_no_link(it));
+        let of = kernels.iter().filter(|it| it.2 == which && !is_unlinked(it));
         let names: Vec<_> =
             of.map(|(part, axis, _)| format!("{} along {}", part.name(), axis.name())).collect();
         (!names.is_empty()).then(|| format!("{how}: {}", names.join(", ")))
     };
-    let said = [
+    let parts = [
         list(IsKernel::Yes, "a kernel each"),
         list(IsKernel::Perhaps, "a kernel each where registers suffice"),
         list(IsKernel::No, "operator by operator"),
         (!is_linked).then(|| "no sweep leaves gradients for the next stage".into()),
     ];
-    let said: Vec<_> = said.into_iter().flatten().collect();
-    (!said.is_empty()).then(|| said.join("; "))
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 #[cfg(test)]
@@ -91,7 +95,7 @@ pub(super) mod tests {
             block_threads: 1024,
             multiprocessors: 132,
             has_f64: true,
-            copies_beside: true,
+            has_async_copies: true,
         }
     }
 
@@ -101,36 +105,36 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_plan_names_the_sweeps_that_are_no_kernels_and_those_that_may_be_none() {
-        let told = |points, set: &str| {
+    fn plan_lists_the_sweeps_that_are_not_or_may_not_be_kernels() {
+        let listed = |points, set: &str| {
             let (config, block) = vortex(points, set);
-            told(&config, &block, &gpu()).unwrap()
+            describe_sweeps(&config, &block, &gpu()).unwrap()
         };
         let of_stage = "a kernel each: gradients along z, gradients along y, terms along x, terms along y, \
                         terms and gradients along z, terms along z";
-        assert_eq!(told([64; 3], ""), of_stage);
-        let unlinked = told([64; 3], "link = false");
+        assert_eq!(listed([64; 3], ""), of_stage);
+        let unlinked = listed([64; 3], "link = false");
         assert!(unlinked.ends_with("; no sweep leaves gradients for the next stage"), "{unlinked}");
-        let odd = told([64, 61, 64], "");
+        let odd = listed([64, 61, 64], "");
         assert!(odd.contains("a kernel each where registers suffice: gradients along y"), "{odd}");
-        // 26 chunks of 16 lines leave a thread too few registers, 13 do not.
-        let some = told([208, 104, 104], "lines = 16, points = 8");
+        // With 26 chunks of 16 lines a thread has too few registers; with 13 it has enough.
+        let some = listed([208, 104, 104], "lines = 16, points = 8");
         let (kernels, others) = some.split_once("; operator by operator: ").unwrap();
         assert!(kernels.contains("terms along y") && others.contains("terms along x"), "{some}");
     }
 
     #[test]
-    fn blocks_that_no_sweep_can_have_are_refused_with_what_there_is() {
+    fn impossible_sweep_blocks_are_rejected_with_the_device_limits() {
         let check = |set: &str| {
             let (config, block) = vortex([256; 3], set);
             check_sweeps(&config, &block, &gpu())
         };
-        let refused = check("lines = 64, resident = 2").unwrap_err().to_string();
+        let error = check("lines = 64, resident = 2").unwrap_err().to_string();
         assert!(
-            refused.contains("no sweep has blocks with lines = 64, resident = 2 on a GPU"),
-            "{refused}"
+            error.contains("no sweep has blocks with lines = 64, resident = 2 on a GPU"),
+            "{error}"
         );
-        assert!(refused.contains("1024 threads and 227 KiB"), "{refused}");
+        assert!(error.contains("1024 threads and 227 KiB"), "{error}");
         for set in ["", "link = true", "lines = 4", "resident = 2", "points = 8"] {
             assert!(check(set).is_ok(), "{set}");
         }

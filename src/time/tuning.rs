@@ -10,7 +10,7 @@ use crate::io::progress::tell;
 use crate::io::summary::Machine;
 
 /// A variant is preferred to the default one if it takes less than this fraction of its time.
-const CLEARLY: f64 = 0.97;
+const MAX_TIME_RATIO: f64 = 0.97;
 
 /// A backend for `block`, as `open` returns it for fields of a given number of values, in the variant that is fastest on this
 /// machine. Where the fastest is unknown it is measured by steps of the same equations on few points and stored in the user's
@@ -24,23 +24,23 @@ pub(super) fn tuned(
 ) -> Result<Box<dyn Blocks>> {
     let mut backend = open(block.len())?;
     let shapes = backend.shapes();
-    if shapes.len() < 2 || block.len() <= sample::POINTS.pow(3) {
+    if shapes.len() < 2 || block.len() <= sample::MAX_POINTS.pow(3) {
         return Ok(backend);
     }
-    let (key, kept) = (key(&*backend, config), DiskCache::of_user());
-    let known = kept
+    let (key, cache) = (key(&*backend, config), DiskCache::of_user());
+    let cached = cache
         .get(&key)
         .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));
-    let shape = known.unwrap_or_else(|| {
+    let shape = cached.unwrap_or_else(|| {
         if first {
             tell("measuring once which kernel variant is fastest on this machine (`--no-tune` skips this)");
         }
         // A failure on few points, such as an impossible state, is not a measurement.
-        let found = fastest(&open, &shapes, config);
-        if let Some(fastest) = found.filter(|_| first) {
-            kept.put(&key, fastest.as_bytes());
+        let measured = fastest(&open, &shapes, config);
+        if let Some(fastest) = measured.filter(|_| first) {
+            cache.put(&key, fastest.as_bytes());
         }
-        found.unwrap_or(shapes[0])
+        measured.unwrap_or(shapes[0])
     });
     backend.set_shape(shape);
     Ok(backend)
@@ -82,7 +82,7 @@ fn fastest(
         let result = seconds(shape);
         tracing::debug!("shape {shape}: {result:?} s a step");
         if let Ok(seconds) = result
-            && best.is_none_or(|(_, least)| seconds < CLEARLY * least)
+            && best.is_none_or(|(_, least)| seconds < MAX_TIME_RATIO * least)
         {
             best = Some((shape, seconds));
         }

@@ -22,7 +22,7 @@ const SHAPES: [[usize; 3]; 8] = [
     [64, 32, 48],
 ];
 /// A grid whose lines are not a whole number of blocks.
-const SHORT: [usize; 3] = [33, 19, 17];
+const SMALL_GRID: [usize; 3] = [33, 19, 17];
 const STEPS: usize = 3;
 /// Methods for lines that are split across ranks: the best for their length, and all methods without a limit on the length.
 const METHODS: [Option<Method>; 5] =
@@ -30,7 +30,7 @@ const METHODS: [Option<Method>; 5] =
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
-    let spread = setup.is_device() || setup.comm.size() > 1;
+    let is_distributed = setup.is_device() || setup.comm.size() > 1;
     for (at, (forms, shape)) in cases(setup).into_iter().enumerate() {
         for precision in [Precision::F64, Precision::F32] {
             // A quick check has time for every form and shape, but not for both precisions of each.
@@ -39,24 +39,25 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
                 continue;
             }
             let mut config =
-                setup.config("taylor-green", shape, &flow(&forms, precision, FILTER))?;
-            if spread {
+                setup.config("taylor-green", shape, &flow_keys(&forms, precision, FILTER))?;
+            if is_distributed {
                 config.compute.distributed =
                     METHODS[at % METHODS.len()].filter(|_| setup.comm.size() > 1);
                 let (mut here, mut host) = (setup.start(&config)?, setup.reference(&config)?);
-                checks.push(agreed(&config, &forms, "host", &mut here, &mut host)?);
+                checks.push(compare_runs(&config, &forms, "host", &mut here, &mut host)?);
             } else {
-                checks.extend(ways(setup, &config, &forms)?);
+                checks.extend(variants(setup, &config, &forms)?);
             }
         }
     }
     let forms = Forms::default();
     // A host compiler takes minutes for kernels of whole sweeps, but less if no operator solves a system.
     let key = if setup.quick { "scheme.derivative=explicit4" } else { FILTER };
-    let config = setup.config("taylor-green", SHORT, &flow(&forms, Precision::F64, key))?;
-    if let Some(mut here) = setup.other_shape(&config)? {
+    let config =
+        setup.config("taylor-green", SMALL_GRID, &flow_keys(&forms, Precision::F64, key))?;
+    if let Some(mut here) = setup.alternative_sweeps(&config)? {
         let mut host = setup.reference(&config)?;
-        checks.push(agreed(&config, &forms, "host/other-shape", &mut here, &mut host)?);
+        checks.push(compare_runs(&config, &forms, "host/other-shape", &mut here, &mut host)?);
     }
     Ok(checks)
 }
@@ -77,13 +78,13 @@ fn cases(setup: &Setup) -> Vec<(Forms, [usize; 3])> {
 }
 
 /// Keys of a flow in which every term is significant, and one key `more`.
-fn flow(forms: &Forms, precision: Precision, more: &str) -> Vec<String> {
+fn flow_keys(forms: &Forms, precision: Precision, more: &str) -> Vec<String> {
     let precision = format!("compute.precision={}", precision.name());
     forms.with(&["case.mach=0.4", "case.reynolds=100", &precision, more])
 }
 
 /// Different ways to compute it on one host.
-fn ways(setup: &Setup, config: &Config, forms: &Forms) -> Result<Vec<Check>> {
+fn variants(setup: &Setup, config: &Config, forms: &Forms) -> Result<Vec<Check>> {
     let with = |compute: ComputeConfig| Config { compute, ..config.clone() };
     let compute = &config.compute;
     let composed = ComputeConfig { right_hand_side: RightHandSide::Composed, ..compute.clone() };
@@ -93,14 +94,14 @@ fn ways(setup: &Setup, config: &Config, forms: &Forms) -> Result<Vec<Check>> {
     for (name, other) in [("composed", composed), ("baseline", baseline), ("threads", threads)] {
         let mut here = setup.start(config)?;
         let mut other = setup.reference(&with(other))?;
-        checks.push(agreed(config, forms, name, &mut here, &mut other)?);
+        checks.push(compare_runs(config, forms, name, &mut here, &mut other)?);
     }
     Ok(checks)
 }
 
 /// Compare both runs after a few steps: fields relative to the largest value of each quantity, and the kinetic energy and its
 /// rate.
-fn agreed(
+fn compare_runs(
     config: &Config,
     forms: &Forms,
     other: &str,
@@ -109,20 +110,20 @@ fn agreed(
 ) -> Result<Check> {
     here.steps(STEPS)?;
     there.steps(STEPS)?;
-    let (found, expected) = (here.state()?, there.state()?);
+    let (computed, expected) = (here.state()?, there.state()?);
     let sizes: Vec<f64> = expected.iter().map(|field| largest(field)).collect();
     // Momentum components that are nearly zero are compared relative to the largest one.
     let momentum = sizes[1..4].iter().copied().fold(0.0, f64::max);
-    let mut off = 0.0;
-    for (field, (found, expected)) in found.iter().zip(&expected).enumerate() {
+    let mut deviation = 0.0;
+    for (field, (computed, expected)) in computed.iter().zip(&expected).enumerate() {
         let size = if (1..4).contains(&field) { momentum } else { sizes[field] };
-        off = worse(off, distance(found, expected) / size);
+        deviation = worse(deviation, distance(computed, expected) / size);
     }
     let names = ["kinetic_energy", "enstrophy", "ke_rate", "dissipation"];
     let (row, expected) = (here.quantities(names)?, there.quantities(names)?);
     let size = largest(&expected);
-    for (found, expected) in row.iter().zip(expected) {
-        off = worse(off, (found - expected).abs() / size);
+    for (computed, expected) in row.iter().zip(expected) {
+        deviation = worse(deviation, (computed - expected).abs() / size);
     }
     let [x, y, z] = config.grid.points;
     let precision = config.compute.precision;
@@ -130,7 +131,7 @@ fn agreed(
         config.compute.distributed.map_or(String::new(), |method| format!("/{}", method.name()));
     Ok(Check::at_most(
         format!("{other}/{x}x{y}x{z}/{}/{}{method}", forms.name(), precision.name()),
-        off,
+        deviation,
         precision.epsilon() * ROUNDINGS * float(STEPS),
     )
     .shows(format!("{STEPS} steps and diagnostics against {other}"))

@@ -68,7 +68,7 @@ pub(super) fn order(coarse: (f64, f64), fine: (f64, f64)) -> f64 {
 }
 
 /// Decrease of an error from one grid to a finer one.
-pub(super) struct Fall {
+pub(super) struct Convergence {
     /// The spacing of the coarse grid.
     pub(super) h: f64,
     /// The error on the fine grid.
@@ -76,7 +76,7 @@ pub(super) struct Fall {
     pub(super) order: f64,
 }
 
-impl Fall {
+impl Convergence {
     /// `errors` returns the spacing of a grid and the error on it.
     pub(super) fn between<G>(
         [coarse, fine]: [G; 2],

@@ -1,6 +1,6 @@
 //! Derivatives on bounded lines: exactness for polynomials of the degree given by the order of the rows, and the order itself.
 
-use super::check::{Check, Fall, distance, float, largest, worse};
+use super::check::{Check, Convergence, distance, float, largest, worse};
 use super::setup::Setup;
 use crate::engine::{LineOperator, LineOperators, Op, closed_min_points};
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::scheme::{Closure, Kind, Scheme, closures, default_closure, families};
 /// The checks of this family: the rows of every closure alone, and the operators that use them.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks: Vec<Check> = closures().iter().map(rows).collect();
-    let few = setup.is_brief();
+    let few = setup.is_quick_on_device();
     // Published decimals that satisfy the order conditions only to 2e-7 show neither exactness nor an order.
     let formulas = families().iter().flat_map(|family| [family.first, family.second]);
     let formulas = formulas.filter(|scheme| scheme.lead.is_some());
@@ -21,7 +21,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         let (axis, compact6) = (Axis::ALL[at % 3], scheme.name.ends_with("compact6"));
         if !few || compact6 {
             checks.push(exactness(setup, &scheme, &closure, axis)?);
-            checks.push(slope(setup, &scheme, &closure, axis)?);
+            checks.push(order_on_exp(setup, &scheme, &closure, axis)?);
         }
     }
     Ok(checks)
@@ -62,7 +62,7 @@ fn derivative_of_power(derivative: i32, m: i32, x: f64) -> f64 {
 }
 
 /// Order of the operator: the lowest order of its rows.
-fn lowest(scheme: &Scheme, closure: &Closure) -> u32 {
+fn lowest_order(scheme: &Scheme, closure: &Closure) -> u32 {
     closure.rows.iter().map(|row| row.order).chain([scheme.order]).min().unwrap_or(0)
 }
 
@@ -70,14 +70,14 @@ fn lowest(scheme: &Scheme, closure: &Closure) -> u32 {
 /// order suffice for fourth order. For summation by parts, q is at most p/2.
 fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
     let by_parts = !closure.norm.is_empty();
-    let wanted = if by_parts { scheme.order / 2 } else { scheme.order - 1 }.min(3);
+    let required = if by_parts { scheme.order / 2 } else { scheme.order - 1 }.min(3);
     Check::at_most(
         format!("{}-ends", scheme.name),
-        f64::from(wanted) - f64::from(lowest(scheme, closure)),
+        f64::from(required) - f64::from(lowest_order(scheme, closure)),
         0.0,
     )
     .shows(format!(
-        "rows of {} at the ends of {} have at least order {wanted}",
+        "rows of {} at the ends of {} have at least order {required}",
         closure.name, scheme.name
     ))
     .source("fourth order overall (Gustafsson 1975), or the order of a diagonal norm (Kreiss and Scherer 1974)")
@@ -109,7 +109,7 @@ fn by_parts(scheme: &Scheme, closure: &Closure) -> Check {
         column
     };
     let d: Vec<Vec<f64>> = (0..n).map(column).collect();
-    let off = |i: usize, j: usize| {
+    let deviation = |i: usize, j: usize| {
         let ends = match (i, j) {
             (0, 0) => -1.0,
             _ if i == j && i == n - 1 => 1.0,
@@ -120,7 +120,7 @@ fn by_parts(scheme: &Scheme, closure: &Closure) -> Check {
     let all = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
     Check::at_most(
         format!("{}-by-parts", scheme.name),
-        all.map(|(i, j)| off(i, j)).fold(0.0, worse),
+        all.map(|(i, j)| deviation(i, j)).fold(0.0, worse),
         8.0 * f64::EPSILON * inverse_norm(&operator),
     )
     .shows(format!("{} at the ends of {} sums by parts", closure.name, scheme.name))
@@ -133,19 +133,19 @@ fn exactness(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> R
     let h = 1.0 / float(n - 1);
     let (op, operators) = operator(scheme, closure, axis, n, h);
     let derivative = if op == Op::D1 { 1 } else { 2 };
-    let degree = lowest(scheme, closure).cast_signed() + derivative - 1;
+    let degree = lowest_order(scheme, closure).cast_signed() + derivative - 1;
     let (place, x) = setup.one_line(axis, n)?;
-    let mut off = 0.0;
+    let mut deviation = 0.0;
     for m in 0..=degree {
         let f: Vec<f64> = x.iter().map(|x| (h * x).powi(m)).collect();
         let exact: Vec<f64> = x.iter().map(|x| derivative_of_power(derivative, m, h * x)).collect();
-        off = worse(off, distance(&place.apply(&operators, axis, op, &f)?, &exact));
+        deviation = worse(deviation, distance(&place.apply(&operators, axis, op, &f)?, &exact));
     }
     // Round-off of the right-hand sides, amplified by the norm of the inverse in the solve.
     let rows = closure.rows.iter().map(|row| row.rhs.iter().map(|weight| weight.abs()).sum());
     let size = rows.fold(4.0, f64::max) / h.powi(derivative);
     let bound = 8.0 * f64::EPSILON * size * inverse_norm(operators.get(axis, op));
-    Ok(Check::at_most(format!("{}-exact", scheme.name), off, bound)
+    Ok(Check::at_most(format!("{}-exact", scheme.name), deviation, bound)
         .shows(format!(
             "{} at the ends of {} is exact for degree {degree}",
             closure.name, scheme.name
@@ -168,10 +168,10 @@ fn inverse_norm(operator: &LineOperator) -> f64 {
 
 /// The largest error of exp x decreases at the order of the worst row. A row that uses points up to w h away leaves hᵖ f⁽ᵖ⁺¹⁾ at
 /// some point between them, and exp differs by a factor of exp(w h) there.
-fn slope(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> Result<Check> {
-    let formal = f64::from(lowest(scheme, closure));
-    let coarse = if lowest(scheme, closure) < 5 { 48 } else { 32 };
-    let Fall { h, order, .. } = Fall::between([coarse, 2 * coarse], |intervals| {
+fn order_on_exp(setup: &Setup, scheme: &Scheme, closure: &Closure, axis: Axis) -> Result<Check> {
+    let formal = f64::from(lowest_order(scheme, closure));
+    let coarse = if lowest_order(scheme, closure) < 5 { 48 } else { 32 };
+    let Convergence { h, order, .. } = Convergence::between([coarse, 2 * coarse], |intervals| {
         let (n, h) = (intervals + 1, 1.0 / float(intervals));
         let (op, operators) = operator(scheme, closure, axis, n, h);
         let (place, x) = setup.one_line(axis, n)?;

@@ -30,7 +30,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
             checks.push(budget(setup, &Forms { convection, viscous, ..default })?);
         }
     }
-    if !setup.is_brief() {
+    if !setup.is_quick_on_device() {
         checks.push(rate(setup)?);
     }
     Ok(checks)
@@ -60,9 +60,9 @@ fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
     let before = totals(&run.state()?);
     run.steps(steps)?;
     let after = totals(&run.state()?);
-    let moved = |v: usize| (after[v] - before[v]).abs();
+    let change = |v: usize| (after[v] - before[v]).abs();
     // Momentum has no mean value for comparison: ρ and V₀ are 1.
-    let drift = [moved(0) / before[0], moved(1), moved(2), moved(3), moved(4) / before[4]];
+    let drift = [change(0) / before[0], change(1), change(2), change(3), change(4) / before[4]];
     Ok(Check::at_most(
         format!("totals/{}", forms.name()),
         drift.into_iter().fold(0.0, worse),

@@ -1,6 +1,6 @@
 //! Curvilinear grids: properties that hold to round-off for any map, and orders.
 
-use super::check::{Check, Fall, float, largest, worse};
+use super::check::{Check, Convergence, float, largest, worse};
 use super::conservation::{PRESERVING, production, white_noise};
 use super::manufactured::error_of;
 use super::setup::{Setup, spacing};
@@ -26,7 +26,7 @@ const FORMS: [[&str; 2]; 5] = [
 ];
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let few = setup.is_brief();
+    let few = setup.is_quick_on_device();
     let mut checks = Vec::new();
     for form in FORMS.iter().skip(if few { 4 } else { 0 }) {
         checks.push(stream(setup, form, &[WAVY], [18, 21, 1], "wavy")?);
@@ -78,21 +78,28 @@ fn stream(
     let mut run = setup.start(&config)?;
     let p = config.gas.reference_pressure();
     run.set(move |_, _| [1.0, 0.6, 0.3, -0.2, p])?;
-    let off = run.rate()?.iter().map(|rate| largest(rate)).fold(0.0, worse);
+    let deviation = run.rate()?.iter().map(|rate| largest(rate)).fold(0.0, worse);
     // (ρE + p) |u| / h.
     let unit = f64::EPSILON * 3.5 * p * 0.7 * largest_slope(&config.grid());
-    Ok(Check::at_most(format!("curved-stream-{name}/{}-{}", form[0], form[1]), off, 16.0 * unit)
-        .shows(format!("a uniform stream is preserved on a {name} grid"))
-        .source("metrics by the operators of the flow, which commute (Thomas and Lombard 1979); round-off"))
+    Ok(Check::at_most(
+        format!("curved-stream-{name}/{}-{}", form[0], form[1]),
+        deviation,
+        16.0 * unit,
+    )
+    .shows(format!("a uniform stream is preserved on a {name} grid"))
+    .source(
+        "metrics by the operators of the flow, which commute (Thomas and Lombard 1979); round-off",
+    ))
 }
 
 /// The right-hand side in a periodic box with wavy grid lines.
 fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     let more = [WAVY, "case.mach=0.5", "case.reynolds=5.0", "gas.viscosity=sutherland"];
-    let Fall { h, error, order } = Fall::between([[36, 40, 18], [54, 60, 27]], |points| {
-        let config = setup.config("taylor-green", points, &keys(form, &more))?;
-        Ok((spacing(points[1]), error_of(setup, &config)?))
-    })?;
+    let Convergence { h, error, order } =
+        Convergence::between([[36, 40, 18], [54, 60, 27]], |points| {
+            let config = setup.config("taylor-green", points, &keys(form, &more))?;
+            Ok((spacing(points[1]), error_of(setup, &config)?))
+        })?;
     Ok(Check::at_most(
         format!("curved-manufactured/{}-{}", form[0], form[1]),
         (6.0 - order).max(0.0),
@@ -106,7 +113,7 @@ fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
 }
 
 /// An initial state of white noise on wavy grid lines.
-fn noisy(setup: &Setup, set: &[String]) -> Result<(super::fields::Run, Vec<f64>)> {
+fn white_noise_run(setup: &Setup, set: &[String]) -> Result<(super::fields::Run, Vec<f64>)> {
     let points = [12, 14, 10];
     let config = setup.config("taylor-green", points, set)?;
     let grid = config.grid();
@@ -118,15 +125,15 @@ fn noisy(setup: &Setup, set: &[String]) -> Result<(super::fields::Run, Vec<f64>)
 
 /// Σ J dU/dt.
 fn totals(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
-    let (mut run, weights) = noisy(setup, &keys(form, &[WAVY, "case.reynolds=20"]))?;
-    let off = run.rate()?.iter().fold(0.0, |off, rate| {
+    let (mut run, weights) = white_noise_run(setup, &keys(form, &[WAVY, "case.reynolds=20"]))?;
+    let deviation = run.rate()?.iter().fold(0.0, |deviation, rate| {
         let terms = || rate.iter().zip(&weights).map(|(rate, weight)| rate * weight);
         let size: f64 = terms().map(f64::abs).sum();
-        worse(off, terms().sum::<f64>().abs() / size)
+        worse(deviation, terms().sum::<f64>().abs() / size)
     });
     Ok(Check::at_most(
         format!("curved-totals/{}-{}", form[0], form[1]),
-        off,
+        deviation,
         // Roundings of about ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
     )
@@ -136,7 +143,7 @@ fn totals(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
 
 /// Conservation of kinetic energy under convection.
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
-    let (mut run, weights) = noisy(setup, &keys(&[convection, "divergence"], &[WAVY]))?;
+    let (mut run, weights) = white_noise_run(setup, &keys(&[convection, "divergence"], &[WAVY]))?;
     let (state, mut rate) = (run.state()?, run.terms(TermGroup::Convection)?);
     for field in &mut rate {
         field.iter_mut().zip(&weights).for_each(|(rate, weight)| *rate *= weight);
@@ -154,7 +161,7 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
 /// The isentropic vortex convected across wavy grid lines.
 fn vortex(setup: &Setup) -> Result<Check> {
     let set = keys(&["kennedy-gruber", "split-pressure"], &[WAVY, "time.cfl=0.4"]);
-    let Fall { error, order, .. } = Fall::between([48, 72], |n| {
+    let Convergence { error, order, .. } = Convergence::between([48, 72], |n| {
         let mut run = setup.run("isentropic-vortex", [n, n, 1], &set)?;
         run.advance(1.0)?;
         Ok((1.0 / float(n), run.error()?[0]))
@@ -180,7 +187,7 @@ fn couette(setup: &Setup) -> Result<Check> {
         "case.reynolds=10",
     ];
     let set = keys(&["kennedy-gruber", "split-pressure"], &more);
-    let Fall { error, order, .. } = Fall::between([25, 37], |n| {
+    let Convergence { error, order, .. } = Convergence::between([25, 37], |n| {
         let config = setup.config("taylor-green", [20, n, 1], &set)?;
         let gas = config.gas;
         let heating = b * b * gas.prandtl * (gas.gamma - 1.0) * gas.mach.powi(2);
@@ -200,16 +207,16 @@ fn couette(setup: &Setup) -> Result<Check> {
         run.set(move |_, x| flow(x))?;
         run.advance(2.0)?;
         let (grid, state) = (config.grid(), run.state()?);
-        let mut off = 0.0;
+        let mut deviation = 0.0;
         for at in 0..grid.len() {
             let [rho, u, v, _, p] = flow(grid.coordinates(grid.index(at)));
             let [m0, m1] = [1, 2].map(|k| state[k][at] / state[0][at]);
             let inner = state[4][at] - 0.5 * state[0][at] * (m0 * m0 + m1 * m1);
             let t = gas.temperature(state[0][at], (gas.gamma - 1.0) * inner);
-            off = worse(off, (m0 - u).hypot(m1 - v));
-            off = worse(off, (t - gas.temperature(rho, p)).abs());
+            deviation = worse(deviation, (m0 - u).hypot(m1 - v));
+            deviation = worse(deviation, (t - gas.temperature(rho, p)).abs());
         }
-        Ok((1.0 / float(n - 1), off))
+        Ok((1.0 / float(n - 1), deviation))
     })?;
     Ok(Check::at_most("curved-couette", (3.0 - order).max(0.0), 0.2)
         .shows(format!(

@@ -2,16 +2,16 @@
 
 use num_complex::Complex;
 
-use super::check::{Check, Fall, distance, float, worse};
+use super::check::{Check, Convergence, distance, float, worse};
 use super::setup::{Setup, compact6, hale64, spacing};
 use super::waves::Symbols;
 use crate::config::Config;
 use crate::error::Result;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let mut checks = carried(setup, "entropy-wave", 0.2)?;
-    checks.extend(carried(setup, "scalar-advection", 1.0)?);
-    if setup.is_brief() {
+    let mut checks = convected_wave(setup, "entropy-wave", 0.2)?;
+    checks.extend(convected_wave(setup, "scalar-advection", 1.0)?);
+    if setup.is_quick_on_device() {
         return Ok(checks);
     }
     for case in ["acoustic-wave", "shear-wave"] {
@@ -25,7 +25,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 /// Grids for the order of one wave per period.
 const GRIDS: [usize; 2] = [12, 24];
 /// A wave convected without change of shape: each step multiplies it by R(−i K dt), so its error is known to round-off.
-fn carried(setup: &Setup, case: &str, amplitude: f64) -> Result<Vec<Check>> {
+fn convected_wave(setup: &Setup, case: &str, amplitude: f64) -> Result<Vec<Check>> {
     const STEPS: u32 = 50;
     // The box lengths differ: 1 and 2π.
     let is_flow = case == "entropy-wave";
@@ -37,44 +37,44 @@ fn carried(setup: &Setup, case: &str, amplitude: f64) -> Result<Vec<Check>> {
     if !is_flow {
         set.push("case.shape=sine");
     }
-    let mut off = 0.0;
-    let Fall { order, .. } = Fall::between(GRIDS, |n| {
+    let mut deviation = 0.0;
+    let Convergence { order, .. } = Convergence::between(GRIDS, |n| {
         let mut run = setup.run(case, [n, 1, 1], &set)?;
         run.steps(STEPS as usize)?;
-        let ([found, _], h) = (run.error()?, length / float(n));
+        let ([computed, _], h) = (run.error()?, length / float(n));
         let symbol = Symbols::new(compact6(), k, h).collocated;
         let step = hale64().amplification(Complex::new(0.0, -symbol * dt));
         let exact = Complex::cis(-k * end);
         let expected = amplitude * (step.powu(STEPS) - exact).norm() / std::f64::consts::SQRT_2;
-        off = worse(off, (found - expected).abs());
-        Ok((h, found))
+        deviation = worse(deviation, (computed - expected).abs());
+        Ok((h, computed))
     })?;
     // Pressure of the stream, whose round-off changes the velocity, or the scalar.
     let unit = f64::EPSILON * if is_flow { 10.0 } else { 1.0 };
     Ok(vec![
-        Check::at_most(format!("{case}-error"), off, unit * f64::from(STEPS))
+        Check::at_most(format!("{case}-error"), deviation, unit * f64::from(STEPS))
             .shows(format!("error of {case} after {STEPS} steps is that of the discrete equations"))
             .source("A |R(−iK dt)ⁿ − exp(−ikt)| / √2; round-off of each step"),
-        converged(case, order),
+        order_check(case, order),
     ])
 }
 
-fn converged(case: &str, found: f64) -> Check {
+fn order_check(case: &str, order: f64) -> Check {
     // The largest wavenumber is one, which bounds the next term of the error.
     let next = 1.3 * spacing(GRIDS[0]).powi(2);
-    Check::at_most(format!("{case}-order"), (found - 6.0).abs(), next)
-        .shows(format!("{case} converges at order 6: found {found:.3}"))
+    Check::at_most(format!("{case}-order"), (order - 6.0).abs(), next)
+        .shows(format!("{case} converges at order 6: found {order:.3}"))
         .source("Lele 1992, eq. 2.1.7; next term of Taylor's series")
 }
 
 /// A wave that is exact to first order in its amplitude: half of the difference of two runs with opposite amplitudes.
 fn first_order_wave(setup: &Setup, case: &str) -> Result<Check> {
     let set = ["case.amplitude=1e-5", "case.wavenumber=1", "case.reynolds=20", "time.dt=0.005"];
-    let Fall { order, .. } = Fall::between(GRIDS, |n| {
+    let Convergence { order, .. } = Convergence::between(GRIDS, |n| {
         let config = setup.config(case, [n, 1, 1], &set)?;
         Ok((spacing(n), odd_error(setup, &config, 0.5)?))
     })?;
-    Ok(converged(case, order))
+    Ok(order_check(case, order))
 }
 
 /// The largest error at `end` of half of the difference of two runs with opposite amplitudes.
@@ -114,7 +114,7 @@ fn smooth(
     set: &[&str],
     k2: f64,
 ) -> Result<Check> {
-    let Fall { h, error, order } = Fall::between(grids, |points| {
+    let Convergence { h, error, order } = Convergence::between(grids, |points| {
         let config = setup.config(case, points, set)?;
         let mut run = setup.start(&config)?;
         run.advance(0.2)?;

@@ -105,14 +105,14 @@ impl Run {
 
     /// dU/dt of the current U. Collective.
     pub(super) fn rate(&mut self) -> Result<Vec<Vec<f64>>> {
-        let mut rate = self.poisoned()?;
+        let mut rate = self.nan_fields()?;
         self.simulation.rhs(&mut rate);
         self.all(&rate)
     }
 
     /// The contribution of one group of terms to dU/dt. Collective.
     pub(super) fn terms(&mut self, group: TermGroup) -> Result<Vec<Vec<f64>>> {
-        let mut rate = self.poisoned()?;
+        let mut rate = self.nan_fields()?;
         let equations = NavierStokes::new(&self.problem, self.place.backend.clone());
         let mut equations = all_or_error(&*self.place.comm, equations)?;
         equations.rhs_group(group, self.simulation.state(), &mut rate);
@@ -120,7 +120,7 @@ impl Run {
     }
 
     /// Fields of NaN, as many as U has.
-    fn poisoned(&self) -> Result<Vec<Field>> {
+    fn nan_fields(&self) -> Result<Vec<Field>> {
         let nan = vec![f64::NAN; self.simulation.grid().len()];
         let fields = self.simulation.state().iter().map(|_| self.place.field(&nan)).collect();
         all_or_error(&*self.place.comm, fields)
@@ -136,9 +136,9 @@ impl Run {
         let own: Vec<[f64; N]> =
             (0..block.len()).map(|point| flow(at(point).0, at(point).1)).collect();
         let (system, _) = self.simulation.system_and_state();
-        let made = system.state_of(&|point, to| to.copy_from_slice(&own[point][..to.len()]));
-        let made = all_or_error(&*self.place.comm, made)?;
-        self.simulation.state_mut().iter_mut().zip(made).for_each(|(field, new)| *field = new);
+        let new_state = system.state_of(&|point, to| to.copy_from_slice(&own[point][..to.len()]));
+        let new_state = all_or_error(&*self.place.comm, new_state)?;
+        self.simulation.state_mut().iter_mut().zip(new_state).for_each(|(field, new)| *field = new);
         Ok(())
     }
 

@@ -1,7 +1,9 @@
 //! Compact filters: order, error constant, transfer function, and behaviour at the ends of lines.
 
 use super::check::{Check, distance, float, largest, worse};
-use super::operators::{Subject, UNITS, filter, order_and_constant, published, symbol_error};
+use super::operators::{
+    ROUND_OFF_UNITS, Subject, filter, order_and_constant, published_decimals, symbol_error,
+};
 use super::setup::Setup;
 use crate::engine::{LineOperator, LineOperators, Op, closed_min_points};
 use crate::error::Result;
@@ -13,7 +15,7 @@ use crate::scheme::{CF90, LELE_CUTOFF, Scheme, filter_closure};
 const ALPHA: f64 = 0.4;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let few = setup.is_brief();
+    let few = setup.is_quick_on_device();
     let orders: &[u32] = if few { &[8] } else { &[2, 4, 6, 8, 10] };
     let mut checks = Vec::new();
     for (at, &order) in orders.iter().enumerate() {
@@ -25,7 +27,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     if !few {
         for scheme in [CF90, LELE_CUTOFF] {
             checks.push(transfer(setup, &scheme, Axis::Y)?);
-            checks.push(published(setup, &Subject { scheme, ..filter(2, 0.4) }, Axis::Z)?);
+            checks.push(published_decimals(setup, &Subject { scheme, ..filter(2, 0.4) }, Axis::Z)?);
         }
     }
     Ok(checks)
@@ -37,7 +39,7 @@ fn transfer(setup: &Setup, scheme: &Scheme, axis: Axis) -> Result<Check> {
     Ok(Check::at_most(
         format!("{}-transfer", scheme.name),
         symbol_error(setup, &subject, axis, 37, Precision::F64)?,
-        UNITS,
+        ROUND_OFF_UNITS,
     )
     .shows(format!("transfer function of {}, in units of round-off", scheme.name))
     .source(format!("T(kh), {}; round-off of a banded solve (Higham 2002, §9)", scheme.source)))
@@ -51,15 +53,15 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
     let operator = LineOperator::closed(&scheme, &closure, n, 1.0);
     let operators = LineOperators::along(axis, vec![(Op::Filter, operator)]);
     let (place, x) = setup.one_line(axis, n)?;
-    let mut off = 0.0;
+    let mut deviation = 0.0;
     for degree in 0..order.cast_signed() {
         let f: Vec<f64> = x.iter().map(|x| x.powi(degree)).collect();
-        let found = place.apply(&operators, axis, Op::Filter, &f)?;
-        off = worse(off, distance(&found, &f) / largest(&f));
+        let computed = place.apply(&operators, axis, Op::Filter, &f)?;
+        deviation = worse(deviation, distance(&computed, &f) / largest(&f));
     }
     let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
     let shortest: Vec<f64> = (0..n).map(sign).collect();
-    let found = place.apply(&operators, axis, Op::Filter, &shortest)?;
+    let computed = place.apply(&operators, axis, Op::Filter, &shortest)?;
     // The root of α r² + r + α = 0 inside the unit circle.
     let r = ((1.0 - 4.0 * ALPHA * ALPHA).sqrt() - 1.0) / (2.0 * ALPHA);
     let root = |i: usize| (0..i).map(|_| r).product::<f64>();
@@ -72,10 +74,10 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
     let source = "Gaitonde and Visbal 2000; round-off, condition (1 + 2α)/(1 − 2α)";
     let name = scheme.name;
     Ok([
-        Check::at_most(format!("{name}-ends"), off, bound)
+        Check::at_most(format!("{name}-ends"), deviation, bound)
             .shows(format!("{name} between ends keeps polynomials of degree {}", order - 1))
             .source(source),
-        Check::at_most(format!("{name}-ends-shortest"), distance(&found, &spread), bound)
+        Check::at_most(format!("{name}-ends-shortest"), distance(&computed, &spread), bound)
             .shows(format!(
                 "{name} between ends removes the shortest wave except for the effect of the ends"
             ))

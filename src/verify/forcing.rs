@@ -31,13 +31,13 @@ fn growth(setup: &Setup) -> Result<Check> {
     let mut run = setup.run("taylor-green", [6, 12, 1], &[&keys[..], &[&dt_key]].concat())?;
     let pressure = 1.0 / 1.4;
     run.set(|_, x| [1.0, amplitude * x[1].sin(), 0.0, 0.0, pressure])?;
-    let found = run.gain(1, [0, 1, 0], steps)?;
+    let computed = run.gain(1, [0, 1, 0], steps)?;
     let step = hale64().amplification(Complex::new(dt, 0.0)).re;
     let expected = step.powi(20);
     // The energy of a stage is not the square of its velocity: a pressure error of ε² times the error of a step accelerates u.
     let coupled = amplitude * amplitude * dt.powi(5) * float(steps);
     let roundings = float(steps * hale64().stages()) * f64::EPSILON * (1.0 + pressure / amplitude);
-    Ok(Check::at_most("growth", (found - expected).norm() / expected, coupled + roundings)
+    Ok(Check::at_most("growth", (computed - expected).norm() / expected, coupled + roundings)
         .shows(format!(
             "linear forcing: {steps} steps multiply a shear flow by R(A dt)^{steps}, near exp(A t)"
         ))
@@ -67,7 +67,7 @@ fn budgets(setup: &Setup, name: &str, keys: &[&str]) -> Result<Vec<Check>> {
     ])?;
     power.push(work);
     let after = totals(&run.state()?);
-    let moved = (1..4).map(|v| (after[v] - before[v]).abs()).fold(0.0, worse);
+    let change = (1..4).map(|v| (after[v] - before[v]).abs()).fold(0.0, worse);
     let jump = power.windows(2).map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, worse);
     // The work ⟨f·f⟩ dt of a random force, which is renewed at the end of a step, on the new velocity is not visible in the
     // budget.
@@ -84,7 +84,7 @@ fn budgets(setup: &Setup, name: &str, keys: &[&str]) -> Result<Vec<Check>> {
         Check::at_most(format!("power/{name}"), (parts[4] - work).abs() / largest(&parts), 1e-14)
             .shows("the rate of the kinetic energy due to the force is its power ⟨F·u⟩, relative to the largest rate")
             .source("u·F from U and from the rates; 50 roundings"),
-        Check::at_most(format!("momentum/{name}"), moved, roundings)
+        Check::at_most(format!("momentum/{name}"), change, roundings)
             .shows(format!("momentum after {steps} steps"))
             .source("the force has no mean; one rounding per stage"),
         Check::at_most(

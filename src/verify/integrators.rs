@@ -12,7 +12,7 @@ use crate::scheme::{TABLEAUX, Tableau};
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for tableau in TABLEAUX {
-        if setup.is_brief() && tableau.name != "hale64" {
+        if setup.is_quick_on_device() && tableau.name != "hale64" {
             continue;
         }
         checks.push(amplification(setup, tableau)?);
@@ -38,7 +38,7 @@ fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
     run.set(|_, _| [rho, u[0], u[1], u[2], p])?;
     // The first step uses the step size of the previous state.
     run.steps(1)?;
-    let found = run.simulation.step(None)?;
+    let computed = run.simulation.step(None)?;
 
     let first = compact6().first.max_symbol().0;
     // Interpolation to midpoints followed by the derivative back has a smaller modified wavenumber than the collocated
@@ -65,7 +65,7 @@ fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
         + kappa * nu * squares / hale64().negative_real_limit();
     Ok(Check::at_most(
         format!("step-size/{}", forms.name()),
-        (found * rate / CFL - 1.0).abs(),
+        (computed * rate / CFL - 1.0).abs(),
         32.0 * f64::EPSILON,
     )
     .shows("the step in a uniform stream agrees with cfl and the stability limits, relative")
@@ -85,13 +85,13 @@ fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
         &format!("time.dt={dt}"),
     ];
     let mut run = setup.run("scalar-advection", [32, 1, 1], &set)?;
-    let found = run.gain(0, [3, 0, 0], steps)?;
+    let computed = run.gain(0, [3, 0, 0], steps)?;
     let h = spacing(32);
     let symbol = compact6().first.symbol(3.0 * h) / h;
     let expected = tableau.amplification(Complex::new(0.0, -symbol * dt)).powu(10);
     Ok(Check::at_most(
         format!("{}-step", tableau.name),
-        (found - expected).norm(),
+        (computed - expected).norm(),
         // A step has one rounding per stage, plus those of the operators.
         10.0 * f64::EPSILON * float(steps * tableau.stages()),
     )
@@ -104,14 +104,15 @@ fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
 fn linear(tableau: &Tableau) -> Check {
     let gamma = tableau.stability_polynomial();
     let factorial = |k: u32| (1..=k).map(f64::from).product::<f64>();
-    let off = |k: u32| (gamma.get(k as usize).copied().unwrap_or(0.0) - 1.0 / factorial(k)).abs();
-    let worst = (0..=tableau.order).map(off).fold(0.0, f64::max);
+    let deviation =
+        |k: u32| (gamma.get(k as usize).copied().unwrap_or(0.0) - 1.0 / factorial(k)).abs();
+    let worst = (0..=tableau.order).map(deviation).fold(0.0, f64::max);
     Check::at_most(format!("{}-linear", tableau.name), worst, DECIMALS)
         .shows(format!(
             "R(z) of {} is exp z to order {}; error constant found {:.3e}",
             tableau.name,
             tableau.order,
-            off(tableau.order + 1)
+            deviation(tableau.order + 1)
         ))
         .source(format!("{}; published decimals", tableau.source))
 }
@@ -131,11 +132,11 @@ fn nonlinear(setup: &Setup, tableau: &Tableau) -> Result<Check> {
         Ok(run.state()?.concat())
     };
     let [a, b, c] = [at(16)?, at(32)?, at(64)?];
-    let found = order((2.0, distance(&a, &b)), (1.0, distance(&b, &c)));
+    let measured = order((2.0, distance(&a, &b)), (1.0, distance(&b, &c)));
     let formal = f64::from(tableau.order);
-    Ok(Check::at_most(format!("{}-order", tableau.name), formal - found, 0.15)
+    Ok(Check::at_most(format!("{}-order", tableau.name), formal - measured, 0.15)
         .shows(format!(
-            "order of {} on the Navier-Stokes equations is at least {formal}: found {found:.3}",
+            "order of {} on the Navier-Stokes equations is at least {formal}: found {measured:.3}",
             tableau.name
         ))
         .source(format!("{}; next term of the error", tableau.source)))

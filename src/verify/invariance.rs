@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::check::{Check, Fall, distance, float, largest, worse};
+use super::check::{Check, Convergence, distance, float, largest, worse};
 use super::setup::{Forms, Setup, compact6, spacing};
 use crate::error::Result;
 
@@ -12,7 +12,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         checks.push(free_stream(setup, &forms)?);
         checks.push(turned_axes(setup, &forms)?);
     }
-    if !setup.is_brief() {
+    if !setup.is_quick_on_device() {
         checks.push(moving_frame(setup)?);
     }
     checks.push(symmetries(setup)?);
@@ -124,7 +124,7 @@ impl Turn {
 }
 
 /// The state after a few steps from [`asymmetric_flow`] along other axes, mapped back to the old axes.
-fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
+fn state_after_turn(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
     let set = forms.with(&[
         "case.mach=0.5",
         "case.reynolds=40",
@@ -140,8 +140,8 @@ fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
 
 /// Rotated or mirrored axes give the rotated or mirrored solution.
 fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
-    let straight = turned(setup, forms, Turn { from: [0, 1, 2], flip: [false; 3] })?;
-    let mut off = 0.0;
+    let straight = state_after_turn(setup, forms, Turn { from: [0, 1, 2], flip: [false; 3] })?;
+    let mut deviation = 0.0;
     let others = [
         ([1, 2, 0], [false, true, true]),
         ([1, 0, 2], [false; 3]),
@@ -149,14 +149,14 @@ fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
         ([2, 1, 0], [false; 3]),
     ];
     // A grid of another shape needs a compilation: the first change of axes rotates and mirrors all of them.
-    let few = if setup.is_brief() { 1 } else { others.len() };
+    let few = if setup.is_quick_on_device() { 1 } else { others.len() };
     for (from, flip) in others.into_iter().take(few) {
-        let other = turned(setup, forms, Turn { from, flip })?;
-        off = worse(off, distance(&straight.concat(), &other.concat()));
+        let other = state_after_turn(setup, forms, Turn { from, flip })?;
+        deviation = worse(deviation, distance(&straight.concat(), &other.concat()));
     }
     Ok(Check::at_most(
         format!("axes/{}", forms.name()),
-        off,
+        deviation,
         // 30 stages round values up to 10, and individual terms are several times as large.
         f64::EPSILON * 30.0 * 10.0 * 8.0,
     )
@@ -172,11 +172,11 @@ fn moving_frame(setup: &Setup) -> Result<Check> {
     let dt = format!("time.dt={}", end / float(steps));
     let set = ["case.mach=0.5", "case.reynolds=50", &dt];
     let grids = if setup.quick { [16, 24] } else { [24, 40] };
-    let Fall { h, error, order } = Fall::between(grids, |n| {
+    let Convergence { h, error, order } = Convergence::between(grids, |n| {
         let after = |u: f64| -> Result<Vec<Vec<f64>>> {
             let mut run = setup.run("taylor-green", [n; 3], &set)?;
             run.set(|index, _| {
-                let mut flow = crooked_slow(index.map(|i| float(i) / float(n)));
+                let mut flow = long_wave_flow(index.map(|i| float(i) / float(n)));
                 flow[1] += u;
                 flow
             })?;
@@ -185,13 +185,13 @@ fn moving_frame(setup: &Setup) -> Result<Check> {
         };
         let (rest, moving) = (after(0.0)?, after(stream)?);
         // ρ and ρv are the same in both frames, at points n/8 apart.
-        let mut off = 0.0;
+        let mut deviation = 0.0;
         for field in [0, 2, 3] {
             let back: Vec<f64> =
                 (0..n * n * n).map(|at| moving[field][at / n * n + (at % n + n / 8) % n]).collect();
-            off = worse(off, distance(&back, &rest[field]));
+            deviation = worse(deviation, distance(&back, &rest[field]));
         }
-        Ok((spacing(n), off))
+        Ok((spacing(n), deviation))
     })?;
     Ok(Check::at_most("moving-frame", 6.0 - order, 1.3 * (2.0 * h).powi(2))
         .shows(format!(
@@ -201,7 +201,7 @@ fn moving_frame(setup: &Setup) -> Result<Check> {
 }
 
 /// A smooth flow of long waves.
-fn crooked_slow(x: [f64; 3]) -> [f64; 5] {
+fn long_wave_flow(x: [f64; 3]) -> [f64; 5] {
     let wave = |a, b, c, phase| plane_wave(x, [a, b, c], phase);
     [
         1.0 + 0.1 * wave(1.0, 0.0, 0.0, 0.3),
@@ -219,7 +219,7 @@ fn symmetries(setup: &Setup) -> Result<Check> {
     let mut run = setup.run("taylor-green", n, &["case.mach=0.5", "case.reynolds=100"])?;
     run.steps(steps)?;
     let state = run.state()?;
-    let mut off = 0.0;
+    let mut deviation = 0.0;
     for axis in 0..3 {
         for (field, values) in state.iter().enumerate() {
             let sign = if field == 1 + axis { -1.0 } else { 1.0 };
@@ -228,12 +228,12 @@ fn symmetries(setup: &Setup) -> Result<Check> {
                 index[axis] = (n[axis] - index[axis]) % n[axis];
                 sign * values[index[0] + n[0] * (index[1] + n[1] * index[2])]
             });
-            off = worse(off, distance(values, &mirrored.collect::<Vec<_>>()));
+            deviation = worse(deviation, distance(values, &mirrored.collect::<Vec<_>>()));
         }
     }
     Ok(Check::at_most(
         "mirror-planes",
-        off,
+        deviation,
         // As for changed axes, with ρE up to 8.
         f64::EPSILON * float(6 * steps) * 8.0 * 8.0,
     )

@@ -1,7 +1,7 @@
 //! A manufactured solution: the right-hand side of the equations compared with the exact divergence of the fluxes of a smooth
 //! field, from automatic differentiation (Roache 2002, J. Fluids Eng. 124, 4).
 
-use super::check::{Check, Fall, distance, largest, worse};
+use super::check::{Check, Convergence, distance, largest, worse};
 use super::jet::Jet;
 use super::setup::{Forms, Setup, spacing};
 use crate::config::Config;
@@ -74,7 +74,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     for forms in setup.forms() {
         checks.push(converges(setup, &forms, "compact6", &forms.name())?);
     }
-    if !setup.is_brief() {
+    if !setup.is_quick_on_device() {
         for family in families() {
             checks.push(converges(setup, &Forms::default(), family.name, family.name)?);
         }
@@ -87,7 +87,7 @@ fn converges(setup: &Setup, forms: &Forms, derivative: &str, name: &str) -> Resu
     // Viscous terms are as large as the others.
     let scheme = format!("scheme.derivative={derivative}");
     let set = forms.with(&["case.mach=0.5", "case.reynolds=5.0", &scheme]);
-    let Fall { h, error, order } = Fall::between(GRIDS, |points| {
+    let Convergence { h, error, order } = Convergence::between(GRIDS, |points| {
         Ok((spacing(points[1]), error_of(setup, &setup.config("taylor-green", points, &set)?)?))
     })?;
     let formal = families().iter().find(|family| family.name == derivative);
@@ -106,7 +106,7 @@ pub(super) fn error_of(setup: &Setup, config: &Config) -> Result<f64> {
     let (gas, grid) = (config.gas, config.grid());
     let mut run = setup.start(config)?;
     run.set(|_, [x, y, z]| solution(&gas, [x, y, z, TIME]))?;
-    let found = run.rate()?;
+    let computed = run.rate()?;
     let exact: Vec<[f64; 5]> = (0..grid.len())
         .map(|at| {
             let [x, y, z] = grid.coordinates(grid.index(at));
@@ -115,6 +115,6 @@ pub(super) fn error_of(setup: &Setup, config: &Config) -> Result<f64> {
         .collect();
     Ok((0..5).fold(0.0, |worst, variable| {
         let exact: Vec<f64> = exact.iter().map(|rate| rate[variable]).collect();
-        worse(worst, distance(&found[variable], &exact) / largest(&exact))
+        worse(worst, distance(&computed[variable], &exact) / largest(&exact))
     }))
 }

@@ -1,21 +1,21 @@
 //! Open faces: preservation of a free stream, outflow without reflection, and prescribed reflection.
 
-use super::check::{Check, Fall, distance_of_all, float, largest, worse};
+use super::check::{Check, Convergence, distance_of_all, float, largest, worse};
 use super::exact::odd_error;
 use super::fields::Run;
 use super::setup::{FILTER, Setup};
-use super::walls::off_one_host;
+use super::walls::deviation_from_one_host;
 use crate::config::Config;
 use crate::error::Result;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = vec![free_stream(setup)?, pulse(setup)?, relaxation(setup)?];
-    checks.extend([scalar(setup)?, places(setup)?]);
-    if !setup.is_brief() {
+    checks.extend([scalar(setup)?, all_kinds_of_faces(setup)?]);
+    if !setup.is_quick_on_device() {
         checks.push(supersonic(setup)?);
         checks.push(vortex(setup)?);
-        checks.push(published(setup, "published-vortex", [0.0, 1.0], 0.003)?);
-        checks.push(published(setup, "published-corner", [0.5_f64.sqrt(); 2], 0.002)?);
+        checks.push(published_vortex(setup, "published-vortex", [0.0, 1.0], 0.003)?);
+        checks.push(published_vortex(setup, "published-corner", [0.5_f64.sqrt(); 2], 0.002)?);
     }
     Ok(checks)
 }
@@ -42,14 +42,14 @@ fn free_stream(setup: &Setup) -> Result<Check> {
 
 /// One half of a pulse has left, the other half was reflected by the wall.
 fn pulse(setup: &Setup) -> Result<Check> {
-    let fall = Fall::between([97, 193], |n| {
+    let convergence = Convergence::between([97, 193], |n| {
         let config = setup.config("acoustic-pulse", [n, 1, 1], &["time.dt=0.002"])?;
         Ok((1.0 / float(n - 1), odd_error(setup, &config, 0.9)?))
     })?;
-    let (found, error) = (fall.order, fall.error / 1e-6);
-    Ok(Check::at_most("acoustic-pulse", (4.0 - found).max(0.0), 0.1)
+    let (order, error) = (convergence.order, convergence.error / 1e-6);
+    Ok(Check::at_most("acoustic-pulse", (4.0 - order).max(0.0), 0.1)
         .shows(format!(
-            "a pulse reflected by a wall but not by an outflow converges at order 4 or more: {found:.2}, {error:.1e} of A"
+            "a pulse reflected by a wall but not by an outflow converges at order 4 or more: {order:.2}, {error:.1e} of A"
         ))
         .source("rows of order 3 at the ends: order 4 overall (Gustafsson 1975)"))
 }
@@ -82,16 +82,17 @@ fn relaxation(setup: &Setup) -> Result<Check> {
         };
         -0.5 * SIGMA * ds * (0..parts).map(part).sum::<f64>()
     };
-    let mut off = 0.0;
+    let mut deviation = 0.0;
     for (at, rho) in state[0].iter().enumerate() {
         let x = config.grid().coordinates([at, 0, 0])[0];
-        off = worse(off, ((rho - 1.0) / (A * p) - reflected(x)).abs());
+        deviation = worse(deviation, ((rho - 1.0) / (A * p) - reflected(x)).abs());
     }
-    let most = largest(&(0..193).map(|at| reflected(float(at) / 192.0)).collect::<Vec<_>>());
-    Ok(Check::at_most("relaxation", off, 2e-4)
+    let max_reflection =
+        largest(&(0..193).map(|at| reflected(float(at) / 192.0)).collect::<Vec<_>>());
+    Ok(Check::at_most("relaxation", deviation, 2e-4)
         .shows(format!(
             "an outflow with sigma = {SIGMA} reflects {:.0} % of a pulse, in agreement with its equation",
-            100.0 * most
+            100.0 * max_reflection
         ))
         .source(
             "dp/dt = -K/2 (p+ + p), K = sigma c/L; error of the formulas with 15 points per half width",
@@ -106,14 +107,19 @@ fn scalar(setup: &Setup) -> Result<Check> {
     let mut run = setup.run("acoustic-pulse", [65, 1, 1], &set)?;
     run.steps(STEPS as usize)?;
     let state = run.state()?;
-    let off = state[0].iter().zip(&state[5]).map(|(rho, carried)| (carried / rho - PHI).abs());
-    Ok(Check::at_most("scalar", off.fold(0.0, worse), f64::from(STEPS) * 6.0 * PHI * f64::EPSILON)
-        .shows("a uniform scalar stays uniform while sound of a fifth of the pressure leaves through an outflow")
-        .source("d(rho phi)/dt = phi d(rho)/dt also at the face; round-off of each of six stages"))
+    let deviation =
+        state[0].iter().zip(&state[5]).map(|(rho, carried)| (carried / rho - PHI).abs());
+    Ok(Check::at_most(
+        "scalar",
+        deviation.fold(0.0, worse),
+        f64::from(STEPS) * 6.0 * PHI * f64::EPSILON,
+    )
+    .shows("a uniform scalar stays uniform while sound of a fifth of the pressure leaves through an outflow")
+    .source("d(rho phi)/dt = phi d(rho)/dt also at the face; round-off of each of six stages"))
 }
 
 /// Four steps with every kind of face, compared with one host.
-fn places(setup: &Setup) -> Result<Check> {
+fn all_kinds_of_faces(setup: &Setup) -> Result<Check> {
     let set = [
         "case.reynolds=50",
         FILTER,
@@ -129,7 +135,7 @@ fn places(setup: &Setup) -> Result<Check> {
     };
     Ok(Check::at_most(
         "places",
-        off_one_host(setup, &config, |run| run.set(|_, x| start(x)))?,
+        deviation_from_one_host(setup, &config, |run| run.set(|_, x| start(x)))?,
         1e-12,
     )
     .shows("four steps of a box with an inflow, an outflow, a far field with a sponge, a wall and a scalar agree with one host")
@@ -137,9 +143,9 @@ fn places(setup: &Setup) -> Result<Check> {
 }
 
 /// The largest deviation of the pressure from the far field at these times, relative to that at the start.
-fn left_over(run: &mut Run, config: &Config, times: &[f64]) -> Result<f64> {
+fn remaining_pressure(run: &mut Run, config: &Config, times: &[f64]) -> Result<f64> {
     let (gamma, rest) = (config.gas.gamma, config.gas.reference_pressure());
-    let off = |run: &mut Run| -> Result<f64> {
+    let deviation = |run: &mut Run| -> Result<f64> {
         let state = run.state()?;
         let p = |at: usize| {
             let [rho, u, v, _, e] = [0, 1, 2, 3, 4].map(|k| state[k][at]);
@@ -147,42 +153,47 @@ fn left_over(run: &mut Run, config: &Config, times: &[f64]) -> Result<f64> {
         };
         Ok((0..state[0].len()).map(|at| (p(at) - rest).abs()).fold(0.0, worse))
     };
-    let own = off(run)?;
-    let mut most = 0.0;
+    let initial = deviation(run)?;
+    let mut max_deviation = 0.0;
     for end in times {
         run.advance(*end)?;
-        most = worse(most, off(run)?);
+        max_deviation = worse(max_deviation, deviation(run)?);
     }
-    Ok(most / own)
+    Ok(max_deviation / initial)
 }
 
 /// The remaining pressure of the vortex of the case, once it is 4 radii or more beyond the face.
-fn of_case(setup: &Setup, mach: f64) -> Result<f64> {
+fn remaining_for_case(setup: &Setup, mach: f64) -> Result<f64> {
     let set = [format!("case.mach={mach}"), "case.half_width=5".into()];
     let config = setup.config("vortex-outflow", [81, 80, 1], &set)?;
-    left_over(&mut setup.start(&config)?, &config, &[9.0, 9.5, 10.0, 11.0])
+    remaining_pressure(&mut setup.start(&config)?, &config, &[9.0, 9.5, 10.0, 11.0])
 }
 
 fn supersonic(setup: &Setup) -> Result<Check> {
-    let found = of_case(setup, 2.0)?;
-    Ok(Check::at_most("supersonic-vortex", found, 1e-3)
+    let computed = remaining_for_case(setup, 2.0)?;
+    Ok(Check::at_most("supersonic-vortex", computed, 1e-3)
         .shows("a vortex leaves in a stream of Ma 2 and no pressure remains")
         .source("no wave travels upstream"))
 }
 
 fn vortex(setup: &Setup) -> Result<Check> {
-    let found = of_case(setup, 0.3)?;
-    Ok(Check::at_most("vortex", found, 0.05)
+    let computed = remaining_for_case(setup, 0.3)?;
+    Ok(Check::at_most("vortex", computed, 0.05)
         .shows(format!(
             "a vortex leaves at Ma 0.3, and {:.1} % of its pressure is reflected",
-            100.0 * found
+            100.0 * computed
         ))
         .source("measured"))
 }
 
 /// A vortex of 0.25 √(p/ρ) in a stream of Ma 0.5 that leaves a box with four open sides, through one side or through a corner
 /// (Alferez, Touber, Winn and Ali 2022, dNami, exm/2d_vortex_exit): at t = 2 it is ten radii or more outside.
-fn published(setup: &Setup, name: &'static str, direction: [f64; 2], bound: f64) -> Result<Check> {
+fn published_vortex(
+    setup: &Setup,
+    name: &'static str,
+    direction: [f64; 2],
+    bound: f64,
+) -> Result<Check> {
     const RADIUS: f64 = 0.05;
     const SWIRL: f64 = 0.25;
     let [u, v] = direction.map(|part| 0.5 * 1.4_f64.sqrt() * part);
@@ -208,12 +219,12 @@ fn published(setup: &Setup, name: &'static str, direction: [f64; 2], bound: f64)
         let round = (0.5 * (1.0 - x * x - y * y)).exp() * SWIRL;
         [1.0, u + round * y, v - round * x, 0.0, 1.0 - 0.5 * round * round]
     })?;
-    let found = left_over(&mut run, &config, &[2.0])?;
-    Ok(Check::at_most(name, found, bound)
+    let computed = remaining_pressure(&mut run, &config, &[2.0])?;
+    Ok(Check::at_most(name, computed, bound)
         .shows(format!(
             "a strong vortex leaves at Ma 0.5 through a {}, and {:.2} % of its pressure remains",
             if u > 0.0 { "corner" } else { "face" },
-            100.0 * found
+            100.0 * computed
         ))
         .source("measured; the conditions of dNami leave 11 % and 12 %, in its own program"))
 }

@@ -38,7 +38,7 @@ impl Subject {
     }
 
     /// Its exact result for sin θ, without the factor.
-    fn of_sine(&self, angle: f64) -> f64 {
+    fn exact_on_sine(&self, angle: f64) -> f64 {
         match self.scheme.kind {
             Kind::FirstDerivative | Kind::MidpointDerivative => angle.cos(),
             Kind::SecondDerivative => -angle.sin(),
@@ -68,8 +68,8 @@ fn subjects(family: &'static SchemeFamily) -> [Subject; 5] {
 
 /// The families whose formulas are checked: on a device each formula needs a compilation, and a quick check has time for one
 /// family.
-fn checked(setup: &Setup) -> impl Iterator<Item = &'static SchemeFamily> {
-    let few = setup.is_brief();
+fn checked_families(setup: &Setup) -> impl Iterator<Item = &'static SchemeFamily> {
+    let few = setup.is_quick_on_device();
     families().iter().filter(move |family| !few || family.name == "compact6")
 }
 
@@ -77,11 +77,11 @@ fn checked(setup: &Setup) -> impl Iterator<Item = &'static SchemeFamily> {
 type Wave = fn(usize, usize) -> (usize, f64);
 
 /// One period per line.
-const LONG: Wave = |line, _| (1, 0.7 * float(line));
+const ONE_PERIOD: Wave = |line, _| (1, 0.7 * float(line));
 
 /// `subject` applied to waves along `axis` of lines of `n` points with spacing `h`: its results, and for each point the k h of
 /// its line and the exact result without the factor.
-fn on_waves(
+fn apply_to_waves(
     setup: &Setup,
     subject: &Subject,
     (axis, n, h): (Axis, usize, f64),
@@ -105,15 +105,15 @@ fn on_waves(
     let operand: Vec<f64> = (0..grid.len()).map(|point| at(point, from).1.sin()).collect();
     let exact = (0..grid.len()).map(|point| {
         let (w, angle) = at(point, to);
-        [w, subject.of_sine(angle)]
+        [w, subject.exact_on_sine(angle)]
     });
     let place = setup.along(axis, points, precision)?;
-    let found = place.apply(&subject.operators(&grid, precision), axis, subject.op, &operand)?;
-    Ok((found, exact.collect()))
+    let computed = place.apply(&subject.operators(&grid, precision), axis, subject.op, &operand)?;
+    Ok((computed, exact.collect()))
 }
 
-/// Fine enough for the leading term, and coarse enough for an error well above round-off.
-fn coarsest(order: u32) -> usize {
+/// Number of points on the coarse grid: fine enough for the leading term, and coarse enough for an error well above round-off.
+fn coarsest_grid(order: u32) -> usize {
     match order {
         2 => 128,
         4 => 48,
@@ -132,21 +132,25 @@ pub(super) fn order_and_constant(
 ) -> Result<Vec<Check>> {
     let (scheme, formal) = (&subject.scheme, f64::from(subject.scheme.order));
     let Some(LeadingError { coefficient, .. }) = scheme.lead else {
-        return Ok(vec![published(setup, subject, axis)?]);
+        return Ok(vec![published_decimals(setup, subject, axis)?]);
     };
     let error = |n: usize| -> Result<(f64, f64)> {
         let h = spacing(n);
-        let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, LONG)?;
+        let (computed, exact) =
+            apply_to_waves(setup, subject, (axis, n, h), Precision::F64, ONE_PERIOD)?;
         // The error as a signed fraction of the wave: a filter that amplifies has the wrong sign.
-        let products =
-            found.iter().zip(&exact).map(|(found, [_, wave])| (found - wave) * wave).sum::<f64>();
-        Ok((h, 2.0 * products / float(found.len())))
+        let products = computed
+            .iter()
+            .zip(&exact)
+            .map(|(computed, [_, wave])| (computed - wave) * wave)
+            .sum::<f64>();
+        Ok((h, 2.0 * products / float(computed.len())))
     };
-    let coarse = coarsest(scheme.order);
+    let coarse = coarsest_grid(scheme.order);
     let (coarse, fine) = (error(coarse)?, error(2 * coarse)?);
     let (slope, size) = (order(coarse, fine), fine.1 / (coefficient * fine.0.powf(formal)));
     let next = fine.0 * fine.0;
-    let name = named(subject);
+    let name = check_name(subject);
     Ok(vec![
         Check::at_most(format!("{name}-order"), (slope - formal).abs(), 1.3 * next)
             .shows(format!("order of {} is {}: found {slope:.4}", scheme.name, scheme.order))
@@ -162,17 +166,22 @@ pub(super) fn order_and_constant(
 
 /// A formula with published decimals satisfies the order conditions only to 2e-7: the effect on a long wave, whose own error of
 /// fourth order is 4e-8.
-pub(super) fn published(setup: &Setup, subject: &Subject, axis: Axis) -> Result<Check> {
+pub(super) fn published_decimals(setup: &Setup, subject: &Subject, axis: Axis) -> Result<Check> {
     let (n, h) = (128, spacing(128));
-    let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, LONG)?;
+    let (computed, exact) =
+        apply_to_waves(setup, subject, (axis, n, h), Precision::F64, ONE_PERIOD)?;
     let exact: Vec<f64> = exact.iter().map(|[_, wave]| *wave).collect();
-    Ok(Check::at_most(format!("{}-decimals", subject.scheme.name), distance(&found, &exact), 2e-7)
-        .shows(format!("{} is consistent: error of a wave of {n} points", subject.scheme.name))
-        .source(format!("{}: seven published decimals", subject.scheme.source)))
+    Ok(Check::at_most(
+        format!("{}-decimals", subject.scheme.name),
+        distance(&computed, &exact),
+        2e-7,
+    )
+    .shows(format!("{} is consistent: error of a wave of {n} points", subject.scheme.name))
+    .source(format!("{}: seven published decimals", subject.scheme.source)))
 }
 
 /// Its name among all checks: a formula used for two operators has two names.
-fn named(subject: &Subject) -> String {
+fn check_name(subject: &Subject) -> String {
     match subject.op {
         Op::DerivativeToPoints => format!("{}-back", subject.scheme.name),
         _ => subject.scheme.name.into(),
@@ -191,10 +200,10 @@ pub(super) fn symbol_error(
     // Lines with 1 ... n/2 periods: three to five of them, spread over the range.
     let wave: Wave =
         |line, n| ((1 + line * (n / 2 - 1) / 3).min(n / 2), (0.7 * float(line)).fract());
-    let (found, exact) = on_waves(setup, subject, (axis, n, h), precision, wave)?;
+    let (computed, exact) = apply_to_waves(setup, subject, (axis, n, h), precision, wave)?;
     let exact: Vec<f64> =
         exact.iter().map(|[w, wave]| scheme.symbol(*w) * subject.scale(h) * wave).collect();
-    Ok(distance(&found, &exact) / (precision.epsilon() * round_off(scheme) * subject.scale(h)))
+    Ok(distance(&computed, &exact) / (precision.epsilon() * round_off(scheme) * subject.scale(h)))
 }
 
 /// Round-off of A⁻¹ B f, in units of ε max |f| for h = 1: (‖B‖ + ‖A‖ max |symbol|) ‖A⁻¹‖ (Higham 2002, §7 and §9).
@@ -216,16 +225,16 @@ fn round_off(scheme: &Scheme) -> f64 {
 }
 
 /// Allowed units of round-off: the operand and its angle are also rounded.
-pub(super) const UNITS: f64 = 8.0;
+pub(super) const ROUND_OFF_UNITS: f64 = 8.0;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     let mut seen = Vec::new();
     let both = [Precision::F64, Precision::F32];
-    let precisions = if setup.is_brief() { &both[..1] } else { &both };
-    for family in checked(setup) {
+    let precisions = if setup.is_quick_on_device() { &both[..1] } else { &both };
+    for family in checked_families(setup) {
         for (at, subject) in subjects(family).iter().enumerate() {
-            let name = named(subject);
+            let name = check_name(subject);
             if !seen.contains(&name) {
                 checks.extend(order_and_constant(setup, subject, Axis::ALL[at % 3])?);
                 seen.push(name);
@@ -244,20 +253,24 @@ fn symbols(setup: &Setup, family: &'static SchemeFamily, precision: Precision) -
     let sizes: &[usize] = if setup.is_device() { &[37] } else { &[12, 37, 64] };
     let mut worst = 0.0;
     for (at, subject) in subjects(family).iter().enumerate() {
-        let axes = if setup.is_brief() { &Axis::ALL[at % 3..][..1] } else { &Axis::ALL };
+        let axes = if setup.is_quick_on_device() { &Axis::ALL[at % 3..][..1] } else { &Axis::ALL };
         for (axis, &n) in axes.iter().flat_map(|axis| sizes.iter().map(move |n| (axis, n))) {
             if n >= subject.scheme.min_points() {
                 worst = worse(worst, symbol_error(setup, subject, *axis, n, precision)?);
             }
         }
     }
-    Ok(Check::at_most(format!("{}-symbols-{}", family.name, precision.name()), worst, UNITS)
-        .shows(format!(
-            "modified wavenumbers of {} in {}, in units of round-off",
-            family.name,
-            precision.name()
-        ))
-        .source("k'(kh) of Lele 1992, §3; round-off of a banded solve (Higham 2002, §9)"))
+    Ok(Check::at_most(
+        format!("{}-symbols-{}", family.name, precision.name()),
+        worst,
+        ROUND_OFF_UNITS,
+    )
+    .shows(format!(
+        "modified wavenumbers of {} in {}, in units of round-off",
+        family.name,
+        precision.name()
+    ))
+    .source("k'(kh) of Lele 1992, §3; round-off of a banded solve (Higham 2002, §9)"))
 }
 
 /// The filter of the default family.

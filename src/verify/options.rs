@@ -44,26 +44,26 @@ impl VerifyOptions {
         let unknown = |name: &&String| FAMILIES.iter().all(|family| family.name != **name);
         if let Some(name) = self.names.iter().find(unknown) {
             let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
-            let found = format!("`{name}` is not a family of checks");
-            return Err(refused(found, format!("the families are {}", known.join(", "))));
+            let problem = format!("`{name}` is not a family of checks");
+            return Err(refused(problem, format!("the families are {}", known.join(", "))));
         }
         let is_named = |family: &Family| self.names.iter().any(|name| name == family.name);
-        let asked = |family: &&Family| self.names.is_empty() || is_named(family);
-        Ok(FAMILIES.iter().filter(asked).collect())
+        let is_requested = |family: &&Family| self.names.is_empty() || is_named(family);
+        Ok(FAMILIES.iter().filter(is_requested).collect())
     }
 
     /// Refuse an impossible path of the page, or one that would replace a file not written by Kolmo, before anything is run.
     pub(super) fn check_page(&self) -> Result<()> {
         let Some(path) = &self.html else { return Ok(()) };
         if path.is_dir() {
-            let found = format!("{} is a directory; a page needs a file", path.display());
-            return Err(refused(found, "for example `--html verify.html`"));
+            let problem = format!("{} is a directory; a page needs a file", path.display());
+            return Err(refused(problem, "for example `--html verify.html`"));
         }
         if !self.overwrite {
             check_replaceable(path, "verify")?;
         }
-        let way_out = "give --html a file in a directory that exists or can be created";
-        make_directory_of(path).map_err(|why| Error::refused(why.what(), way_out))
+        let advice = "give --html a file in a directory that exists or can be created";
+        make_directory_of(path).map_err(|why| Error::refused(why.what(), advice))
     }
 
     /// The families, one per line.

@@ -60,8 +60,8 @@ impl Report {
         self.passed += checks.iter().filter(|check| check.passed).count();
         self.failed += checks.iter().filter(|check| !check.passed).count();
         self.seconds += seconds;
-        let named = |check: Check| Check { name: format!("{name}/{}", check.name), ..check };
-        self.checks.extend(checks.into_iter().map(named));
+        let with_family = |check: Check| Check { name: format!("{name}/{}", check.name), ..check };
+        self.checks.extend(checks.into_iter().map(with_family));
     }
 
     /// The result in one sentence.
@@ -148,7 +148,7 @@ mod tests {
     use crate::verify::FAMILIES;
 
     #[test]
-    fn a_check_that_fails_and_one_that_is_no_number_make_the_verdict() {
+    fn failed_checks_and_nan_results_fail_the_verdict() {
         let check = |name: &str, measured: f64, bound: f64| Check::at_most(name, measured, bound);
         let mut report = Report::new("a machine".into(), false);
         report.add(&FAMILIES[0], vec![check("right", 1.0, 1.0)], 0.0);

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use num_complex::Complex;
 
-use super::check::{Check, Fall, distance, float, largest, worse};
+use super::check::{Check, Convergence, distance, float, largest, worse};
 use super::conservation::{PRESERVING, white_noise};
 use super::setup::{FILTER, Forms, Setup, VISCOUS, compact6, hale64, spacing};
 use super::waves::Symbols;
@@ -35,7 +35,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 }
 
 /// The key that adds a scalar.
-fn dye(schmidt: f64, start: &str) -> String {
+fn scalar_key(schmidt: f64, start: &str) -> String {
     format!("scalars.dye={{ schmidt = {schmidt:?}, start = '{start}' }}")
 }
 
@@ -48,17 +48,18 @@ fn constant(setup: &Setup, forms: &Forms) -> Result<Check> {
     let set = forms.with(&[
         "case.mach=0.4",
         "case.reynolds=50",
-        &dye(0.7, "2.5"),
+        &scalar_key(0.7, "2.5"),
         FILTER,
         "time.integrator=williamson3",
     ]);
     let mut run = setup.run("taylor-green", [9, 10, 11], &set)?;
     run.steps(STEPS)?;
     let state = run.state()?;
-    let off = state[MASS].iter().zip(&state[SCALAR]).map(|(rho, it)| (it / rho / 2.5 - 1.0).abs());
+    let deviation =
+        state[MASS].iter().zip(&state[SCALAR]).map(|(rho, it)| (it / rho / 2.5 - 1.0).abs());
     Ok(Check::at_most(
         format!("constant/{}", forms.name()),
-        off.fold(0.0, worse),
+        deviation.fold(0.0, worse),
         f64::EPSILON * float(STEPS * STAGES + FILTERINGS),
     )
     .shows(format!("a constant scalar after {STEPS} steps, relative"))
@@ -71,7 +72,7 @@ fn constant(setup: &Setup, forms: &Forms) -> Result<Check> {
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let points = [12, 13, 15];
     let forms = Forms { convection, ..Forms::default() };
-    let set = forms.with(&["case.reynolds=inf", &dye(1.0, "0")]);
+    let set = forms.with(&["case.reynolds=inf", &scalar_key(1.0, "0")]);
     let mut run = setup.run("taylor-green", points, &set)?;
     run.set(|index, _| white_noise(points, index))?;
     let (state, rate) = (run.state()?, run.rate()?);
@@ -96,7 +97,7 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
 
 /// The rate of the variance as the sum of its terms equals the rate from the right-hand side.
 fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
-    let dye = dye(0.7, "1 + sin(x)*cos(y) + cos(z)");
+    let dye = scalar_key(0.7, "1 + sin(x)*cos(y) + cos(z)");
     let set = forms.with(&["case.mach=0.4", "case.reynolds=50", &dye]);
     let mut run = setup.run("taylor-green", [11, 12, 13], &set)?;
     run.steps(12)?;
@@ -108,11 +109,11 @@ fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
         (phi - mean) * (2.0 * of[SCALAR][at] - (phi + mean) * of[MASS][at])
     };
     let count = state[MASS].len();
-    let made = (0..count).map(one).sum::<f64>() / float(count);
+    let expected = (0..count).map(one).sum::<f64>() / float(count);
     let size = largest(&[convection, diffusion]);
     Ok(Check::at_most(
         format!("budget/{}", forms.name()),
-        worse((rate - made).abs(), (rate - convection - diffusion).abs()) / size,
+        worse((rate - expected).abs(), (rate - convection - diffusion).abs()) / size,
         1e-13,
     )
     .shows(
@@ -136,28 +137,29 @@ fn decay(setup: &Setup, viscous: &'static str) -> Result<Vec<Check>> {
         "case.mach=1.0".into(),
         "case.u=1".into(),
         "time.integrator=hale64".into(),
-        dye(SCHMIDT, "sin(x)"),
+        scalar_key(SCHMIDT, "sin(x)"),
     ];
-    let mut off = 0.0;
-    let Fall { h, order, .. } = Fall::between(GRIDS, |n| {
+    let mut deviation = 0.0;
+    let Convergence { h, order, .. } = Convergence::between(GRIDS, |n| {
         let mut run = setup.run("custom", [n, 1, 1], &set)?;
         run.steps(STEPS as usize)?;
         let state = run.state()?;
-        let found: Vec<f64> = state[SCALAR].iter().zip(&state[MASS]).map(|(a, b)| a / b).collect();
+        let computed: Vec<f64> =
+            state[SCALAR].iter().zip(&state[MASS]).map(|(a, b)| a / b).collect();
         let wave = |factor: Complex<f64>| -> Vec<f64> {
             (0..n).map(|i| (factor * Complex::cis(TAU * float(i) / float(n))).im).collect()
         };
         let symbols = Symbols::new(compact6(), 1.0, spacing(n));
         let damping = diffusivity * symbols.diffusion(viscous);
         let step = hale64().amplification(Complex::new(-damping, -symbols.collocated) * dt);
-        off = worse(off, distance(&found, &wave(step.powu(STEPS))));
+        deviation = worse(deviation, distance(&computed, &wave(step.powu(STEPS))));
         let exact = (-diffusivity * end).exp() * Complex::cis(-end);
-        Ok((spacing(n), distance(&found, &wave(exact))))
+        Ok((spacing(n), distance(&computed, &wave(exact))))
     })?;
     Ok(vec![
         Check::at_most(
             format!("decay-error/{viscous}"),
-            off,
+            deviation,
             10.0 * f64::EPSILON * f64::from(STEPS),
         )
         .shows(format!(

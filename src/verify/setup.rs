@@ -17,7 +17,7 @@ use crate::scheme::{SchemeFamily, Tableau, family, tableau};
 use crate::time::decomposition;
 
 /// Maximum number of ranks: the shortest lines that are split have this many points.
-const MOST_RANKS: usize = 8;
+const MAX_RANKS: usize = 8;
 
 /// The choices of the user.
 pub(super) struct Setup {
@@ -59,7 +59,7 @@ impl Setup {
 
     /// Whether the checks are quick and run on a device, where each kernel must be compiled: one form, one scheme and one axis
     /// suffice.
-    pub(super) fn is_brief(&self) -> bool {
+    pub(super) fn is_quick_on_device(&self) -> bool {
         self.quick && self.is_device()
     }
 
@@ -84,7 +84,7 @@ impl Setup {
     }
 
     /// A backend for fields of `points` points with the options `compute`, over all ranks, with the decomposition `cut`.
-    pub(super) fn cut(
+    pub(super) fn distribute(
         &self,
         points: [usize; 3],
         compute: &ComputeConfig,
@@ -114,7 +114,7 @@ impl Setup {
         precision: Precision,
     ) -> Result<Place> {
         let compute = ComputeConfig { precision, ..self.share.compute.clone() };
-        self.cut(points, &compute, Decomposition::along(axis, self.comm.size()))
+        self.distribute(points, &compute, Decomposition::along(axis, self.comm.size()))
     }
 
     /// A line of `n` points along `axis`, with the indices of the points.
@@ -128,12 +128,12 @@ impl Setup {
     /// The initial state of the run of `config`, distributed over the ranks as by `kolmo run`.
     pub(super) fn start(&self, config: &Config) -> Result<Run> {
         let (cut, _) = decomposition(config, &*self.comm, self.is_device())?;
-        Run::new(self.cut(config.grid.points, &config.compute, cut)?, config)
+        Run::new(self.distribute(config.grid.points, &config.compute, cut)?, config)
     }
 
     /// The initial state of the run of `config` on a single device, with the alternative form of the sweeps: as single kernels,
     /// or operator by operator. `None` on the host and on several ranks.
-    pub(super) fn other_shape(&self, config: &Config) -> Result<Option<Run>> {
+    pub(super) fn alternative_sweeps(&self, config: &Config) -> Result<Option<Run>> {
         let Some(device) = self.share.device.as_ref().filter(|_| self.comm.size() == 1) else {
             return Ok(None);
         };
@@ -164,11 +164,11 @@ impl Setup {
 }
 
 fn check_ranks(size: usize) -> Result<()> {
-    if size <= MOST_RANKS {
+    if size <= MAX_RANKS {
         return Ok(());
     }
-    let found = format!("verify runs on small grids, which {size} ranks cannot share");
-    Err(refused(found, format!("use at most {MOST_RANKS} ranks")))
+    let problem = format!("verify runs on small grids, which {size} ranks cannot share");
+    Err(refused(problem, format!("use at most {MAX_RANKS} ranks")))
 }
 
 /// Spacing of n points on a period of length 2π.
@@ -266,11 +266,11 @@ impl Setup {
 
     /// Combinations that contain every pair of forms, or only the default in a quick check on a device.
     pub(super) fn pairs(&self) -> Vec<Forms> {
-        if self.is_brief() { vec![Forms::default()] } else { Forms::pairs() }
+        if self.is_quick_on_device() { vec![Forms::default()] } else { Forms::pairs() }
     }
 
-    /// All forms of a term, or only the `usual` one in a quick check on a device.
-    pub(super) fn each(&self, all: &[&'static str], usual: &'static str) -> Vec<&'static str> {
-        if self.is_brief() { vec![usual] } else { all.to_vec() }
+    /// All forms of a term, or only the `default` one in a quick check on a device.
+    pub(super) fn each(&self, all: &[&'static str], default: &'static str) -> Vec<&'static str> {
+        if self.is_quick_on_device() { vec![default] } else { all.to_vec() }
     }
 }

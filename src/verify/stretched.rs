@@ -1,6 +1,6 @@
 //! Stretched grids: properties that hold to round-off for any map, and orders.
 
-use super::check::{Check, Fall, float, largest, worse};
+use super::check::{Check, Convergence, float, largest, worse};
 use super::exact::odd_error;
 use super::manufactured::error_of;
 use super::setup::Setup;
@@ -10,7 +10,7 @@ use crate::error::Result;
 const MAPS: &str = "grid.stretching={ x = 's + 0.1*sin(2*pi*s)', y = { map = 'tanh', factor = 1.5 }, z = 's - 0.05*cos(2*pi*s)' }";
 const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
 /// Largest dξ/dx of these maps, from tanh: sinh(2 · 1.5) / (2 · 1.5).
-const LARGEST_METRIC: f64 = 3.4;
+const MAX_METRIC: f64 = 3.4;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
@@ -31,10 +31,10 @@ fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
     let length = config.grid.domain.length[1];
     run.set(move |_, [_, y, _]| [1.0, y / length, 0.0, 0.3, p])?;
     let rate = run.rate()?;
-    let off = rate[..4].iter().map(|rate| largest(rate)).fold(0.0, worse);
+    let deviation = rate[..4].iter().map(|rate| largest(rate)).fold(0.0, worse);
     // Differences of p divided by the smallest spacing.
-    let unit = p * f64::EPSILON * LARGEST_METRIC * 33.0 / length;
-    Ok(Check::at_most(format!("stretched-shear-{viscous}"), off, 16.0 * unit)
+    let unit = p * f64::EPSILON * MAX_METRIC * 33.0 / length;
+    Ok(Check::at_most(format!("stretched-shear-{viscous}"), deviation, 16.0 * unit)
         .shows(format!("a stream with constant shear is preserved on a stretched grid, {viscous}"))
         .source("operators are exact on constants and on x itself; round-off"))
 }
@@ -58,7 +58,7 @@ fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
         "case.mach=0.5",
         "case.reynolds=5.0",
     ];
-    let Fall { error, order, .. } = Fall::between([32, 48], |n| {
+    let Convergence { error, order, .. } = Convergence::between([32, 48], |n| {
         let config = setup.config("taylor-green", [n, n + 1, n + 2], &set)?;
         Ok((1.0 / float(n - 1), error_of(setup, &config)?))
     })?;
@@ -77,14 +77,14 @@ fn stokes(setup: &Setup, viscous: &str) -> Result<Check> {
         &format!("scheme.viscous={viscous}"),
         "grid.stretching={ y = { map = 'tanh', factor = 1.0, ends = 'low' } }",
     ];
-    let fall = Fall::between([31, 45], |n| {
+    let convergence = Convergence::between([31, 45], |n| {
         let config = setup.config("stokes-layer", [1, n, 1], &set)?;
         Ok((1.0 / float(n - 1), odd_error(setup, &config, 0.1)?))
     })?;
-    let (found, error) = (fall.order, fall.error / 1e-5);
-    Ok(Check::at_most(format!("stretched-stokes-layer-{viscous}"), (4.0 - found).max(0.0), 0.1)
+    let (order, error) = (convergence.order, convergence.error / 1e-5);
+    Ok(Check::at_most(format!("stretched-stokes-layer-{viscous}"), (4.0 - order).max(0.0), 0.1)
         .shows(format!(
-            "a Stokes layer on a stretched grid converges at order 4 or more ({viscous}): {found:.2}, {error:.1e} of A"
+            "a Stokes layer on a stretched grid converges at order 4 or more ({viscous}): {order:.2}, {error:.1e} of A"
         ))
         .source("rows of order 3 at the wall: order 4 overall (Gustafsson 1975); next term of Taylor's series"))
 }

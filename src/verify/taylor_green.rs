@@ -27,7 +27,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         )?);
         // Dissipation has no bound: at Re 200 the error on 64³ points is larger than that of the reference (docs/theory.md).
         let source = "incompressible spectral solution; Ma²/10";
-        checks.extend(curve(setup, 200, &[INCOMPRESSIBLE], source)?);
+        checks.extend(curve(setup, 200, &[COMPRESSIBILITY_ERROR], source)?);
         checks.extend(unresolved_curve(setup, 400)?);
     }
     Ok(checks)
@@ -39,15 +39,15 @@ fn short_time(setup: &Setup) -> Result<Vec<Check>> {
     let [coarse, fine] = [deviations(setup, grids[0])?, deviations(setup, grids[1])?];
     let (h, finer) = (spacing(grids[0]), spacing(grids[1]));
     let check = |at: usize| {
-        let found = order((h, coarse[at]), (finer, fine[at]));
+        let measured = order((h, coarse[at]), (finer, fine[at]));
         Check::at_most(
             format!("short-time/{}", QUANTITIES[at]),
-            6.0 - found,
+            6.0 - measured,
             // Pressure contains waves of twice the wavenumber.
             1.3 * (2.0 * h).powi(2),
         )
         .shows(format!(
-            "deviation from the series falls at least at order 6: found {found:.2}, {:.1e}",
+            "deviation from the series falls at least at order 6: found {measured:.2}, {:.1e}",
             fine[at]
         ))
         .source("Taylor series of the compressible equations, exact arithmetic; next term of the scheme's")
@@ -71,9 +71,9 @@ fn deviations(setup: &Setup, n: usize) -> Result<[f64; 5]> {
         for row in rows.iter().filter(|row| row[..3] == *flow) {
             let number = |at: usize| row[at].parse().unwrap_or(f64::NAN);
             run.advance(number(3))?;
-            let found = run.quantities(QUANTITIES)?;
+            let computed = run.quantities(QUANTITIES)?;
             for (at, worst) in worst.iter_mut().enumerate() {
-                *worst = worse(*worst, (found[at] - number(4 + at)).abs());
+                *worst = worse(*worst, (computed[at] - number(4 + at)).abs());
             }
         }
     }
@@ -99,11 +99,11 @@ fn time(instant: u32) -> f64 {
 }
 
 /// The largest deviations of kinetic energy and dissipation, relative to E(0) and to `peak`.
-fn apart(one: &[[f64; 2]], other: &[[f64; 2]], peak: f64) -> [f64; 2] {
-    let off = |at: usize, size: f64| {
+fn max_deviations(one: &[[f64; 2]], other: &[[f64; 2]], peak: f64) -> [f64; 2] {
+    let deviation = |at: usize, size: f64| {
         one.iter().zip(other).map(|(a, b)| (a[at] - b[at]).abs() / size).fold(0.0, worse)
     };
-    [off(0, 0.125), off(1, peak)]
+    [deviation(0, 0.125), deviation(1, peak)]
 }
 
 /// The reference curve at the instants, and the peak of its dissipation.
@@ -122,13 +122,13 @@ fn reference(setup: &Setup, reynolds: u32) -> Result<(Vec<[f64; 2]>, f64)> {
 }
 
 /// A reference is incompressible: its error is O(Ma²), at most a tenth of Ma² = 0.01.
-const INCOMPRESSIBLE: f64 = 1e-3;
+const COMPRESSIBILITY_ERROR: f64 = 1e-3;
 
 /// Kinetic energy, and dissipation if it has a bound, up to t = 10 on 64³ points.
 fn curve(setup: &Setup, reynolds: u32, bounds: &[f64], source: &str) -> Result<Vec<Check>> {
     let (reference, peak) = reference(setup, reynolds)?;
-    let off = apart(&history(setup, reynolds, 64)?, &reference, peak);
-    Ok(on_curve(reynolds, off, bounds, source))
+    let deviation = max_deviations(&history(setup, reynolds, 64)?, &reference, peak);
+    Ok(curve_checks(reynolds, deviation, bounds, source))
 }
 
 /// The same if 64³ points do not resolve the flow. The error decreases with the order of the scheme between 48³ and 64³ points,
@@ -137,17 +137,22 @@ fn curve(setup: &Setup, reynolds: u32, bounds: &[f64], source: &str) -> Result<V
 fn unresolved_curve(setup: &Setup, reynolds: u32) -> Result<Vec<Check>> {
     let (reference, peak) = reference(setup, reynolds)?;
     let fine = history(setup, reynolds, 64)?;
-    let off = apart(&fine, &reference, peak);
-    let left = apart(&fine, &history(setup, reynolds, 48)?, peak);
+    let deviation = max_deviations(&fine, &reference, peak);
+    let grid_difference = max_deviations(&fine, &history(setup, reynolds, 48)?, peak);
     let source = "incompressible spectral solution; Ma²/10, and the difference from 48³ points";
-    Ok(on_curve(reynolds, off, &left.map(|left| INCOMPRESSIBLE + left), source))
+    Ok(curve_checks(
+        reynolds,
+        deviation,
+        &grid_difference.map(|difference| COMPRESSIBILITY_ERROR + difference),
+        source,
+    ))
 }
 
-fn on_curve(reynolds: u32, off: [f64; 2], bounds: &[f64], source: &str) -> Vec<Check> {
-    let check = |((name, off), bound): ((&&str, f64), &f64)| {
-        Check::at_most(format!("re{reynolds}/{}", name.replace(' ', "-")), off, *bound)
+fn curve_checks(reynolds: u32, deviation: [f64; 2], bounds: &[f64], source: &str) -> Vec<Check> {
+    let check = |((name, deviation), bound): ((&&str, f64), &f64)| {
+        Check::at_most(format!("re{reynolds}/{}", name.replace(' ', "-")), deviation, *bound)
             .shows(format!("{name} at Re {reynolds} to t = 10 on 64³ points"))
             .source(source)
     };
-    ["kinetic energy", "dissipation"].iter().zip(off).zip(bounds).map(check).collect()
+    ["kinetic energy", "dissipation"].iter().zip(deviation).zip(bounds).map(check).collect()
 }

@@ -1,6 +1,6 @@
 //! The initial state of isotropic turbulence: its spectrum, and the pressure that balances convection.
 
-use super::check::{Check, Fall, float, worse};
+use super::check::{Check, Convergence, float, worse};
 use super::setup::{Setup, spacing};
 use crate::comm::Solo;
 use crate::error::Result;
@@ -10,9 +10,9 @@ use crate::grid::{Decomposition, Grid};
 use crate::statistics::{Flow, spectrum};
 
 /// E(k) with waves of one and two periods, whose products have at most four.
-const FEW: &str = "case.spectrum='max(0, 2.5 - k)'";
+const FEW_WAVES: &str = "case.spectrum='max(0, 2.5 - k)'";
 /// Largest wavenumber of their products.
-const LARGEST: f64 = 4.0;
+const MAX_WAVENUMBER: f64 = 4.0;
 
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = spectra(setup)?;
@@ -35,17 +35,17 @@ fn energies(gas: Gas, grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
         walls: None,
     };
     let fourier = Fourier::new(Decomposition::ONE, grid.points, 1);
-    let mut found = spectrum::flow(&Solo, &fourier, grid, &flow).values;
+    let mut computed = spectrum::flow(&Solo, &fourier, grid, &flow).values;
     ["energy", "energy_dilatational"].map(|name| {
         let at = spectrum::FLOW.iter().position(|known| *known == name);
-        at.map_or(vec![f64::NAN], |at| std::mem::take(&mut found[at]))
+        at.map_or(vec![f64::NAN], |at| std::mem::take(&mut computed[at]))
     })
 }
 
 /// Every shell has the energy E(k), with a share χ in the dilatational part.
 fn spectra(setup: &Setup) -> Result<Vec<Check>> {
     let points = [15, 12, 14];
-    let mut off = [0.0, 0.0];
+    let mut deviation = [0.0, 0.0];
     for share in [0.0, 0.3] {
         // At Ma = 0.1 the pressure of the sound, √(2 χ E)/Ma, is small compared with p₀ = 1/(γ Ma²).
         let share_key = format!("case.dilatational={share}");
@@ -61,12 +61,12 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
         let sum: f64 = (1..=5).map(shape).sum();
         for shell in 0..energy.len() {
             let expected = 1.5 * shape(shell) / sum;
-            off[0] = worse(off[0], (energy[shell] - expected).abs());
-            off[1] = worse(off[1], (dilatational[shell] - share * expected).abs());
+            deviation[0] = worse(deviation[0], (energy[shell] - expected).abs());
+            deviation[1] = worse(deviation[1], (dilatational[shell] - share * expected).abs());
         }
     }
     let check = |at: usize, name, what| {
-        Check::at_most(name, off[at], 1e-13)
+        Check::at_most(name, deviation[at], 1e-13)
             .shows(what)
             .source("round-off of the transforms, of ½⟨u·u⟩ = 3/2")
     };
@@ -83,14 +83,14 @@ fn spectra(setup: &Setup) -> Result<Vec<Check>> {
 /// The pressure removes the divergence of d(ρu)/dt, to the accuracy of the derivatives of the scheme.
 fn balance(setup: &Setup) -> Result<Check> {
     let grids = if setup.quick { [24, 32] } else { [32, 48] };
-    let Fall { h, error, order } = Fall::between(grids, |n| {
-        let mut run = setup.run("isotropic-turbulence", [n; 3], &[FEW])?;
+    let Convergence { h, error, order } = Convergence::between(grids, |n| {
+        let mut run = setup.run("isotropic-turbulence", [n; 3], &[FEW_WAVES])?;
         let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.rate()?).unwrap_or_default();
         let sums = energies(run.problem.gas, run.simulation.grid(), [x, y, z])
             .map(|shells| shells.iter().sum::<f64>());
         Ok((spacing(n), (sums[1] / sums[0]).sqrt()))
     })?;
-    Ok(Check::at_most("pressure", (order - 6.0).abs(), (LARGEST * h).powi(2))
+    Ok(Check::at_most("pressure", (order - 6.0).abs(), (MAX_WAVENUMBER * h).powi(2))
         .shows(format!(
             "div d(ρu)/dt with the pressure falls to 0 at order 6: found {order:.2}, {error:.1e}"
         ))

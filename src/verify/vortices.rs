@@ -1,6 +1,6 @@
 //! Kida's vortex and the ABC flow: initial balance, symmetry and decay.
 
-use super::check::{Check, Fall, distance, float, largest, worse};
+use super::check::{Check, Convergence, distance, float, largest, worse};
 use super::setup::{Setup, compact6, spacing};
 use crate::engine::{LineOperators, Op};
 use crate::error::Result;
@@ -14,7 +14,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 /// Without viscosity and at ρ = 1, ∂(ρu)/∂t is −u·∇u − ∇p, which is divergence-free if −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ.
 fn kida_pressure(setup: &Setup) -> Result<Check> {
     let grids = if setup.quick { [32, 40] } else { [48, 64] };
-    let Fall { h, error, order } = Fall::between(grids, |n| {
+    let Convergence { h, error, order } = Convergence::between(grids, |n| {
         let config = setup.config("kida-vortex", [n; 3], &["case.reynolds=inf"])?;
         let grid = Grid::periodic([n; 3], &config.grid.domain);
         let rate = setup.start(&config)?.rate()?;
@@ -45,7 +45,7 @@ fn kida_symmetries(setup: &Setup) -> Result<Check> {
     let mut run = setup.run("kida-vortex", [n; 3], &["case.mach=0.3", "case.reynolds=100"])?;
     run.steps(steps)?;
     let state = run.state()?;
-    let mut off = 0.0;
+    let mut deviation = 0.0;
     for (from, shift) in [([1, 2, 0], 0), ([0, 2, 1], n / 2)] {
         for field in 0..5 {
             let of = if let 1..=3 = field { 1 + from[field - 1] } else { field };
@@ -55,12 +55,12 @@ fn kida_symmetries(setup: &Setup) -> Result<Check> {
                 let [i, j, k] = from.map(|axis| (index[axis] + shift) % n);
                 state[field][i + n * (j + n * k)]
             });
-            off = worse(off, distance(&state[of], &other.collect::<Vec<_>>()));
+            deviation = worse(deviation, distance(&state[of], &other.collect::<Vec<_>>()));
         }
     }
     Ok(Check::at_most(
         "kida-symmetries",
-        off,
+        deviation,
         // As for changed axes: ρE is up to p₀/(γ − 1) = 20.
         f64::EPSILON * float(6 * steps) * 20.0 * 8.0,
     )
@@ -90,13 +90,13 @@ fn abc_balance(setup: &Setup) -> Result<Check> {
 fn abc_decay(setup: &Setup) -> Result<Check> {
     let (mach, reynolds) = (0.1, 10.0);
     let mut run = setup.run("abc-flow", [16; 3], &["case.mach=0.1", "case.reynolds=10"])?;
-    let mut off = 0.0;
+    let mut deviation = 0.0;
     for time in [0.5, 1.0, 1.5, 2.0] {
         run.advance(time)?;
         let [energy] = run.quantities(["kinetic_energy"])?;
-        off = worse(off, (energy - 1.5 * (-2.0 * time / reynolds).exp()).abs());
+        deviation = worse(deviation, (energy - 1.5 * (-2.0 * time / reynolds).exp()).abs());
     }
-    Ok(Check::at_most("abc-decay", off, 3.0 / 8.0 * mach * mach)
+    Ok(Check::at_most("abc-decay", deviation, 3.0 / 8.0 * mach * mach)
         .shows("kinetic energy of the ABC flow decays as exp(−2k²t/Re)")
         .source("exact incompressible solution; energy of sound, Ma² ⟨p'²⟩/2"))
 }

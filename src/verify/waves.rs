@@ -100,14 +100,14 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         Gas { gamma: 1.4, prandtl: 0.9, mach: 0.5, reynolds: 30.0, viscosity: Viscosity::Constant };
     let mut checks = Vec::new();
     for forms in setup.forms() {
-        let mut off = 0.0;
+        let mut deviation = 0.0;
         for axis in 0..3 {
             for guess in [Complex::new(-0.2, 6.0), Complex::new(-0.4, 0.0)] {
-                off = worse(off, mode(setup, &gas, &forms, axis, guess)?);
+                deviation = worse(deviation, mode(setup, &gas, &forms, axis, guess)?);
             }
         }
         checks.push(
-            Check::at_most(forms.name(), off, SECOND_ORDER)
+            Check::at_most(forms.name(), deviation, SECOND_ORDER)
                 .shows(
                     "sound and heat along x, y, z grow and oscillate with their discrete eigenvalues",
                 )
@@ -121,7 +121,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 }
 
 /// The input of a line of points along one axis, in a box of length 2π.
-fn line(gas: &Gas, forms: &Forms) -> Vec<String> {
+fn line_keys(gas: &Gas, forms: &Forms) -> Vec<String> {
     forms.with(&[
         &format!("case.mach={}", gas.mach),
         &format!("case.reynolds={}", gas.reynolds),
@@ -133,11 +133,11 @@ fn line(gas: &Gas, forms: &Forms) -> Vec<String> {
 }
 
 /// |ratio of amplitudes / R(s dt)ⁿ − 1|.
-fn off(ratio: Complex<f64>, s: Complex<f64>) -> f64 {
+fn deviation(ratio: Complex<f64>, s: Complex<f64>) -> f64 {
     (ratio / hale64().amplification(s * DT).powu(STEPS) - 1.0).norm()
 }
 
-fn along(axis: usize) -> ([usize; 3], [usize; 3]) {
+fn points_and_periods(axis: usize) -> ([usize; 3], [usize; 3]) {
     let (mut points, mut periods) = ([1; 3], [0; 3]);
     (points[axis], periods[axis]) = (POINTS, PERIODS);
     (points, periods)
@@ -154,8 +154,8 @@ fn mode(setup: &Setup, gas: &Gas, forms: &Forms, axis: usize, guess: Complex<f64
     let k = symbols.convection(forms.convection);
     let nu = symbols.longitudinal(forms.viscous) / gas.reynolds;
     let (velocity, pressure) = (I * s / k, -s * (s + nu) / (k * k));
-    let (points, periods) = along(axis);
-    let mut run = setup.run("entropy-wave", points, &line(gas, forms))?;
+    let (points, periods) = points_and_periods(axis);
+    let mut run = setup.run("entropy-wave", points, &line_keys(gas, forms))?;
     run.set(|index, _| {
         let angle = TAU * float(PERIODS * index[axis]) / float(POINTS);
         let part = |factor: Complex<f64>| AMPLITUDE * (factor * Complex::cis(angle)).re;
@@ -164,7 +164,7 @@ fn mode(setup: &Setup, gas: &Gas, forms: &Forms, axis: usize, guess: Complex<f64
         flow[4] = gas.reference_pressure() + part(pressure);
         flow
     })?;
-    Ok(off(run.gain(0, periods, STEPS as usize)?, s))
+    Ok(deviation(run.gain(0, periods, STEPS as usize)?, s))
 }
 
 /// Shear in a stream decays and is convected: s = − B/Re − i U K.
@@ -183,8 +183,8 @@ fn shear(setup: &Setup) -> Result<Vec<Check>> {
         let mut worst = 0.0;
         // The wave varies along one axis, its velocity is along another.
         for (axis, across) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
-            let (points, periods) = along(axis);
-            let mut run = setup.run("entropy-wave", points, &line(&gas, &forms))?;
+            let (points, periods) = points_and_periods(axis);
+            let mut run = setup.run("entropy-wave", points, &line_keys(&gas, &forms))?;
             run.set(|index, _| {
                 let mut flow = [1.0, 0.0, 0.0, 0.0, gas.reference_pressure()];
                 flow[1 + axis] = STREAM;
@@ -192,7 +192,7 @@ fn shear(setup: &Setup) -> Result<Vec<Check>> {
                     AMPLITUDE * (TAU * float(PERIODS * index[axis]) / float(POINTS)).sin();
                 flow
             })?;
-            worst = worse(worst, off(run.gain(1 + across, periods, STEPS as usize)?, s));
+            worst = worse(worst, deviation(run.gain(1 + across, periods, STEPS as usize)?, s));
         }
         checks.push(
             Check::at_most(format!("shear/{convection}/{viscous}"), worst, SECOND_ORDER)

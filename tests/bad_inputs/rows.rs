@@ -1,9 +1,9 @@
-//! Bad inputs and their messages.
+//! Bad inputs and their error messages.
 
-/// (what stands in the good input, what stands there instead, the message after `error: in.toml:`)
+/// (text of the valid input, its replacement, error message after `error: in.toml:`)
 pub(super) type Row = (&'static str, &'static str, &'static str);
 
-/// A good input with a value for nearly every key.
+/// A valid input with a value for nearly every key.
 pub(super) const FLOW: &str = r#"[case]
 name = "taylor-green"
 mach = 0.1

@@ -1,4 +1,4 @@
-"""The modules of `benches/`, from this checkout."""
+"""Makes the modules of `benches/` of this checkout importable."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The campaign on a GPU, with programs that a test makes up: each test's sentence is the mistake that it alone catches."""
+"""The GPU campaign, with fake programs. The docstring of each test names the errors that only this test catches."""
 
 import json
 import os
@@ -36,79 +36,79 @@ def shell(name, line, read=None):
     return command._replace(read=read) if read else command
 
 
-def run(tmp_path, made, limit=60, jobs=4):
-    """Whether none failed, and the results by part."""
+def run(tmp_path, queue, limit=60, jobs=4):
+    """Whether no part failed, and the results by part."""
     campaign = Campaign(tmp_path, limit, jobs=jobs)
-    right = campaign.run(made)
+    ok = campaign.run(queue)
     results = json.loads((tmp_path / "results.json").read_text())
-    return right, {result["part"]: result for result in results}
+    return ok, {result["part"]: result for result in results}
 
 
-def test_a_part_that_fails_or_hangs_stops_no_other_and_leaves_nothing_that_runs(tmp_path, monkeypatch):
-    """A campaign that ends with its first mistake, waits for ever, or leaves a grandchild on the GPU."""
+def test_failing_or_hanging_parts_do_not_stop_others_and_leave_no_processes(tmp_path, monkeypatch):
+    """Catches a campaign that stops at the first failure, waits for a hanging command, or leaves a child process on the GPU."""
     monkeypatch.setattr(parts, "GRACE", 1)
     child = tmp_path / "child"
     hangs = shell("hangs", f"trap '' TERM; sleep 1000 & echo $! >{child}; wait; sleep 1000")
     began = time.monotonic()
-    right, results = run(
+    ok, results = run(
         tmp_path,
         [
-            Part("fails", 10, [shell("one", "echo told >&2; exit 3"), shell("other", "echo 7", lambda out: {"seven": int(out)})]),
+            Part("fails", 10, [shell("one", "echo message >&2; exit 3"), shell("other", "echo 7", lambda out: {"seven": int(out)})]),
             Part("hangs", 1, [hangs]),
             Part("is missing", 10, [Command("none", ["./no-such-program"])]),
             Part("needs", 10, [shell("none", "true")], needs="no-such-tool"),
-            Part("is right", 10, [shell("all", "true")]),
+            Part("succeeds", 10, [shell("all", "true")]),
         ],
     )
-    assert not right and time.monotonic() - began < 20
+    assert not ok and time.monotonic() - began < 20
     assert {name: result["status"] for name, result in results.items()} == {
-        "fails": 3, "hangs": 124, "is missing": 127, "needs": None, "is right": 0,
+        "fails": 3, "hangs": 124, "is missing": 127, "needs": None, "succeeds": 0,
     }  # fmt: skip
-    assert results["fails"]["failed"] == {"one": "ended with 3: told"} and results["fails"]["numbers"] == {"other: seven": 7}
+    assert results["fails"]["failed"] == {"one": "ended with 3: message"} and results["fails"]["numbers"] == {"other: seven": 7}
     assert "no-such-tool" in results["needs"]["left_out"]
     status = Path(f"/proc/{child.read_text().strip()}/stat")
     assert not status.exists() or status.read_text().split()[2] == "Z"
     table = (tmp_path / "table.txt").read_text()
-    assert [line.split()[-3] for line in table.splitlines() if line.startswith("is right")] == ["ok"]
-    assert "one: ended with 3: told" in table and "told" in (tmp_path / "log.txt").read_text()
+    assert [line.split()[-3] for line in table.splitlines() if line.startswith("succeeds")] == ["ok"]
+    assert "one: ended with 3: message" in table and "message" in (tmp_path / "log.txt").read_text()
 
 
-def test_commands_share_the_time_of_their_part_and_parts_that_of_the_campaign(tmp_path, monkeypatch):
-    """A limit for each command instead of for the part, or a last part that is cut off before anything is written."""
+def test_commands_share_the_limit_of_their_part_and_parts_that_of_the_campaign(tmp_path, monkeypatch):
+    """Catches a limit per command instead of per part, and a campaign that reaches its limit before the results are written."""
     monkeypatch.setattr(parts, "GRACE", 1)
     four = [shell(str(n), "sleep 0.6") for n in range(4)]
     late = Part("late", 10, [shell("long", "sleep 100")])
-    right, results = run(tmp_path, [Part("two at a time", 1, four), late, Part("no time", 10, four)], limit=7, jobs=2)
-    assert not right
+    ok, results = run(tmp_path, [Part("two at a time", 1, four), late, Part("no time", 10, four)], limit=7, jobs=2)
+    assert not ok
     assert results["two at a time"]["failed"].keys() == {"2", "3"}
     assert results["late"]["status"] == 124 and results["late"]["limit"] < 7
-    assert results["no time"]["left_out"] == "no time was left"
+    assert results["no time"]["left_out"] == "no time left"
     assert run(tmp_path, [Part("four at a time", 1, four)], jobs=4)[0]
 
 
-def test_a_campaign_that_is_told_to_end_writes_what_it_has_and_begins_nothing_more(tmp_path, monkeypatch):
-    """A machine that is given back in the middle of a part, with all that was measured before."""
+def test_sigterm_writes_the_results_and_starts_no_further_part(tmp_path, monkeypatch):
+    """Catches results that are lost if the machine is withdrawn during a part."""
     monkeypatch.setattr(parts, "GRACE", 1)
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
-    made = [Part("first", 5, [shell("quick", "true")]), Part("second", 50, [shell("long", "sleep 100")]), Part("third", 5, [shell("all", "true")])]
-    right, results = run(tmp_path, made)
-    assert not right and results["first"]["status"] == 0 and results["second"]["status"] == 124
-    assert results["third"]["left_out"] == "no time was left"
+    queue = [Part("first", 5, [shell("quick", "true")]), Part("second", 50, [shell("long", "sleep 100")]), Part("third", 5, [shell("all", "true")])]
+    ok, results = run(tmp_path, queue)
+    assert not ok and results["first"]["status"] == 0 and results["second"]["status"] == 124
+    assert results["third"]["left_out"] == "no time left"
 
 
-def test_what_is_compared_with_nothing_and_a_test_that_is_not_there_are_no_success(gpu):
-    """Sizes that no check reaches, or a test that was renamed: both end with 0."""
+def test_results_without_reference_and_missing_tests_fail(gpu):
+    """Catches sizes that no check covers, and a renamed test: the command exits with 0 in both cases."""
     row = {"name": "step", "axis": None, "points": [8, 8, 9], "method": "auto", "precision": "f64", "gb_per_s": 2.0}
     row |= {"ns_per_point": {"min": 6.0}, "ns_per_point_stage": {"min": 1.0}, "time_over_copy": 3.0, "error": 1e-15}
     report = lambda error: json.dumps({"results": [row | {"error": error}], "notes": []})
     assert gpu.checked(report(1e-15)) == {"step 8x8x9": {"ns": 1.0, "GB/s": 2.0, "copies": 3.0, "error": 1e-15}}
-    assert gpu.figures(report(None))["compared with nothing"] == "step 8x8x9"
+    assert gpu.figures(report(None))["without reference"] == "step 8x8x9"
     sweep = row | {"name": "sweep", "axis": "z", "sweep": "terms", "stages": "last", "error": 1e-15}
     of_sweep = lambda kernel: gpu.figures(json.dumps({"results": [sweep | {"kernel": kernel}], "notes": []}))["sweep z terms last 8x8x9"]
     assert of_sweep({"registers": 254, "resident": 2, "lines": 8}) == of_sweep(None) | {"registers": 254, "resident": 2}
-    with pytest.raises(Wrong, match="compared with nothing") as found:
+    with pytest.raises(Wrong, match="without reference") as failure:
         gpu.checked(report(None))
-    assert found.value.numbers["step 8x8x9"]["ns"] == 1.0
+    assert failure.value.numbers["step 8x8x9"]["ns"] == 1.0
     with pytest.raises(Wrong, match="JSON"):
         gpu.checked("not JSON")
     assert gpu.passed("test result: ok. 7 passed; 0 failed; 1 ignored") == {"passed": 7}
@@ -120,8 +120,8 @@ def test_what_is_compared_with_nothing_and_a_test_that_is_not_there_are_no_succe
     assert gpu.device("cuda     0: NVIDIA H200\nnvrtc    13.0, /x\n") == {"device": "NVIDIA H200", "NVRTC": "13.0, /x"}
 
 
-def test_every_test_outside_the_device_layer_that_computes_on_a_device_is_among_those_of_the_campaign(gpu):
-    """A new test of that kind, or one with another name, that no GPU ever sees."""
+def test_the_campaign_lists_all_tests_in_other_modules_that_use_a_device(gpu):
+    """Catches a new or renamed test that uses a device but is never run on a GPU."""
     found = set()
     for path in (ROOT / "tests").rglob("*.rs"):
         module = path.relative_to(ROOT / "tests").with_suffix("").parts
@@ -135,11 +135,11 @@ def test_every_test_outside_the_device_layer_that_computes_on_a_device_is_among_
             for above, body in before
             if above.rstrip().endswith("#[test]") and re.search(r"\bgpu\(", body.split("\n}\n")[0])
         }
-    assert found == set(gpu.BESIDE)
+    assert found == set(gpu.OTHER_DEVICE_TESTS)
 
 
-def test_what_is_packed_is_what_runs_there(gpu, tmp_path, monkeypatch):
-    """A program that is damaged on the way, a cache that is left behind, or another program of that machine."""
+def test_packed_programs_and_cache_are_those_used_after_unpacking(gpu, tmp_path, monkeypatch):
+    """Catches a program damaged by packing, a cache that is not packed, and a different program installed on the machine being used."""
     monkeypatch.setattr(gpu, "ROOT", tmp_path)
     monkeypatch.setattr(gpu, "PACKED", tmp_path / "target" / "gpu")
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
@@ -162,8 +162,8 @@ def test_what_is_packed_is_what_runs_there(gpu, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("what", ["first", "correct", "bench", "profile", "big"])
-def test_each_campaign_goes_to_its_end_on_a_machine_with_nothing(gpu, what, tmp_path):
-    """A part that stops the others where tools, device and files are missing."""
+def test_each_campaign_finishes_on_a_machine_without_tools_or_gpu(gpu, what, tmp_path):
+    """Catches a part that stops the others if tools, device and files are missing."""
     line = [sys.executable, ROOT / "benches" / "gpu", what, "--kolmo", shutil.which("false"), "--tests", shutil.which("false")]
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     ended = subprocess.run([*line, "--out", tmp_path / "out"], capture_output=True, text=True, check=False, env=environment)
@@ -174,8 +174,8 @@ def test_each_campaign_goes_to_its_end_on_a_machine_with_nothing(gpu, what, tmp_
 
 
 @pytest.mark.parametrize(("what", "part", "label"), [("bench", "derivative", "derivative z 20x20x20"), ("correct", "machine", "device")])
-def test_what_the_program_prints_is_read(what, part, label, tmp_path):
-    """Numbers that have another name in the program than here, or a driver of the rehearsal that is not found."""
+def test_output_of_the_program_is_parsed(what, part, label, tmp_path):
+    """Catches keys with different names in the program and in the campaign, and a rehearsal that does not find its driver."""
     program = os.environ.get("KOLMO_PROGRAM") or ROOT / "target" / "release" / "kolmo"
     line = [sys.executable, ROOT / "benches" / "gpu", what, "--kolmo", program, "--tests", shutil.which("true")]
     line += ["--rehearse", "--only", part, "--out", tmp_path / "out"]

@@ -1,4 +1,4 @@
-"""Counting of instructions: each test's sentence is the mistake that it alone catches."""
+"""Instruction counts. The docstring of each test names the errors that only this test catches."""
 
 import json
 import math
@@ -30,7 +30,7 @@ HEAD = """
 
 
 def kernel(lines):
-    """Of lines that are instructions, or labels where they end with a colon."""
+    """Parses a kernel given by lines: instructions, or labels, which end with a colon."""
     numbered, at = [], 0
     for line in lines.strip().splitlines():
         line = line.strip()
@@ -43,14 +43,14 @@ def counted(lines):
     return sass.counted(kernel(lines))
 
 
-def test_registers_and_memory_are_those_of_the_kernel():
-    """The numbers of a function that the compiler put beside it."""
+def test_registers_and_stack_frame_are_those_of_the_kernel():
+    """Catches the attributes of another function in the same section."""
     found = kernel("EXIT")
     assert (found.registers, found.frame, len(found.code)) == (0x28, 0x10, 1)
 
 
-def test_of_two_ways_to_one_place_the_one_with_fewer_conditions_is_taken():
-    """The way of points beyond the end of a field counted, or both ways."""
+def test_of_two_alternative_paths_the_one_with_fewer_conditions_is_counted():
+    """Catches that the path for points beyond the end of a field is counted, or both paths."""
     found = counted("""
         @P0 BRA `(.L_x_1)
         @P1 BRA `(.L_x_0)
@@ -72,7 +72,7 @@ def test_of_two_ways_to_one_place_the_one_with_fewer_conditions_is_taken():
 
 
 def test_accesses_count_by_their_width():
-    """Every access taken for one word; one that is never made counted; one behind a predicate left out."""
+    """Catches accesses that all count as one word, a never executed access that counts, and a predicated access that does not."""
     found = counted("""
         LDS R0, [R9]
         LDS.64 R2, [R9+0x8]
@@ -90,8 +90,8 @@ def test_accesses_count_by_their_width():
     assert (found.instructions, found.barriers, found.guarded) == (11, 1, 1)
 
 
-def test_arithmetic_is_told_from_conversions_and_addresses():
-    """All that begins with the letter of a format counted as its arithmetic."""
+def test_conversions_and_integer_operations_are_not_counted_as_arithmetic():
+    """Catches that every opcode beginning with D or F counts as arithmetic in that precision."""
     found = counted("""
         DFMA R4, R2, R2, R4
         DADD R4, R4, R2
@@ -106,23 +106,23 @@ def test_arithmetic_is_told_from_conversions_and_addresses():
 
 
 @pytest.mark.parametrize(
-    ("start", "step", "test", "rounds"),
+    ("start", "step", "test", "iterations"),
     [
         ("CS2R R2, SRZ", "VIADD R3, R3, 0x1", "ISETP.NE.AND P0, PT, R3, 0x4, PT", 4),
         ("MOV R3, 0x2", "IADD3 R3, R3, 0x3, RZ", "ISETP.GE.AND P0, PT, R3, 0x9, PT", 3),
         ("UMOV UR4, URZ", "UIADD3 UR4, UPT, UPT, UR4, 0x1, URZ", "UISETP.GT.AND UP0, UPT, UR4, 0x4, UPT", 5),
     ],
 )
-def test_a_loop_counts_as_often_as_it_goes_round(start, step, test, rounds):
-    """Loops counted once, or what stands before and behind them more than once."""
+def test_loop_bodies_count_with_their_number_of_iterations(start, step, test, iterations):
+    """Catches loop bodies that are counted once, and instructions before or after a loop that are counted more than once."""
     back = "BRA.U UP0, `(.L_x_1)" if "UP0" in test else "@P0 BRA `(.L_x_1)"
     found = counted(f"{start}\nDADD R8, R8, R8\n.L_x_1:\nLDS.64 R4, [R9]\n{step}\n{test}\nBAR.SYNC 0x0\n{back}\nDMUL R8, R8, R8\nEXIT")
-    assert (found.shared, found.barriers, found.fp64, found.instructions) == (rounds, rounds, 2, 4 + 5 * rounds)
+    assert (found.shared, found.barriers, found.fp64, found.instructions) == (iterations, iterations, 2, 4 + 5 * iterations)
     assert found.unknown == []
 
 
-def test_a_counter_that_is_compared_before_it_grows_goes_round_once_more():
-    """A round lost."""
+def test_a_counter_compared_before_its_increment_adds_an_iteration():
+    """Catches a missing iteration."""
     found = counted("""
         MOV R3, RZ
         .L_x_1:
@@ -135,8 +135,8 @@ def test_a_counter_that_is_compared_before_it_grows_goes_round_once_more():
     assert found.shared == 5
 
 
-def test_loops_in_loops_multiply():
-    """The rounds of the inner loop counted once."""
+def test_iterations_of_nested_loops_multiply():
+    """Catches an inner loop that is counted only for one iteration of the outer loop."""
     found = counted("""
         MOV R3, RZ
         .L_x_1:
@@ -154,8 +154,8 @@ def test_loops_in_loops_multiply():
     assert found.fp64 == 15
 
 
-def test_a_loop_with_an_unknown_end_is_named():
-    """A number of rounds made up."""
+def test_a_loop_with_unknown_number_of_iterations_is_reported():
+    """Catches an invented number of iterations."""
     found = counted("""
         MOV R3, RZ
         .L_x_1:
@@ -169,7 +169,7 @@ def test_a_loop_with_an_unknown_end_is_named():
 
 
 def test_guarded_work_counts_and_slow_paths_do_not():
-    """Points behind a guard lost; what only denormal numbers need, or what stands behind the exit, counted."""
+    """Catches missing work behind a guard, and counted code that only denormal numbers need or that follows the exit."""
     found = counted("""
         @P0 BRA `(.L_x_1)
         LDG.E.64 R4, desc[UR8][R2.64]
@@ -199,17 +199,17 @@ PACE = sass.Pace(instruction=4.0, barrier=30.0, load=600.0, byte=10.0)
 
 
 def waited(*lines):
-    """Cycles at barriers and for memory of a block with these instructions before its end."""
+    """Cycles that a block with these instructions and an exit waits at barriers and for memory."""
     times = sass.timed(kernel("\n".join([*lines, "EXIT"])), PACE)
     assert times["computing"] == 4 * (len(lines) + 1)
     return times["barriers"], times["memory"]
 
 
-def test_a_thread_waits_for_what_it_uses_when_it_uses_it():
-    """A batch of loads taken for one after another, work meanwhile for waiting, or what a store leaves to memory for waiting."""
+def test_a_thread_waits_for_a_loaded_value_at_its_first_use():
+    """Catches concurrent loads timed as sequential, overlapping work counted as waiting, and a thread that waits for its stores."""
     first, second = "LDG.E.64 R2, desc[UR8][R20.64]", "LDG.E.64 R4, desc[UR8][R22.64]"
     uses = "STS.64 [R9], R2", "STS.64 [R9+0x8], R4"
-    # The second of a batch is issued an instruction later, and the use of the first takes one.
+    # The second load is issued one instruction later, and the use of the first takes one instruction.
     assert waited(first, second, *uses) == (0, 600 - 4)
     assert waited(first, uses[0], second, uses[1]) == (0, 1200)
     assert waited(first, *["DADD R6, R6, R6"] * 100, uses[0]) == (0, 200)
@@ -218,17 +218,17 @@ def test_a_thread_waits_for_what_it_uses_when_it_uses_it():
     assert waited(store, *["DADD R6, R6, R6"] * 100) == (0, 0)
 
 
-def test_memory_moves_one_word_after_another():
-    """More words at a time than memory moves, or a block over before its last words have moved."""
+def test_memory_transfers_words_sequentially():
+    """Catches a transfer rate above that of the memory, and a block that ends before its last words are transferred."""
     first = [f"LDG.E.64 R{2 * at}, desc[UR8][R90.64]" for at in range(1, 21)]
-    # Twenty words take 1600 cycles; 76 go by from when the first is asked for until the last is.
+    # Twenty words take 1600 cycles; 76 cycles pass between the requests of the first and the last word.
     assert waited(*first, "STS.64 [R9], R40") == (0, 1600 - 76)
     store = "STG.E.64 desc[UR8][R20.64], R6"
     assert waited(*[store] * 10) == (0, 800 - 40)
 
 
-def test_copies_are_waited_for_by_groups():
-    """All groups waited for where some may still come, or copies taken for loads into registers."""
+def test_asynchronous_copies_are_awaited_by_groups():
+    """Catches waiting for all groups where some may be pending, and copies treated as loads into registers."""
     copy, end = "LDGSTS.E.64 [R9], desc[UR8][R2.64]", "LDGDEPBAR"
     last_but_one, last = "DEPBAR.LE SB0, 0x1", "DEPBAR.LE SB0, 0x0"
     work = ["DADD R6, R6, R6"] * 100
@@ -237,17 +237,17 @@ def test_copies_are_waited_for_by_groups():
     assert waited(copy, end, "STS.64 [R9], R9", *work, *work, last) == (0, 0)
 
 
-def test_of_a_loop_over_tiles_one_is_counted_and_timed():
-    """What comes before the first tile counted, loads for the next tile taken for waiting, or the first tile for all."""
+def test_one_iteration_of_a_loop_over_tiles_is_counted_and_timed():
+    """Catches counted instructions before the first tile, prefetches counted as waiting, and all tiles timed as the first one."""
     load, use, last = "LDG.E.64 R2, desc[UR8][R20.64]", "STS.64 [R9], R2", "@!P0 BRA `(.L_x_1)"
     tile = ["BAR.SYNC 0x0", "ISETP.GE.AND P0, PT, R3, R7, PT"]
     work = ["DADD R6, R6, R6"] * 147
-    of_next = kernel("\n".join([load, ".L_x_1:", use, load, *work, *tile, last, "EXIT"]))
-    found = sass.counted(of_next)
+    prefetching = kernel("\n".join([load, ".L_x_1:", use, load, *work, *tile, last, "EXIT"]))
+    found = sass.counted(prefetching)
     assert (found.instructions, found.loaded, found.fp64, found.barriers, found.unknown) == (152, 1, 147, 1, [])
-    # The first tile waits for what nothing came before; the load and the end of the block are instructions, too.
-    assert sass.timed(of_next, PACE, 10) == {"computing": (6080 + 8) / 10, "barriers": 30, "memory": 60}
-    # The last tile may end the thread, and all others go back.
+    # The first tile waits for its load, which nothing precedes; the first load and the exit are instructions, too.
+    assert sass.timed(prefetching, PACE, 10) == {"computing": (6080 + 8) / 10, "barriers": 30, "memory": 60}
+    # A conditional exit or call in the last tile may end the loop; all other tiles branch back.
     for leaves in ["@P0 EXIT", "@P0 CALL.REL.NOINC `(.L_x_2)"]:
         inside = kernel("\n".join([load, ".L_x_1:", use, load, *work, *tile, leaves, "BRA `(.L_x_1)", ".L_x_2:", "EXIT"]))
         assert sass.counted(inside)[:3] == (153, 147, 0)
@@ -255,50 +255,50 @@ def test_of_a_loop_over_tiles_one_is_counted_and_timed():
     assert sass.timed(late, PACE, 10) == {"computing": (6080 + 4) / 10, "barriers": 30, "memory": 600}
 
 
-def test_blocks_are_held_by_what_is_scarcest():
-    """Registers counted a thread and not a warp and quarter, or the kilobyte of the system forgotten."""
+def test_the_scarcest_resource_limits_the_resident_blocks():
+    """Catches registers allocated per thread instead of per warp and quarter, and the omission of the system's kilobyte per block."""
     chip = chips.Chip("a chip", 90, 228 << 10, 100, 1e9, 1e12, 64, 128)
 
-    def held(threads, registers, on_chip):
+    def resident(threads, registers, on_chip):
         return chips.resident(chip, chips.Launch(threads, 2048, 1, on_chip, 1, 8), registers)
 
-    assert held(512, 128, 0) == 1
-    # 9 warps of 104 registers: a quarter takes 4, so that there are 16, not 19.
-    assert (held(288, 104, 0), held(128, 128, 0), held(128, 33, 0), held(32, 32, 0)) == (1, 4, 12, 32)
-    assert (held(128, 64, (57 << 10) - 1024), held(128, 64, (57 << 10) - 1023)) == (4, 3)
+    assert resident(512, 128, 0) == 1
+    # 9 warps of 104 registers: a quarter has room for 4 warps, so a multiprocessor has room for 16, not 19.
+    assert (resident(288, 104, 0), resident(128, 128, 0), resident(128, 33, 0), resident(32, 32, 0)) == (1, 4, 12, 32)
+    assert (resident(128, 64, (57 << 10) - 1024), resident(128, 64, (57 << 10) - 1023)) == (4, 3)
 
 
-def test_floors_and_the_prediction_follow_from_the_counts():
-    """Bytes for words, threads for warps, or several blocks taken for one that is alone."""
-    memory = 100 * 1e9 * 16 / chips.ACHIEVED  # of which 16 bytes a clock and multiprocessor are had
+def test_lower_bounds_and_predictions_follow_from_the_counts():
+    """Catches bytes mistaken for words, threads for warps, and several resident blocks timed as a single block."""
+    memory = 100 * 1e9 * 16 / chips.ACHIEVED  # achieves 16 bytes per clock and multiprocessor
     chip = chips.Chip("a chip", 90, 228 << 10, 100, 1e9, memory, 64, 128)
     one = kernel("LDS.64 R2, [R9]\nDADD R2, R2, R2\nBAR.SYNC 0x0\nSTG.E.64 desc[UR8][R20.64], R6\nEXIT")
     launch = chips.Launch(threads=256, points=512, blocks=1000, on_chip=114 << 10, words=2, real=8)
     least = chips.floors(chip, launch, sass.counted(one))
     assert least == pytest.approx({"memory": 512, "shared": 16, "arithmetic": 4, "issue": 10})
-    # The word is asked for when 12.8 of the 16 clocks of computing are over.
+    # The store is requested after 12.8 of the 16 clocks of computation.
     block = 16 * 4 / 5 + 30 + 512
     assert chips.predicted(chip, launch, one) == pytest.approx(block)
     two = launch._replace(on_chip=100 << 10)
     assert chips.predicted(chip, two, one) == pytest.approx((block + 512) / 2)
-    # 1001 blocks on 200 places are six rounds, not 5.005.
+    # 1001 blocks, of which 200 are resident at a time, take six rounds, not 5.005.
     late = two._replace(blocks=1001)
     assert chips.predicted(chip, late, one) == pytest.approx((block + 512) / 2 * 1200 / 1001)
     assert math.isclose(chips.nanoseconds(chip, launch, 512), 0.01)
 
 
-def test_the_kernels_of_a_stage_are_made_and_counted():
-    """Texts of kernels, or the words of the disassembler, that are no longer those that are read."""
+def test_the_kernels_of_a_stage_are_generated_and_counted():
+    """Catches changes in the kernel sources or in the output of the disassembler that the parser does not handle."""
     command = [ROOT / "benches" / "sweep_counts", "--points", "64", "--capabilities", "90", "--json"]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    [found] = json.loads(made.stdout)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    [found] = json.loads(result.stdout)
     kernels = {kernel["name"]: kernel for kernel in found["kernels"]}
     assert found["stage"] == ["gradients b", "a", "b", "c with gradients"] and len(kernels) == 6
-    # docs/benchmarks.md says how many words a stage moves; each is loaded and stored at least once.
+    # docs/benchmarks.md states the number of words that a stage moves; each is loaded or stored at least once.
     assert sum(kernels[name]["words"] for name in found["stage"]) == 74
     for name, kernel in kernels.items():
         point = kernel["per_point"]
         assert point["loaded"] + point["stored"] >= kernel["words"] and point["local"] == kernel["frame"] == 0
-        # Along x how lines beyond the last are loaded. All else is on the path: no division has a slow one.
+        # Along x, code that loads lines beyond the last one is off the path. Everything else is on it: no division has a slow path.
         assert kernel["beside"] < (1500 if name == "a" else 1) and not kernel["loops_counted_once"], kernel

@@ -1,4 +1,4 @@
-"""The modules that make the book, from this checkout; lessons are carried out by programs that a test makes up."""
+"""Makes the modules that build the book from this checkout importable; lessons run with fake programs."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "python")]
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Makes a program `kolmo` of a line of shell, which the lessons of the test then find."""
+    """Creates a program `kolmo` from a line of shell, for the lessons of the test."""
 
     def make(line):
         path = tmp_path / "kolmo"

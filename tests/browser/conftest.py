@@ -1,4 +1,4 @@
-"""Pages are driven as a reader does: in Chromium without a display, by its own driver."""
+"""Chromium without a display, controlled by its driver as a reader would use it."""
 
 import pytest
 from selenium import webdriver
@@ -7,7 +7,7 @@ from selenium.webdriver.chrome.service import Service
 
 @pytest.fixture(scope="session")
 def browser():
-    """A window of 1200 by 900 points. Nothing outside this machine is asked for: any other host is not found."""
+    """A window of 1200 by 900 pixels. The network is disabled: no host except this machine is resolved."""
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in (
@@ -31,7 +31,7 @@ def browser():
 
 @pytest.fixture
 def page(browser):
-    """Opens an address; what the page's console says of errors fails the test at its end."""
+    """Opens an address; the test fails at its end if the console of the page contains errors."""
     browser.get_log("browser")
     yield browser.get
     errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]

@@ -1,4 +1,4 @@
-"""The explorables, opened from the file system: their numbers are those of the program, and everything in them can be used."""
+"""The explorables, opened from the file system: their numbers agree with the program, and all controls work."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ PAGES = ["waves", "reduction", "inverse", "flow"]
 
 @pytest.fixture
 def explorable(page, browser):
-    """Opens one of the pages, with fields as its address says, and waits until it has drawn."""
+    """Opens a page with the fields given in its address, and waits until it is drawn."""
 
     def opened(name, **fields):
         page("about:blank")
@@ -62,7 +62,7 @@ def pixels(browser, canvas):
 
 
 def series(tmp_path, case, *changes):
-    """The series of a run of the program."""
+    """The time series of a run of the program."""
     out = tmp_path / "run"
     sets = [word for change in (*changes, "compute.backend=cpu", "output.series={ every_steps = 1 }") for word in ("--set", change)]
     subprocess.run([PROGRAM, "run", case, *sets, "--out", out, "--overwrite"], check=True, capture_output=True, timeout=300)
@@ -80,16 +80,16 @@ def matrices(browser, name, n, closure=None):
 
 
 @pytest.mark.parametrize("name", ["index", *PAGES])
-def test_a_page_opens_from_a_file_and_asks_for_nothing_else(page, browser, name):
+def test_a_page_opens_from_a_file_and_loads_only_local_files(page, browser, name):
     page(f"file://{DIST}/{name}.html")
     if name != "index":
         WebDriverWait(browser, 30).until(lambda _: browser.find_element(By.TAG_NAME, "body").get_attribute("data-ready"))
-    asked = browser.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-    assert all(address.startswith((f"file://{DIST}/", "data:")) for address in asked), asked
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert all(address.startswith((f"file://{DIST}/", "data:")) for address in loaded), loaded
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_narrow_window_shows_the_whole_page(explorable, browser, name):
+def test_pages_are_not_wider_than_a_narrow_window(explorable, browser, name):
     browser.set_window_size(500, 900)
     try:
         explorable(name)
@@ -100,7 +100,7 @@ def test_a_narrow_window_shows_the_whole_page(explorable, browser, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_field_has_a_name_and_is_reached_by_the_keyboard(explorable, name):
+def test_every_field_has_a_name_and_keyboard_focus(explorable, name):
     browser = explorable(name)
     nameless = browser.execute_script(
         "return [...document.querySelectorAll('input, select, textarea')]"
@@ -109,7 +109,7 @@ def test_every_field_has_a_name_and_is_reached_by_the_keyboard(explorable, name)
     assert nameless == []
 
 
-def test_another_address_of_an_open_page_changes_its_fields(explorable, browser):
+def test_a_new_address_of_an_open_page_updates_its_fields(explorable, browser):
     explorable("inverse", scheme="compact8", row=5)
     browser.get(f"file://{DIST}/inverse.html#scheme=compact6&closure=c3-pade4&row=7")
     WebDriverWait(browser, 10).until(lambda _: browser.find_element(By.NAME, "scheme").get_attribute("value") == "compact6")
@@ -128,7 +128,7 @@ def test_the_address_is_written_once_after_many_changes(explorable):
     assert ["points=59" in address for address in browser.execute_script("return written")] == [True]
 
 
-def test_symbols_are_those_of_the_library(explorable):
+def test_modified_wavenumbers_match_lele(explorable):
     browser = explorable("waves")
     symbols = ask(browser, about="symbols")
     w = np.array(symbols["w"])
@@ -141,7 +141,7 @@ def test_symbols_are_those_of_the_library(explorable):
 
 
 @pytest.mark.parametrize("scheme, integrator, diffusivity", [("compact6", "rk4", 0.0), ("compact8", "hale64", 0.3)])
-def test_the_bound_of_a_step_is_that_of_the_program(explorable, tmp_path, scheme, integrator, diffusivity):
+def test_the_time_step_bound_matches_the_program(explorable, tmp_path, scheme, integrator, diffusivity):
     n = 32
     h = 2 * np.pi / n
     browser = explorable("waves", scheme=scheme, integrator=integrator, diffusion=diffusivity / h, points=n)
@@ -154,12 +154,12 @@ def test_the_bound_of_a_step_is_that_of_the_program(explorable, tmp_path, scheme
     assert rows[1]["dt"] / h == pytest.approx(bound, rel=1e-12)
 
 
-def test_a_step_beyond_the_limit_is_unstable_and_the_picture_shows_it(explorable):
+def test_a_time_step_beyond_the_limit_is_shown_as_unstable(explorable):
     browser = explorable("waves", scheme="compact6", integrator="rk4", courant=1.0)
     numbers = browser.find_element(By.ID, "numbers")
     before = pixels(browser, "#plane canvas")
     assert "unstable" not in numbers.text
-    # sqrt(8) over the largest k'h of all waves, and of those of a line of 41 points.
+    # sqrt(8) divided by the largest k'h of all waves, and of the waves on a line of 41 points.
     w = 2 * np.pi * np.arange(21) / 41
     largest = max((14 / 9 * np.sin(w) + 1 / 18 * np.sin(2 * w)) / (1 + 2 / 3 * np.cos(w)))
     assert browser.execute_script("return shown.bound") == pytest.approx(8**0.5 / 1.989441, rel=1e-6)
@@ -171,38 +171,38 @@ def test_a_step_beyond_the_limit_is_unstable_and_the_picture_shows_it(explorable
     assert "unstable" not in numbers.text
 
 
-def test_the_phase_of_a_long_step_has_no_jump_and_the_plane_holds_the_region(explorable):
+def test_the_phase_is_continuous_and_the_plane_contains_the_stability_region(explorable):
     browser = explorable("waves", scheme="compact6", integrator="hale64", courant=2.2)
     w, phase, limit = browser.execute_script("return [shown.w, shown.phase, shown.imaginary_limit]")
     turned = 2.2 * np.array(w) * np.array(phase)
-    # The waves of the largest k'h turn by more than half a turn; that of two points a wave stands still.
+    # The phase of the waves with the largest k'h changes by more than π; the wave with two points per wavelength does not move.
     assert turned.max() > np.pi and turned[-1] == pytest.approx(0, abs=1e-9)
     assert abs(np.diff(turned, prepend=0)).max() < 1
     assert browser.execute_script("return plane.y.max") > limit
 
 
 @pytest.mark.parametrize("closure, rightmost", [("c3-pade4", -1.2e-4), ("c4-pade4", 7.0e-3), ("e6-pade4", 0.27)])
-def test_eigenvalues_of_closures_are_those_that_the_library_documents(explorable, closure, rightmost):
+def test_eigenvalues_of_closures_match_the_documented_values(explorable, closure, rightmost):
     browser = explorable("waves", scheme="compact6", closure=closure, points=41)
     assert browser.execute_script("return shown.rightmost") == pytest.approx(rightmost, rel=0.05)
 
 
-def test_the_inverse_is_the_inverse(explorable):
+def test_rows_of_the_inverse_and_truncation_errors_match_numpy(explorable):
     browser = explorable("inverse", scheme="compact6", points=32, row=5)
-    told = ask(browser, about="inverse", line={"scheme": "compact6", "alpha": None, "closure": None, "points": 32}, row=5, keep=4)
+    answer = ask(browser, about="inverse", line={"scheme": "compact6", "alpha": None, "closure": None, "points": 32}, row=5, keep=4)
     inverse = np.linalg.inv(matrices(browser, "compact6", 32))
-    np.testing.assert_allclose(told["row"], inverse[5], atol=1e-15)
-    # Truncation: the wave with four points, both ways.
-    w = np.array(told["w"])
+    np.testing.assert_allclose(answer["row"], inverse[5], atol=1e-15)
+    # Truncation error of the wave with four points per wavelength, also computed directly.
+    w = np.array(answer["w"])
     k = int(np.argmin(abs(w - np.pi / 2)))
     j = np.arange(32)
     right = 14 / 9 * 1j * np.sin(w[k]) + 1 / 9 * 0.5j * np.sin(2 * w[k])
     far = np.minimum(abs(j - 5), 32 - abs(j - 5)) > 4
-    left_out = abs(np.sum(inverse[5][far] * np.exp(1j * w[k] * j[far]))) * abs(right) / w[k]
-    assert told["cut"][k] == pytest.approx(left_out, rel=1e-10)
+    truncated = abs(np.sum(inverse[5][far] * np.exp(1j * w[k] * j[far]))) * abs(right) / w[k]
+    assert answer["cut"][k] == pytest.approx(truncated, rel=1e-10)
 
 
-def test_curves_of_the_inverse_lie_within_their_axes(explorable):
+def test_axes_of_the_inverse_contain_their_curves(explorable):
     browser = explorable("inverse", scheme="compact6", closure="c6-c6")
     for name in ["decay", "cost"]:
         most, top = browser.execute_script(
@@ -211,7 +211,7 @@ def test_curves_of_the_inverse_lie_within_their_axes(explorable):
         assert most <= top <= 10 * most
 
 
-def test_a_slider_ends_where_the_line_ends(explorable):
+def test_the_maximum_of_a_slider_is_the_last_row(explorable):
     browser = explorable("inverse", points=64)
     enter(browser, "points", 40)
     assert slider(browser, "row").get_attribute("max") == "39"
@@ -221,7 +221,7 @@ def test_a_slider_ends_where_the_line_ends(explorable):
     assert slider(browser, "row").get_attribute("max") == "5"
 
 
-def test_a_field_without_effect_cannot_be_changed(explorable):
+def test_fields_without_effect_are_disabled(explorable):
     browser = explorable("waves")
     assert not enabled(browser, "alpha") and not slider(browser, "alpha").is_enabled()
     browser.find_element(By.NAME, "filtered").click()
@@ -237,45 +237,45 @@ def test_a_field_without_effect_cannot_be_changed(explorable):
 
 
 @pytest.mark.parametrize("scheme", ["compact6", "compact10-penta"])
-def test_levels_of_a_reduction_solve_the_line(explorable, scheme):
+def test_levels_of_parallel_reduction_solve_the_system(explorable, scheme):
     browser = explorable("reduction")
     line = {"scheme": scheme, "alpha": None, "closure": None, "points": 31}
-    told = ask(browser, about="reduction", line=line, tolerance=1e-16)
-    n, half = told["rows"], told["half_band"]
-    core = np.array([[told["matrix"][m][2 + c - m] if abs(c - m) <= 2 else 0.0 for c in range(n)] for m in range(n)])
+    answer = ask(browser, about="reduction", line=line, tolerance=1e-16)
+    n, half = answer["rows"], answer["half_band"]
+    core = np.array([[answer["matrix"][m][2 + c - m] if abs(c - m) <= 2 else 0.0 for c in range(n)] for m in range(n)])
     d = np.cos(np.arange(n) ** 2)
     x = d.copy()
-    for level, rows in enumerate(told["parallel"]):
+    for level, rows in enumerate(answer["parallel"]):
         offsets = [o * 2**level for o in ((-1, 1) if half == 1 else (-2, -1, 1, 2))]
         before = x.copy()
         for i, k in enumerate(rows):
             x[i] -= sum(kj * before[i + o] for kj, o in zip(k, offsets) if 0 <= i + o < n)
-    x *= told["inverse"]
+    x *= answer["inverse"]
     np.testing.assert_allclose(core @ x, d, atol=1e-13)
 
 
 @pytest.mark.parametrize("scheme", ["compact6", "compact10-penta"])
-def test_edges_that_parallel_reduction_draws_solve_the_line(explorable, scheme):
+def test_drawn_edges_of_parallel_reduction_solve_the_system(explorable, scheme):
     browser = explorable("reduction", method="parallel", scheme=scheme, points=31, power=-16)
-    told = ask(browser, about="reduction", line={"scheme": scheme, "alpha": None, "closure": None, "points": 31}, tolerance=1e-16)
-    n = told["rows"]
-    core = np.array([[told["matrix"][m][2 + c - m] if abs(c - m) <= 2 else 0.0 for c in range(n)] for m in range(n)])
+    answer = ask(browser, about="reduction", line={"scheme": scheme, "alpha": None, "closure": None, "points": 31}, tolerance=1e-16)
+    n = answer["rows"]
+    core = np.array([[answer["matrix"][m][2 + c - m] if abs(c - m) <= 2 else 0.0 for c in range(n)] for m in range(n)])
     d = np.sin(np.arange(n) ** 2)
     x = d.copy()
     *levels, last = browser.execute_script("return stages.map(({ edges, table }) => [edges, table])")
     for edges, table in levels:
         before = x.copy()
-        for come, go, k in edges:
-            x[go] -= k * before[come]
-            # What the table of this level says of that row.
-            assert k in table[go][1:] and table[go][0] == go
+        for source, target, k in edges:
+            x[target] -= k * before[source]
+            # The table of this level contains the same coefficient for that row.
+            assert k in table[target][1:] and table[target][0] == target
     x *= [one for _, one in last[1]]
     np.testing.assert_allclose(core @ x, d, atol=1e-13)
     drawn = browser.find_elements(By.CSS_SELECTOR, "#net line.edge")
     assert len(drawn) == sum(len(edges) for edges, _ in levels)
 
 
-def test_reduction_goes_level_by_level(explorable):
+def test_cyclic_reduction_is_shown_level_by_level(explorable):
     browser = explorable("reduction", method="cyclic", points=16)
     says = browser.find_element(By.ID, "says")
     seen = [says.text]
@@ -287,7 +287,7 @@ def test_reduction_goes_level_by_level(explorable):
     assert seen[0].startswith("forward 0") and seen[3].startswith("the last") and seen[-1].startswith("back 0")
 
 
-def test_the_keyboard_stays_on_a_button_at_the_last_level(explorable):
+def test_the_focus_moves_to_the_other_button_at_the_last_level(explorable):
     browser = explorable("reduction", method="cyclic", points=16)
     browser.find_element(By.ID, "next").send_keys(Keys.ENTER)
     while browser.find_element(By.ID, "next").is_enabled():
@@ -302,14 +302,14 @@ def test_a_tolerance_stops_parallel_reduction_early(explorable):
     assert browser.execute_script("return stages.length") < levels
 
 
-def test_messages_of_ranks_are_sent_and_received(explorable):
+def test_every_sent_message_of_a_rank_is_received(explorable):
     browser = explorable("reduction", method="ranks", ranks=6, points=16)
-    told = ask(browser, about="ranks", scheme="compact6", closure=None, ranks=6, points=16)
-    sent = {(at, rank, to) for rank, it in enumerate(told["ranks"]) for at, one in enumerate(it["rounds"]) for to in one["sends"]}
-    heard = {(at, of, rank) for rank, it in enumerate(told["ranks"]) for at, one in enumerate(it["rounds"]) for of in one["receives"]}
-    assert sent == heard
-    # Six rows: one reduction to three, one of them detached, one to one, and back: tail, reduce, detach, reduce, reattach, head.
-    assert [one["phase"] for one in told["ranks"][0]["rounds"]] == ["tail", "reduce", "detach", "reduce", "reattach", "head"]
+    answer = ask(browser, about="ranks", scheme="compact6", closure=None, ranks=6, points=16)
+    sent = {(at, rank, to) for rank, it in enumerate(answer["ranks"]) for at, one in enumerate(it["rounds"]) for to in one["sends"]}
+    received = {(at, of, rank) for rank, it in enumerate(answer["ranks"]) for at, one in enumerate(it["rounds"]) for of in one["receives"]}
+    assert sent == received
+    # Six rows: reduced to three, one detached, reduced to one, then back substitution: tail, reduce, detach, reduce, reattach, head.
+    assert [one["phase"] for one in answer["ranks"][0]["rounds"]] == ["tail", "reduce", "detach", "reduce", "reattach", "head"]
     assert len(browser.find_elements(By.CSS_SELECTOR, "#net line.edge")) == len(sent)
     assert len(browser.find_elements(By.CSS_SELECTOR, "#rows tr")) > 0
 
@@ -319,19 +319,19 @@ CHANGES = ["grid.points=[32,32,1]", "scheme.derivative=\"compact6\"", "scheme.co
 
 
 @pytest.mark.parametrize("case", ["double-shear-layer", "lid-driven-cavity"])
-def test_a_flow_is_that_of_the_program(explorable, tmp_path, case):
+def test_a_flow_matches_a_run_of_the_program(explorable, tmp_path, case):
     browser = explorable("flow", case=case, points=32, filter="{ order = 8, alpha = 0.495 }".replace(" ", "%20"))
     for _ in range(10):
         browser.find_element(By.ID, "once").click()
     row = json.loads(browser.find_element(By.TAG_NAME, "body").get_attribute("data-row"))
-    wanted = series(tmp_path, case, *CHANGES, "time.max_steps=10")[10]
+    expected = series(tmp_path, case, *CHANGES, "time.max_steps=10")[10]
     assert row["step"] == 10
-    # Another processor rounds otherwise.
+    # Round-off differs between processors.
     for name in ["time", "kinetic_energy", "enstrophy", "total_energy", "max_mach", "min_density"]:
-        assert row[name] == pytest.approx(wanted[name], rel=1e-9), name
+        assert row[name] == pytest.approx(expected[name], rel=1e-9), name
 
 
-def test_a_flow_goes_on_and_keeps_mass_and_energy(explorable):
+def test_a_running_flow_conserves_mass_and_energy(explorable):
     browser = explorable("flow", case="double-shear-layer", points=32)
     picture = pixels(browser, "#field")
     first = browser.execute_script("return flow.rows[0]")
@@ -348,7 +348,7 @@ def test_a_flow_goes_on_and_keeps_mass_and_energy(explorable):
     assert browser.execute_script("return flow.rows.at(-1)[0]") == steps
 
 
-def test_the_field_and_the_scheme_change_the_picture(explorable):
+def test_the_field_changes_the_picture_and_the_scheme_the_command(explorable):
     browser = explorable("flow", case="isentropic-vortex", points=32)
     seen = [pixels(browser, "#field")]
     for name in ["density", "pressure", "temperature"]:
@@ -360,16 +360,16 @@ def test_the_field_and_the_scheme_change_the_picture(explorable):
     assert browser.find_element(By.ID, "command").text == command.replace("compact6", "compact8")
 
 
-def test_the_command_of_a_flow_is_one_that_a_shell_takes(explorable):
+def test_the_command_of_a_flow_is_quoted_for_a_shell(explorable):
     browser = explorable("flow", case="custom", points=16)
-    own = "case.u = 'sin(y)'"
-    enter(browser, "more", own)
+    key = "case.u = 'sin(y)'"
+    enter(browser, "more", key)
     words = shlex.split(browser.find_element(By.ID, "command").text)
-    assert words[:3] == ["kolmo", "run", "custom"] and words[-1] == own
+    assert words[:3] == ["kolmo", "run", "custom"] and words[-1] == key
 
 
 @pytest.mark.parametrize(
-    "name, field, value, says",
+    "name, field, value, message",
     [
         ("waves", "courant", "-1", "c dt / h must be more than 0"),
         ("waves", "courant", "", "this is not a number"),
@@ -387,18 +387,18 @@ def test_the_command_of_a_flow_is_one_that_a_shell_takes(explorable):
         ("flow", "more", "scheme.derivatve = 3", "did you mean"),
     ],
 )
-def test_a_mistake_gets_a_sentence_and_its_correction_takes_it_away(explorable, name, field, value, says):
+def test_an_invalid_value_shows_an_error_until_it_is_corrected(explorable, name, field, value, message):
     browser = explorable(name)
     before = browser.find_element(By.NAME, field).get_attribute("value")
     enter(browser, field, value)
-    assert says in error(browser)
+    assert message in error(browser)
     assert "nothing was run" not in error(browser)
     enter(browser, field, before)
     if field != "more" or before:
         assert error(browser) == ""
 
 
-def test_what_blows_up_ends_with_a_sentence_and_can_be_started_again(explorable):
+def test_a_diverged_flow_shows_an_error_and_can_be_restarted(explorable):
     browser = explorable("flow", case="double-shear-layer", points=24, more="time.dt=0.1")
     browser.find_element(By.ID, "run").click()
     WebDriverWait(browser, 60).until(lambda _: error(browser))

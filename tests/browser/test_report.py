@@ -1,4 +1,4 @@
-"""The report as a reader uses it: values under the pointer, zoom, logarithmic axes, the film of slices, and a run that is followed."""
+"""The interactive report: values under the pointer, zoom, logarithmic axes, the animation of slices, and live reports."""
 
 import csv
 import os
@@ -51,20 +51,20 @@ def column(directory, name):
 
 
 def number(text):
-    """A number as the page writes it."""
+    """Parses a number as formatted by the page."""
     text = text.replace("−", "-").replace("·10", "e")
     return float(text.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")))
 
 
 def over(browser, figure):
-    """What takes the pointer in a plot, in the middle of the window."""
-    found = browser.find_element(By.CSS_SELECTOR, f"#{figure} .u-over")
-    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", found)
-    return found
+    """The element of a plot that receives pointer events, scrolled to the middle of the window."""
+    element = browser.find_element(By.CSS_SELECTOR, f"#{figure} .u-over")
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", element)
+    return element
 
 
 def drag(browser, plot, start, end):
-    """From one point to another, each as parts of width and height from the middle."""
+    """Drags from one point to another, given as fractions of width and height from the middle."""
     at = lambda part, size: round(part * size)
     width, height = plot.size["width"], plot.size["height"]
     chain = ActionChains(browser, duration=20).move_to_element_with_offset(plot, at(start[0], width), at(start[1], height))
@@ -83,7 +83,7 @@ def tool(browser, figure, text):
 
 
 def reading(browser, figure):
-    """What stands under the pointer, line by line."""
+    """The values shown at the pointer, line by line."""
     asked = "return [...document.querySelectorAll(`#${arguments[0]} .reading > div`)].map(line => line.textContent)"
     return browser.execute_script(asked, figure)
 
@@ -93,9 +93,9 @@ def press(browser, button):
     button.click()
 
 
-# An axis of small numbers has a power of ten of its own; what is read has not.
+# The axis of small numbers is scaled by a power of ten; the value at the pointer is not.
 @pytest.mark.parametrize("figure, name, curve", [(ENERGY, "kinetic_energy", "this run"), ("plot-dissipation", "dissipation", "from gradients")])
-def test_the_value_under_the_pointer_is_that_of_the_series_at_that_time(browser, page, run, figure, name, curve):
+def test_the_value_at_the_pointer_is_that_of_the_series_at_that_time(browser, page, run, figure, name, curve):
     page(address(run / "report.html"))
     times, values = column(run, "time"), column(run, name)
     plot = over(browser, figure)
@@ -114,7 +114,7 @@ def test_the_value_under_the_pointer_is_that_of_the_series_at_that_time(browser,
     assert not browser.find_element(By.CSS_SELECTOR, f"#{figure} .reading").is_displayed()
 
 
-def test_dragging_zooms_and_a_double_click_shows_all_again(browser, page, run):
+def test_dragging_zooms_and_a_double_click_resets_the_axes(browser, page, run):
     page(address(run / "report.html"))
     whole = scale(browser, ENERGY, "x"), scale(browser, ENERGY, "y")
     plot = over(browser, ENERGY)
@@ -130,7 +130,7 @@ def test_dragging_zooms_and_a_double_click_shows_all_again(browser, page, run):
     assert scale(browser, ENERGY, "x") == whole[0]
 
 
-def test_axes_become_logarithmic_and_keep_what_is_zoomed(browser, page, run):
+def test_logarithmic_axes_preserve_the_zoom(browser, page, run):
     page(address(run / "report.html"))
     assert [scale(browser, "plot-spectra", axis)[2] for axis in "xy"] == [True, True]
     figure = "plot-dissipation"
@@ -142,7 +142,7 @@ def test_axes_become_logarithmic_and_keep_what_is_zoomed(browser, page, run):
     low, _, logarithmic = scale(browser, figure, "y")
     assert logarithmic and low > 0 and button.get_attribute("aria-pressed") == "true"
     assert scale(browser, figure, "x") == zoomed
-    # Time begins at 0, which a logarithmic axis does not have.
+    # Time starts at 0, which is not on a logarithmic axis.
     press(browser, tool(browser, figure, "whole"))
     press(browser, tool(browser, figure, "log x"))
     assert scale(browser, figure, "x")[0] == pytest.approx(column(run, "time")[1])
@@ -150,7 +150,7 @@ def test_axes_become_logarithmic_and_keep_what_is_zoomed(browser, page, run):
     assert not scale(browser, figure, "y")[2]
 
 
-def test_a_curve_can_be_hidden_and_other_times_be_added(browser, page, run):
+def test_curves_can_be_hidden_and_spectra_at_other_times_added(browser, page, run):
     page(address(run / "report.html"))
     shown = "return kolmo.plots.get(arguments[0]).plot.series.slice(1).map(s => [s.label, s.show])"
     keys = browser.find_elements(By.CSS_SELECTOR, "#plot-dissipation .legend button")
@@ -173,7 +173,7 @@ def shown_picture(browser, plane):
     return shown[0]
 
 
-def test_the_slider_changes_pictures_and_time_on_one_scale_of_colours(browser, page, run):
+def test_the_slider_selects_the_slice_and_all_slices_share_a_colour_scale(browser, page, run):
     page(address(run / "report.html"))
     plane = "plane-vorticity-magnitude-xy"
     slider = browser.find_element(By.CSS_SELECTOR, ".film input")
@@ -213,11 +213,11 @@ fields = { every_steps = 1 }
 
 
 def vorticity(x, y):
-    """|dv/dx - du/dy| of that flow, which is another one upside down, from right to left, and with x for y."""
+    """|dv/dx - du/dy| of that flow, which differs if flipped along x or y, or with x and y exchanged."""
     return abs(2 * pi * (cos(2 * pi * x) - sin(4 * pi * x) + sin(2 * pi * y) - cos(4 * pi * y)))
 
 
-def test_the_picture_tells_values_and_profiles(browser, page, tmp_path):
+def test_slices_show_values_at_the_pointer_and_profiles(browser, page, tmp_path):
     (tmp_path / "flow.toml").write_text(FLOW)
     kolmo("run", tmp_path / "flow.toml", "--out", tmp_path / "flow", "--set=compute.backend=cpu")
     page(address(tmp_path / "flow" / "report.html"))
@@ -226,28 +226,28 @@ def test_the_picture_tells_values_and_profiles(browser, page, tmp_path):
     picture = shown_picture(browser, plane).find_element(By.TAG_NAME, "img")
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", picture)
     least, most = map(float, browser.find_element(By.ID, plane).get_attribute("data-scale").split())
-    # Colours tell 256 values apart, and pictures are interpolated: h^2/8 of the second derivative along each axis.
-    slack = (most - least) / 250 + 0.1
+    # A colour scale has 256 steps, and pictures are interpolated: h^2/8 of the second derivative along each axis.
+    tolerance = (most - least) / 250 + 0.1
     for part in [(-0.3, -0.35), (0.1, 0.25), (0.4, -0.1)]:
         offset = [round(share * picture.size[side]) for share, side in zip(part, ("width", "height"))]
         ActionChains(browser, duration=20).move_to_element_with_offset(picture, *offset).perform()
-        said = browser.find_element(By.CSS_SELECTOR, f"#{plane} .value").text
-        x, y, value = map(number, re.fullmatch(r"x = (.*), y = (.*): vorticity magnitude ≈ (.*) V₀/L", said).groups())
-        # The picture ends half a spacing before the first point; its top is the largest y.
-        assert x == pytest.approx(0.5 + part[0] - 1 / 192, abs=5e-3) and y == pytest.approx(0.5 - part[1] - 1 / 128, abs=5e-3), said
-        assert value == pytest.approx(vorticity(x, y), abs=slack), said
+        shown = browser.find_element(By.CSS_SELECTOR, f"#{plane} .value").text
+        x, y, value = map(number, re.fullmatch(r"x = (.*), y = (.*): vorticity magnitude ≈ (.*) V₀/L", shown).groups())
+        # The picture starts half a spacing before the first point; its top is the largest y.
+        assert x == pytest.approx(0.5 + part[0] - 1 / 192, abs=5e-3) and y == pytest.approx(0.5 - part[1] - 1 / 128, abs=5e-3), shown
+        assert value == pytest.approx(vorticity(x, y), abs=tolerance), shown
     picture.click()
     lines = browser.find_elements(By.CSS_SELECTOR, f"#{plane} .profiles .title")
     assert [re.sub(r"= .*", "= ?", line.text) for line in lines] == ["Along x at y = ?", "Along y at x = ?"]
     asked = "return [...kolmo.films.films.values()][0].planes[0].lines.map(({ data }) => [data.x[0], data.curves[0].y])"
     (x, along_x), (y, along_y) = browser.execute_script(asked)
     at_y, at_x = [number(line.text.split("= ")[1]) for line in lines]
-    # Where the flow turns the other way round its size has a kink.
+    # The mean error is compared, because the magnitude has a kink where the vorticity changes its sign.
     for found, exact in [(along_x, [vorticity(one, at_y) for one in x]), (along_y, [vorticity(at_x, one) for one in y])]:
-        assert sum(abs(a - b) for a, b in zip(found, exact)) / len(found) < slack
+        assert sum(abs(a - b) for a, b in zip(found, exact)) / len(found) < tolerance
 
 
-def test_a_body_has_no_values(browser, page, tmp_path):
+def test_points_inside_a_body_have_no_values(browser, page, tmp_path):
     kolmo("run", "cylinder", "--out", tmp_path / "body", "--set=grid.points=[32,17,1]", "--set=time.max_steps=1",
           "--set=output.fields={ every_steps = 1 }", "--set=compute.backend=cpu")  # fmt: skip
     page(address(tmp_path / "body" / "report.html"))
@@ -256,19 +256,19 @@ def test_a_body_has_no_values(browser, page, tmp_path):
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", picture)
     figure = picture.find_element(By.XPATH, "./ancestor::figure[@data-edges]")
     left, right, *_ = map(float, figure.get_attribute("data-edges").split())
-    # The body has a radius of 1/2 round the origin, and the picture y = 0 in the middle.
-    for x, is_told in [(0.0, False), (0.4, False), (0.7, True)]:
+    # The body is a cylinder of radius 1/2 at the origin; y = 0 is in the middle of the picture.
+    for x, has_value in [(0.0, False), (0.4, False), (0.7, True)]:
         offset = round(((x - left) / (right - left) - 0.5) * picture.size["width"])
         ActionChains(browser, duration=20).move_to_element_with_offset(picture, offset, 0).perform()
-        said = plane.find_element(By.CSS_SELECTOR, ".value").text
-        assert ("≈" in said) == is_told and said.endswith(": no value") != is_told, said
+        shown = plane.find_element(By.CSS_SELECTOR, ".value").text
+        assert ("≈" in shown) == has_value and shown.endswith(": no value") != has_value, shown
 
 
-def test_the_page_is_whole_without_scripts_and_on_paper(browser, page, run):
+def test_the_page_is_complete_without_scripts_and_in_print(browser, page, run):
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         page(address(run / "report.html"))
-        # A driver asks by scripts of its own, which do not run either: what is there is asked of the protocol.
+        # The driver queries a page by scripts, which are disabled too, so the DevTools protocol is used instead.
         root = browser.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
         of = lambda selector: browser.execute_cdp_cmd("DOM.querySelectorAll", {"nodeId": root, "selector": selector})["nodeIds"]
         box = lambda node: browser.execute_cdp_cmd("DOM.getBoxModel", {"nodeId": node})["model"]
@@ -287,10 +287,10 @@ def test_the_page_is_whole_without_scripts_and_on_paper(browser, page, run):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
-def test_a_run_that_blew_up_is_drawn_up_to_there(browser, page, tmp_path):
+def test_a_diverged_run_is_plotted_up_to_its_last_finite_values(browser, page, tmp_path):
     directory = tmp_path / "broken"
     kolmo("run", "taylor-green", *SMALL, "--out", directory, "--set=time.max_steps=5")
-    # As a series has it whose last rows are no numbers.
+    # The last rows of the series of a diverged run contain NaN and inf.
     text = (directory / "series.csv").read_text().splitlines()
     rows = [",".join(row.split(",")[:3] + [word] * (len(row.split(",")) - 3)) for row, word in zip(text[-2:], ("NaN", "inf"))]
     (directory / "series.csv").write_text("\n".join(text[:-2] + rows) + "\n")
@@ -303,8 +303,8 @@ def test_a_run_that_blew_up_is_drawn_up_to_there(browser, page, tmp_path):
     assert 0 <= low < high < 1
 
 
-def followed(directory, *more):
-    """A run that serves its report, and the address."""
+def live(directory, *more):
+    """Starts a run that serves its report; returns the process and the address."""
     command = [PROGRAM, "run", "taylor-green", *SMALL, "--out", str(directory), "--live", *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
@@ -313,9 +313,9 @@ def followed(directory, *more):
     raise AssertionError(f"no address; exit code {process.wait()}")
 
 
-def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
-    directory = tmp_path / "followed"
-    process, url = followed(directory, "--set=time.end=30", "--set=time.dt=0.01")
+def test_a_live_report_is_updated_until_the_run_ends(browser, page, tmp_path):
+    directory = tmp_path / "live"
+    process, url = live(directory, "--set=time.end=30", "--set=time.dt=0.01")
     try:
         rows = "return kolmo.plots.get(arguments[0]).data.x[0].length"
         page(url)
@@ -326,7 +326,7 @@ def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
                 assert time.monotonic() < limit and (process.poll() is None or until())
                 time.sleep(0.2)
 
-        # Where the run is prepared still the page asks again by itself.
+        # While the run is still starting, the page retries by itself.
         ready = "return typeof kolmo !== 'undefined' && kolmo.plots.has(arguments[0])"
         wait(lambda: browser.execute_script(ready, ENERGY))
         press(browser, tool(browser, ENERGY, "log y"))
@@ -334,7 +334,7 @@ def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
         wait(lambda: browser.execute_script(rows, ENERGY) > first)
         second = browser.execute_script(rows, ENERGY)
         wait(lambda: browser.execute_script(rows, ENERGY) > second)
-        assert scale(browser, ENERGY, "y")[2], "a newer page keeps what was chosen"
+        assert scale(browser, ENERGY, "y")[2], "an updated page must preserve the chosen axes"
         assert "in progress" in browser.find_element(By.ID, "state").text
         assert not (directory / "report.html").exists()
         process.send_signal(2)
@@ -348,7 +348,7 @@ def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
         process.wait()
 
 
-def test_several_runs_have_as_many_curves(browser, page, run, tmp_path):
+def test_a_report_of_several_runs_has_a_curve_for_each(browser, page, run, tmp_path):
     other = tmp_path / "other"
     kolmo("run", "taylor-green", *SMALL, "--out", other, "--set=time.end=1", "--set=scheme.derivative=compact4")
     kolmo("plot", run, other, "--out", tmp_path / "both.html")
@@ -363,7 +363,7 @@ def test_several_runs_have_as_many_curves(browser, page, run, tmp_path):
 
 
 @pytest.mark.parametrize("width", (1200, 380))
-def test_nothing_is_wider_than_the_window(browser, page, run, width):
+def test_the_report_is_not_wider_than_the_window(browser, page, run, width):
     browser.set_window_size(width, 900)
     try:
         page(address(run / "report.html"))

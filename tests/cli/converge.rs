@@ -1,4 +1,4 @@
-//! `kolmo converge`: the orders that it finds are those of the schemes, and its files hold what it says.
+//! `kolmo converge`: the observed orders of accuracy match the formal orders, and the files contain the printed numbers.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::*;
 fn study(directory: &Path, arguments: &[&str]) -> serde_json::Value {
     let arguments =
         [&["converge", "--json", "--overwrite", "--backend", "cpu"], arguments].concat();
-    serde_json::from_str(&done(directory, arguments).out).unwrap()
+    serde_json::from_str(&run_ok(directory, arguments).stdout).unwrap()
 }
 
 fn assert_orders(study: &serde_json::Value, key: &str, range: Range<f64>) {
@@ -17,10 +17,10 @@ fn assert_orders(study: &serde_json::Value, key: &str, range: Range<f64>) {
 }
 
 #[test]
-fn a_wave_converges_at_the_order_of_the_scheme_where_the_step_is_small() {
+fn waves_converge_at_the_formal_order_with_small_time_steps() {
     let dir = tempfile::tempdir().unwrap();
     let smooth = ["time={ end = 1.0, dt = 1e-3 }", "grid.points=[16, 1, 1]"];
-    // The sound wave is exact to first order: its amplitude squared, and round-off, are the least that can be seen.
+    // The solution of the sound wave is exact to first order in the amplitude: the error floor is the amplitude squared plus round-off.
     let sound = ["time={ end = 1.0, dt = 2e-3 }", "case.amplitude=3e-8", "case.wavenumber=2"];
     for (case, points, set, schemes) in [
         (
@@ -35,9 +35,9 @@ fn a_wave_converges_at_the_order_of_the_scheme_where_the_step_is_small() {
             let scheme = format!("scheme.derivative={scheme}");
             let set = set.iter().copied().chain([&*scheme]).flat_map(|set| ["--set", set]);
             let arguments: Vec<&str> = [case, "--points", points].into_iter().chain(set).collect();
-            let found = study(dir.path(), &arguments);
-            assert_eq!(found["formal_order"].as_f64(), Some(*order));
-            let points: Vec<u64> = found["rows"]
+            let result = study(dir.path(), &arguments);
+            assert_eq!(result["formal_order"].as_f64(), Some(*order));
+            let points: Vec<u64> = result["rows"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -45,18 +45,18 @@ fn a_wave_converges_at_the_order_of_the_scheme_where_the_step_is_small() {
                 .collect();
             assert!(
                 points.is_sorted()
-                    && found["rows"][0]["grid"] == serde_json::json!([points[0], 1, 1])
+                    && result["rows"][0]["grid"] == serde_json::json!([points[0], 1, 1])
             );
             for norm in ["order_l2", "order_max"] {
-                assert_orders(&found, norm, order - 0.25..order + 0.25);
+                assert_orders(&result, norm, order - 0.25..order + 0.25);
             }
-            assert_eq!(found["notes"], serde_json::json!([]));
+            assert_eq!(result["notes"], serde_json::json!([]));
         }
     }
 }
 
 #[test]
-fn what_was_computed_is_told_where_it_cannot_be_written() {
+fn converge_prints_its_table_when_the_files_cannot_be_written() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("out/converge.csv")).unwrap();
     let study = |out| {
@@ -66,17 +66,17 @@ fn what_was_computed_is_told_where_it_cannot_be_written() {
         )
     };
     let computed = study("out");
-    assert_eq!(computed.code, Some(1), "{}", computed.err);
-    assert!(computed.err.contains("converge.csv"), "{}", computed.err);
-    assert!(computed.out.contains("16"), "{}", computed.out);
-    // What cannot be written at all is not computed first.
+    assert_eq!(computed.code, Some(1), "{}", computed.stderr);
+    assert!(computed.stderr.contains("converge.csv"), "{}", computed.stderr);
+    assert!(computed.stdout.contains("16"), "{}", computed.stdout);
+    // A directory that cannot be created is rejected before anything is computed.
     let refused = study("/proc/study");
-    assert_eq!(refused.code, Some(1), "{}", refused.err);
-    assert!(!refused.err.contains("steps in"), "{}", refused.err);
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("steps in"), "{}", refused.stderr);
 }
 
 #[test]
-fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
+fn time_step_shrinks_with_grid_so_temporal_error_stays_below_spatial_error() {
     let dir = tempfile::tempdir().unwrap();
     let wave = ["entropy-wave", "--points", "16,32,64", "--set", "grid.points=[16, 1, 1]"];
     let matched = study(dir.path(), &wave);
@@ -86,49 +86,51 @@ fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
         "{}",
         matched["step"]
     );
-    // At the same cfl on every grid the integrator, which is of fourth order, has the last word, and that is told.
-    let kept = study(dir.path(), &[&wave[..], &["--keep-cfl"]].concat());
-    assert_orders(&kept, "order_l2", 3.9..4.3);
-    let note = kept["notes"][0].as_str().unwrap();
+    // At the same CFL number on every grid the fourth-order integrator determines the order, and a note says so.
+    let same_cfl = study(dir.path(), &[&wave[..], &["--keep-cfl"]].concat());
+    assert_orders(&same_cfl, "order_l2", 3.9..4.3);
+    let note = same_cfl["notes"][0].as_str().unwrap();
     assert!(
         note.contains("lies below the formal 6") && note.contains("--set 'time={ end = 1, dt = ")
     );
     let (first, last) = (&matched["rows"][0], &matched["rows"][2]);
-    assert_eq!(first["steps"], kept["rows"][0]["steps"]);
-    let ratio = last["steps"].as_f64().unwrap() / kept["rows"][2]["steps"].as_f64().unwrap();
+    assert_eq!(first["steps"], same_cfl["rows"][0]["steps"]);
+    let ratio = last["steps"].as_f64().unwrap() / same_cfl["rows"][2]["steps"].as_f64().unwrap();
     assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
 }
 
-/// Catches the order of the midpoints alone, beside which split energy uses collocated derivatives: of spectral-like only the fourth.
+/// Catches a report of the order of the midpoint schemes alone. Split energy also uses collocated derivatives, which for spectral-like
+/// have only fourth order.
 #[test]
-fn staggered_convection_with_split_energy_has_the_lower_of_two_orders() {
+fn staggered_convection_with_split_energy_has_the_lower_formal_order() {
     let dir = tempfile::tempdir().unwrap();
     for (energy, order) in [("split-pressure", 4), ("divergence", 10)] {
         let scheme = format!(
             "scheme={{ derivative = 'spectral-like', convection = 'staggered', energy = '{energy}' }}"
         );
         let wave = ["converge", "entropy-wave", "--points", "16,32", "--out", energy];
-        let told = done(dir.path(), [&wave[..], &["--set", &scheme]].concat());
-        assert!(told.out.contains(&format!("(order {order})")), "{}", told.out);
+        let outcome = run_ok(dir.path(), [&wave[..], &["--set", &scheme]].concat());
+        assert!(outcome.stdout.contains(&format!("(order {order})")), "{}", outcome.stdout);
     }
 }
 
-/// The command of the README: 3.49 where the amplitude's own error is the floor, 0.01 where the density of a shear wave is compared.
+/// The command in the README. Catches an order of 3.49, where the error from the finite amplitude is the floor, and of 0.01, where the
+/// density of a shear wave is compared.
 #[test]
-fn waves_of_small_amplitude_show_the_order_of_the_scheme_and_not_their_own_error() {
+fn small_amplitude_waves_converge_at_the_order_of_the_scheme() {
     let dir = tempfile::tempdir().unwrap();
     for case in ["acoustic-wave", "shear-wave"] {
         let wave = [case, "--points", "16,32,64"];
-        let found = study(dir.path(), &wave);
+        let result = study(dir.path(), &wave);
         for norm in ["order_l2", "order_max"] {
-            assert_orders(&found, norm, 5.7..6.3);
+            assert_orders(&result, norm, 5.7..6.3);
             assert_eq!(
-                found["rows"].as_array().unwrap().iter().filter(|row| row[norm].is_f64()).count(),
+                result["rows"].as_array().unwrap().iter().filter(|row| row[norm].is_f64()).count(),
                 2
             );
         }
-        assert_eq!(found["notes"], serde_json::json!([]));
-        // A fixed step that is small enough shows the same.
+        assert_eq!(result["notes"], serde_json::json!([]));
+        // A sufficiently small fixed time step gives the same order.
         let fixed = ["--set", "time={ end = 6.283185307179586, dt = 5e-3 }"];
         let coarse = [case, "--points", "12,16,24"];
         assert_orders(&study(dir.path(), &[&coarse[..], &fixed].concat()), "order_l2", 5.7..6.3);
@@ -136,7 +138,7 @@ fn waves_of_small_amplitude_show_the_order_of_the_scheme_and_not_their_own_error
 }
 
 #[test]
-fn an_error_at_its_floor_tells_no_order_and_what_the_floor_is() {
+fn error_at_its_floor_reports_the_cause_and_no_order() {
     let dir = tempfile::tempdir().unwrap();
     for (set, points, cause) in [
         (["case.amplitude=1e-2", "case.mode=acoustic-right"], "16,32,64", "the amplitude"),
@@ -145,7 +147,7 @@ fn an_error_at_its_floor_tells_no_order_and_what_the_floor_is() {
             "24,32,64",
             "the time step",
         ),
-        // Half of it, too, is longer than the run.
+        // Half of this time step is still longer than the run.
         (["time={ end = 0.1, dt = 0.3 }", "case.mode=acoustic-right"], "16,32,64", "the time step"),
         (
             ["case.mode=entropy", "time={ end = 6.283185307179586, cfl = 0.8 }"],
@@ -157,26 +159,26 @@ fn an_error_at_its_floor_tells_no_order_and_what_the_floor_is() {
             ["converge", "acoustic-wave", "--overwrite", "--out", "study", "--points", points];
         let set = set.iter().flat_map(|set| ["--set", set]);
         let arguments: Vec<&str> = arguments.into_iter().chain(set).collect();
-        let table = done(dir.path(), &arguments).out;
-        let found = dir.path().join("study");
-        let json = done(dir.path(), arguments.iter().copied().chain(["--json"])).out;
+        let table = run_ok(dir.path(), &arguments).stdout;
+        let directory = dir.path().join("study");
+        let json = run_ok(dir.path(), arguments.iter().copied().chain(["--json"])).stdout;
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let last = &json["rows"][2];
         assert!(last["floor_reached"] == true && last["order_l2"].is_null(), "{cause}: {table}");
         assert!(table.contains("  floor reached  "), "{table}");
         assert!(json["notes"][0].as_str().unwrap().contains(cause), "{}", json["notes"][0]);
-        let csv = Series::read(&found.join("converge.csv")).unwrap();
+        let csv = Series::read(&directory.join("converge.csv")).unwrap();
         assert_eq!(csv.column("floor_reached").unwrap()[2], 1.0);
         assert!(csv.column("order_l2").unwrap()[2].is_nan());
         let (error, floor) = (csv.column("error_l2").unwrap()[2], csv.column("floor").unwrap()[2]);
         assert!(error < 4.0 * floor && error > 0.1 * floor, "{cause}: {error:e}, floor {floor:e}");
-        assert!(read(found.join("converge.svg")).contains("floor"));
-        assert!(read(found.join("converge.html")).contains("floor reached"));
+        assert!(read(directory.join("converge.svg")).contains("floor"));
+        assert!(read(directory.join("converge.html")).contains("floor reached"));
     }
 }
 
 #[test]
-fn a_case_without_a_solution_is_held_against_the_finest_grid() {
+fn case_without_exact_solution_is_compared_with_the_finest_grid() {
     let dir = tempfile::tempdir().unwrap();
     let set = [
         "grid.points=[16, 16, 1]",
@@ -185,13 +187,13 @@ fn a_case_without_a_solution_is_held_against_the_finest_grid() {
         "time={ end = 0.5, cfl = 0.4 }",
     ];
     let set = set.map(|set| ["--set", set]).concat();
-    let found = study(dir.path(), &[&["taylor-green", "--points", "12,24,48"], &set[..]].concat());
+    let result = study(dir.path(), &[&["taylor-green", "--points", "12,24,48"], &set[..]].concat());
     assert_eq!(
-        found["error"],
+        result["error"],
         "of the velocity, against 48² points at the common points of the grids"
     );
-    assert_orders(&found, "order_l2", 5.6..6.8);
-    assert!(found["rows"][2]["error_l2"].is_null());
+    assert_orders(&result, "order_l2", 5.6..6.8);
+    assert!(result["rows"][2]["error_l2"].is_null());
     assert!(dir.path().join("runs/converge-taylor-green-compact6/converge.csv").exists());
     let scalar = [
         "scalar-advection",
@@ -202,25 +204,26 @@ fn a_case_without_a_solution_is_held_against_the_finest_grid() {
         "--backend",
         "opencl",
     ];
-    let found = done(dir.path(), [&["converge", "--json"], &scalar[..]].concat()).out;
-    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
-    assert_eq!(found["error"], "of the scalar, against the exact solution");
-    assert_orders(&found, "order_l2", 5.5..6.5);
+    let result = run_ok(dir.path(), [&["converge", "--json"], &scalar[..]].concat()).stdout;
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["error"], "of the scalar, against the exact solution");
+    assert_orders(&result, "order_l2", 5.5..6.5);
 }
 
 #[test]
-fn table_csv_json_and_page_hold_the_same_numbers() {
+fn table_csv_and_page_contain_the_same_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let wave = ["converge", "acoustic-wave", "--points", "12,24", "--out", "study"];
-    let table = done(dir.path(), wave).out;
-    let found = dir.path().join("study");
-    assert_eq!(names(&found), ["converge.csv", "converge.html", "converge.svg"]);
-    let csv = Series::read(&found.join("converge.csv")).unwrap();
+    let table = run_ok(dir.path(), wave).stdout;
+    let directory = dir.path().join("study");
+    assert_eq!(file_names(&directory), ["converge.csv", "converge.html", "converge.svg"]);
+    let csv = Series::read(&directory.join("converge.csv")).unwrap();
     assert_eq!(csv.column("points").unwrap(), [12.0, 24.0]);
     assert_eq!(csv.column("points_y").unwrap(), [1.0, 1.0]);
     let (l2, order) = (csv.column("error_l2").unwrap(), csv.column("order_l2").unwrap());
     assert!(order[0].is_nan() && (order[1] - (l2[0] / l2[1]).log2()).abs() < 1e-12);
-    let (page, drawing) = (read(found.join("converge.html")), read(found.join("converge.svg")));
+    let (page, drawing) =
+        (read(directory.join("converge.html")), read(directory.join("converge.svg")));
     assert!(page.contains(drawing.lines().nth(1).unwrap()) && drawing.contains("slope −6"));
     for (row, line) in
         table.lines().skip_while(|line| !line.starts_with("points ")).skip(1).take(2).enumerate()
@@ -234,27 +237,27 @@ fn table_csv_json_and_page_hold_the_same_numbers() {
     }
     let again = kolmo(dir.path(), wave);
     assert_eq!(again.code, Some(2));
-    assert!(again.err.contains("error: study already holds a table"), "{}", again.err);
-    done(dir.path(), [&wave[..], &["--overwrite"]].concat());
+    assert!(again.stderr.contains("error: study already holds a table"), "{}", again.stderr);
+    run_ok(dir.path(), [&wave[..], &["--overwrite"]].concat());
 }
 
-/// Catches a directory that does not name the scheme: the second study is refused, or replaces the first.
+/// Catches a directory name without the scheme: the second study would be rejected, or would replace the first.
 #[test]
-fn two_schemes_leave_their_tables_side_by_side() {
+fn studies_of_two_schemes_use_different_output_directories() {
     let dir = tempfile::tempdir().unwrap();
     for scheme in ["compact4", "compact6"] {
         let set = format!("scheme.derivative={scheme}");
-        done(dir.path(), ["converge", "entropy-wave", "--points", "12,16", "--set", &set]);
+        run_ok(dir.path(), ["converge", "entropy-wave", "--points", "12,16", "--set", &set]);
     }
-    let runs = names(&dir.path().join("runs"));
+    let runs = file_names(&dir.path().join("runs"));
     assert_eq!(runs, ["converge-entropy-wave-compact4", "converge-entropy-wave-compact6"]);
 }
 
 #[test]
-fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
+fn converge_rejects_invalid_studies_before_running() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "").unwrap();
-    for (arguments, what) in [
+    for (arguments, message) in [
         (&["acoustic-wave"][..], "--points"),
         (&["acoustic-wave", "--points", "16"], "error: --points 16 is one grid"),
         (&["acoustic-wave", "--points", "16,16"], "error: --points 16 is one grid"),
@@ -287,68 +290,69 @@ fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
         (&["acoustic-wave", "--points", "16,32", "--set", "compute.ranks=[2, 1, 1]"], "ranks"),
     ] {
         let outcome = kolmo(dir.path(), [&["converge"], arguments].concat());
-        assert!(matches!(outcome.code, Some(1 | 2)), "{arguments:?}: {}", outcome.err);
-        assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
-        assert_eq!(names(dir.path()), ["file"], "{arguments:?}");
+        assert!(matches!(outcome.code, Some(1 | 2)), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{arguments:?}: {}", outcome.stderr);
+        assert_eq!(file_names(dir.path()), ["file"], "{arguments:?}");
     }
 }
 
-/// Catches a grid that diverges unnamed, and errors of coarser grids that are lost with it.
+/// Catches a divergence message without the grid, and the loss of the errors of the other grids.
 #[test]
-fn a_grid_that_diverges_is_named_behind_the_errors_of_the_others() {
+fn diverging_grid_is_reported_after_the_errors_of_the_other_grids() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["--set", "grid.points=[8, 1, 1]", "--set", "time={ end = 20.0, dt = 0.04 }"];
     let outcome = kolmo(
         dir.path(),
         [&["converge", "entropy-wave", "--points", "8,16,32,64"], &set[..]].concat(),
     );
-    assert_eq!(outcome.code, Some(1), "{}", outcome.err);
-    let lines: Vec<&str> = outcome.err.lines().collect();
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let lines: Vec<&str> = outcome.stderr.lines().collect();
     for (line, n) in lines.iter().zip([8, 16]) {
-        assert!(line.starts_with(&format!("{n} × 1 × 1 points: ")), "{}", outcome.err);
+        assert!(line.starts_with(&format!("{n} × 1 × 1 points: ")), "{}", outcome.stderr);
         let error = line.split_once(", error ").unwrap().1.parse::<f64>().unwrap();
-        assert!((1e-8..1.0).contains(&error), "{}", outcome.err);
+        assert!((1e-8..1.0).contains(&error), "{}", outcome.stderr);
     }
     assert!(
         lines[2].starts_with("error: 32 × 1 × 1 points: the run diverged at step"),
         "{}",
-        outcome.err
+        outcome.stderr
     );
 }
 
-/// Catches steps that fall as if those of the explicit integrator were taken.
+/// Catches time steps that shrink by the order of the explicit integrator.
 #[test]
-fn implicit_steps_fall_by_their_own_order() {
+fn implicit_time_steps_shrink_by_the_order_of_their_method() {
     let dir = tempfile::tempdir().unwrap();
     let time = "time={ end = 2.0, cfl = 0.8, implicit = { method = 'bdf2' } }";
     let wave = ["acoustic-wave", "--points", "8,12,16", "--set", time];
-    let found = study(dir.path(), &wave);
-    assert_eq!((&found["integrator"], &found["integrator_order"]), (&"bdf2".into(), &2.into()));
-    assert!(found["step"].as_str().unwrap().contains("dt smaller by (n0/n)^3.00"), "{found}");
-    assert_orders(&found, "order_l2", 3.0..5.5);
-    // What it advises holds the method, and shows the order of the scheme.
-    let note = found["notes"][0].as_str().unwrap();
-    let advised = note.split_once("--set '").unwrap().1.split_once('\'').unwrap().0;
-    assert!(advised.contains("dt = ") && advised.contains("bdf2"), "{note}");
-    let finer = study(dir.path(), &[&wave[..3], &["--set", advised]].concat());
+    let result = study(dir.path(), &wave);
+    assert_eq!((&result["integrator"], &result["integrator_order"]), (&"bdf2".into(), &2.into()));
+    assert!(result["step"].as_str().unwrap().contains("dt smaller by (n0/n)^3.00"), "{result}");
+    assert_orders(&result, "order_l2", 3.0..5.5);
+    // The suggested setting keeps the implicit method.
+    let note = result["notes"][0].as_str().unwrap();
+    let suggested = note.split_once("--set '").unwrap().1.split_once('\'').unwrap().0;
+    assert!(suggested.contains("dt = ") && suggested.contains("bdf2"), "{note}");
+    let finer = study(dir.path(), &[&wave[..3], &["--set", suggested]].concat());
     assert_eq!(finer["integrator"], "bdf2");
 }
 
-/// It spreads, and nobody knows how: the error was that of other points.
+/// A cone that diffuses has no known solution. Catches an error that is computed at other points.
 #[test]
-fn a_cone_that_spreads_has_no_exact_solution() {
+fn diffusing_cone_has_no_exact_solution() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["grid.points=[8,1,1]", "case.shape=cone", "case.diffusivity=0.1"];
     let set = set.iter().flat_map(|set| ["--set", set]);
     let command = ["converge", "scalar-advection", "--points", "8,12,20"];
-    let refused = kolmo(dir.path(), command.into_iter().chain(set));
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("has no exact solution"), "{}", refused.err);
+    let outcome = kolmo(dir.path(), command.into_iter().chain(set));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("has no exact solution"), "{}", outcome.stderr);
 }
 
-/// Compared by index alone, such grids share one point in three directions: orders of 1.6 whatever the scheme.
+/// Catches a comparison by index alone: such grids then share one point in each of three directions, which gives an order of 1.6 for every
+/// scheme.
 #[test]
-fn grids_with_ends_are_compared_at_the_points_that_they_share() {
+fn grids_with_boundaries_are_compared_at_their_common_points() {
     let dir = tempfile::tempdir().unwrap();
     let time = ["--set", "time={ end = 0.05, dt = 5e-3 }"];
     let vortex = |points, octant| {
@@ -359,22 +363,22 @@ fn grids_with_ends_are_compared_at_the_points_that_they_share() {
     assert_eq!(octant["formal_order"].as_f64(), Some(6.0));
     assert_orders(&octant, "order_l2", 5.7..6.3);
     // The same flow at the same spacing.
-    let whole = vortex("16,32,64", "case.octant=false");
+    let periodic = vortex("16,32,64", "case.octant=false");
     for row in 0..2 {
-        let [part, whole] =
-            [&octant, &whole].map(|study| study["rows"][row]["error_l2"].as_f64().unwrap());
-        assert!((part / whole - 1.0).abs() < 0.05, "{part:e}, {whole:e}");
+        let [octant, periodic] =
+            [&octant, &periodic].map(|study| study["rows"][row]["error_l2"].as_f64().unwrap());
+        assert!((octant / periodic - 1.0).abs() < 0.05, "{octant:e}, {periodic:e}");
     }
-    // Where lines along one axis alone close, those along the other have one point more.
+    // If only one axis is periodic, lines along the other axis have one point more.
     let short = ["--set", "time={ end = 0.01, dt = 5e-3 }"];
     let around = [&["cylinder", "--points", "16,32,64"][..], &short].concat();
     assert_eq!(study(dir.path(), &around)["rows"][1]["grid"], serde_json::json!([32, 33, 1]));
-    for (case, points, told) in [
+    for (case, points, message) in [
         ("lid-driven-cavity", "20,40,80", "whose 79 intervals are not a whole multiple of 19"),
         ("taylor-green", "12,16,32", "32 points, which is not a whole multiple of 12"),
         ("aerofoil", "32,64,128", "puts the points of coarser grids between those of finer ones"),
     ] {
         let outcome = kolmo(dir.path(), ["converge", case, "--overwrite", "--points", points]);
-        assert!(outcome.code == Some(2) && outcome.err.contains(told), "{}", outcome.err);
+        assert!(outcome.code == Some(2) && outcome.stderr.contains(message), "{}", outcome.stderr);
     }
 }

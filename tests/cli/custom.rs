@@ -1,11 +1,11 @@
-//! The case `custom` and curves of the user's own, as users meet them.
+//! The case `custom` and reference curves of the user, through the command line.
 
 use super::*;
 
-/// A file of arrays, a restart without it, a resolved input that repeats the run, and a budget. Catches a restart that needs the
-/// initial state, and a path that means something else from elsewhere.
+/// Covers a file of arrays, a restart without it, a resolved input that repeats the run, and a memory estimate. Catches a restart that
+/// needs the initial state, and a relative path that changes its meaning in another directory.
 #[test]
-fn a_custom_run_restarts_without_its_file_and_repeats_from_its_configuration() {
+fn custom_run_restarts_without_its_file_and_repeats_from_its_config() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("state")).unwrap();
     let w = crate::custom::sampled([9, 8, 1], |[x, y, _]| (x + y).sin());
@@ -15,31 +15,31 @@ fn a_custom_run_restarts_without_its_file_and_repeats_from_its_configuration() {
                  noise = { amplitude = 1e-3 }\n[grid]\npoints = [16, 16, 8]\n[time]\nmax_steps = 4\n\
                  [output]\nseries = { every_steps = 1 }\ncheckpoint = { every_steps = 2 }\n";
     fs::write(dir.path().join("my.toml"), input).unwrap();
-    done(dir.path(), ["run", "my.toml", "--out", "whole"]);
-    assert!(done(dir.path(), ["info", "--plan", "my.toml"]).out.contains("GiB"));
+    run_ok(dir.path(), ["run", "my.toml", "--out", "whole"]);
+    assert!(run_ok(dir.path(), ["info", "--plan", "my.toml"]).stdout.contains("GiB"));
     let elsewhere = tempfile::tempdir().unwrap();
     let config = dir.path().join("whole/config.toml");
-    done(elsewhere.path(), ["run", config.to_str().unwrap(), "--out", "again"]);
+    run_ok(elsewhere.path(), ["run", config.to_str().unwrap(), "--out", "again"]);
     let series = |run: &Path| read(run.join("series.csv"));
     let whole = series(&dir.path().join("whole"));
     assert_eq!(whole, series(&elsewhere.path().join("again")));
-    done(dir.path(), ["run", "my.toml", "--out", "part", "--set", "time.max_steps=2"]);
+    run_ok(dir.path(), ["run", "my.toml", "--out", "part", "--set", "time.max_steps=2"]);
     fs::remove_file(array).unwrap();
-    done(dir.path(), ["restart", "part", "--set", "time.max_steps=4"]);
+    run_ok(dir.path(), ["restart", "part", "--set", "time.max_steps=4"]);
     assert_eq!(whole, series(&dir.path().join("part")));
     let outcome = kolmo(dir.path(), ["run", "my.toml", "--out", "none"]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(!dir.path().join("none").exists());
 }
 
-/// On a device of OpenCL too. Catches a start that only the host takes.
+/// Catches an initial state that only the host backend receives.
 #[test]
-fn a_custom_run_on_opencl_begins_with_the_same_numbers() {
+fn custom_run_on_opencl_matches_the_cpu_backend() {
     let dir = tempfile::tempdir().unwrap();
     for backend in ["cpu", "opencl"] {
         let set = ["--set", "grid.points=[16, 16, 1]", "--set", "time={ max_steps = 2 }"];
         let run = ["run", "custom", "--backend", backend, "--out", backend];
-        done(dir.path(), [&run[..], &set].concat());
+        run_ok(dir.path(), [&run[..], &set].concat());
     }
     let [a, b] = ["cpu", "opencl"]
         .map(|run| Series::read(&dir.path().join(run).join("series.csv")).unwrap());
@@ -49,16 +49,16 @@ fn a_custom_run_on_opencl_begins_with_the_same_numbers() {
     }
 }
 
-/// Catches a curve that is not drawn, that is drawn into another figure, or that a restart forgets.
+/// Catches a reference curve that is not plotted, is plotted in the wrong figure, or is lost at a restart.
 #[test]
-fn a_curve_of_the_users_own_is_drawn_over_the_run() {
+fn user_reference_curve_is_plotted_over_the_run_and_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let table = dir.path().join("dns.csv");
-    // Without a last line end, and behind the end of the run.
+    // The file has no final newline, and its last time is after the end of the run.
     fs::write(&table, "# Someone <2020>\ntime,enstrophy,other\n0,0.4,1\n0.05,0.41,1\n1e9,7e7,1")
         .unwrap();
     let set = ["--set", "output.reference=dns.csv"];
-    done(dir.path(), small(&[&set[..], &["--out", "run"]].concat()));
+    run_ok(dir.path(), small_run(&[&set[..], &["--out", "run"]].concat()));
     let run = dir.path().join("run");
     let plot = |name: &str| read(run.join("plots").join(format!("{name}.svg")));
     let check = || {
@@ -70,14 +70,14 @@ fn a_curve_of_the_users_own_is_drawn_over_the_run() {
     };
     check();
     fs::remove_file(&table).unwrap();
-    done(dir.path(), ["restart", "run", "--set", "time.max_steps=6"]);
+    run_ok(dir.path(), ["restart", "run", "--set", "time.max_steps=6"]);
     check();
-    assert_whole(&run, 2);
+    assert_outputs_valid(&run, 2);
 }
 
-/// Catches a table that is found wrong only when the run is over.
+/// Catches a table whose errors are found only after the run.
 #[test]
-fn a_table_that_is_no_reference_is_refused_before_anything_is_written() {
+fn invalid_reference_table_is_rejected_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     for (text, expected) in [
         ("time,kinetic_enrgy\n0,1\n", "no column that is drawn; a reference has time and some of"),
@@ -88,8 +88,8 @@ fn a_table_that_is_no_reference_is_refused_before_anything_is_written() {
     ] {
         fs::write(dir.path().join("dns.csv"), text).unwrap();
         let outcome =
-            kolmo(dir.path(), small(&["--out", "run", "--set", "output.reference=dns.csv"]));
-        assert!(outcome.code == Some(2) && outcome.err.contains(expected), "{}", outcome.err);
+            kolmo(dir.path(), small_run(&["--out", "run", "--set", "output.reference=dns.csv"]));
+        assert!(outcome.code == Some(2) && outcome.stderr.contains(expected), "{}", outcome.stderr);
         assert!(!dir.path().join("run").exists());
     }
 }

@@ -1,13 +1,13 @@
-//! Runs that end before their time.
+//! Runs that end early: divergence, signals, wall limit, kill.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::common::heeding_hang_ups;
+use crate::common::with_default_sighup;
 
 #[test]
-fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
+fn diverging_run_reports_the_location_and_keeps_its_output_intact() {
     let dir = tempfile::tempdir().unwrap();
     let set = |value| ["--set", value];
     let further = [
@@ -17,9 +17,9 @@ fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
         set("output.fields={ every_steps = 1 }"),
         ["--out", "run"],
     ];
-    let outcome = kolmo(dir.path(), small(&further.concat()));
-    assert_eq!(outcome.code, Some(1), "{}", outcome.err);
-    let message = outcome.err.lines().find_map(|line| line.strip_prefix("error: ")).unwrap();
+    let outcome = kolmo(dir.path(), small_run(&further.concat()));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let message = outcome.stderr.lines().find_map(|line| line.strip_prefix("error: ")).unwrap();
     let words: Vec<&str> = message.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     let [
         "the",
@@ -51,10 +51,10 @@ fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
     let index: Vec<usize> = index.split(", ").map(|n| n.parse().unwrap()).collect();
     assert!(index.len() == 3 && index.iter().all(|&i| i < 16), "{message}");
 
-    // Everything up to the last sound step is there.
+    // All output up to the last valid step is present.
     let run = dir.path().join("run");
-    assert_whole(&run, step);
-    assert_eq!(names(&run.join("fields")).len(), step + 1);
+    assert_outputs_valid(&run, step);
+    assert_eq!(file_names(&run.join("fields")).len(), step + 1);
     let summary = summary(&run);
     assert_eq!(summary["finished"], false);
     assert_ne!(summary["verdict"], "passed");
@@ -63,13 +63,13 @@ fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
     assert!(read(run.join("log.jsonl")).lines().last().unwrap().contains("diverged"));
 }
 
-/// A run that would take hours, once it has written its first rows.
+/// Start a run that would take hours, and wait until it has written its first rows.
 pub(super) fn long_run(directory: &Path) -> Child {
     let further = ["--set", "time={ end = 1e6 }", "--set", "output.series={ every_steps = 1 }"];
     let mut command = Command::new(program());
-    command.args(small(&further)).current_dir(directory);
+    command.args(small_run(&further)).current_dir(directory);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = heeding_hang_ups(&mut command).spawn().unwrap();
+    let mut child = with_default_sighup(&mut command).spawn().unwrap();
     let series = directory.join("runs/taylor-green/series.csv");
     let start = Instant::now();
     while fs::read_to_string(&series).map_or(0, |text| text.lines().count()) < 4 {
@@ -85,33 +85,33 @@ fn send(signal: &str, child: &Child) {
 }
 
 #[test]
-fn a_signal_ends_a_run_with_status_3_whole_files_and_a_way_to_go_on() {
+fn signal_ends_a_run_with_status_3_complete_files_and_a_restart_command() {
     for signal in ["-TERM", "-INT"] {
         let dir = tempfile::tempdir().unwrap();
         let child = long_run(dir.path());
         send(signal, &child);
         let outcome = Outcome::from(child.wait_with_output().unwrap());
-        assert_eq!(outcome.code, Some(3), "{}", outcome.err);
-        assert!(outcome.err.contains("stopped early, as asked"), "{}", outcome.err);
+        assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("stopped early, as asked"), "{}", outcome.stderr);
         let run = dir.path().join("runs/taylor-green");
         let summary = summary(&run);
         assert_eq!(summary["finished"], false);
         let steps = usize::try_from(summary["steps"].as_u64().unwrap()).unwrap();
-        assert_whole(&run, steps + 1);
+        assert_outputs_valid(&run, steps + 1);
         assert!(run.join(format!("fields/step_{steps:08}.vti")).exists());
 
-        // What is told goes on from there.
-        let line = outcome.err.lines().find_map(|line| line.split_once("; to continue: "));
+        // The suggested command continues from that step.
+        let line = outcome.stderr.lines().find_map(|line| line.split_once("; to continue: "));
         let command = format!("{} --set 'time={{ max_steps = {} }}'", line.unwrap().1, steps + 2);
         let again = shell(dir.path(), &command);
-        assert_eq!(again.code, Some(0), "{}", again.err);
-        assert!(again.err.contains(&format!("continues from step {steps}")), "{}", again.err);
-        assert_whole(&run, steps + 3);
+        assert_eq!(again.code, Some(0), "{}", again.stderr);
+        assert!(again.stderr.contains(&format!("continues from step {steps}")), "{}", again.stderr);
+        assert_outputs_valid(&run, steps + 3);
     }
 }
 
 #[test]
-fn a_signal_asks_for_a_checkpoint_and_the_run_goes_on() {
+fn sigusr1_writes_a_checkpoint_and_the_run_continues() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = long_run(dir.path());
     let checkpoints = dir.path().join("runs/taylor-green/checkpoints");
@@ -130,7 +130,7 @@ fn a_signal_asks_for_a_checkpoint_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_run_stops_with_a_checkpoint_before_its_wall_time_is_over() {
+fn run_stops_with_a_checkpoint_before_its_wall_limit() {
     let dir = tempfile::tempdir().unwrap();
     let set = |value| ["--set", value];
     let further = [
@@ -139,45 +139,53 @@ fn a_run_stops_with_a_checkpoint_before_its_wall_time_is_over() {
         set("output.fields=none"),
     ];
     let start = Instant::now();
-    let outcome = kolmo(dir.path(), small(&further.concat()));
-    assert_eq!(outcome.code, Some(3), "{}", outcome.err);
-    // Speed is not asked for here: a machine that is asleep for minutes is not what this is about.
+    let outcome = kolmo(dir.path(), small_run(&further.concat()));
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    // This bound only catches a run that ignores the limit; it is not a test of speed.
     assert!(start.elapsed() < Duration::from_secs(60));
-    assert!(outcome.err.contains("its wall time is nearly over; to continue: "), "{}", outcome.err);
+    assert!(
+        outcome.stderr.contains("its wall time is nearly over; to continue: "),
+        "{}",
+        outcome.stderr
+    );
     let run = dir.path().join("runs/taylor-green");
     let steps = summary(&run)["steps"].as_u64().unwrap();
     assert!(steps > 1);
     assert_eq!(kolmo::io::checkpoint::steps(&run.join("checkpoints")), [steps]);
 
-    // A start that makes no step must not be one of endless many.
+    // A job that completes no step must fail, because otherwise it could be resubmitted forever.
     let short = ["restart", "runs/taylor-green", "--set", "time.wall_limit=1e-9"];
     let outcome = kolmo(dir.path(), short);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("leaves no time for a single step"), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("leaves no time for a single step"), "{}", outcome.stderr);
 
-    // The batch system says when; without one there is nobody to ask.
+    // `auto` takes the end from the batch system; without one it is an error.
     let auto = [&["restart", "runs/taylor-green"][..], &set("time.wall_limit=auto")].concat();
     let outcome = kolmo(dir.path(), &auto);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("no batch system says when this job ends"), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("no batch system says when this job ends"),
+        "{}",
+        outcome.stderr
+    );
     let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
-    // A job has a session of its own. What it has done before counts where its length alone is known.
-    for (name, value, before, code) in [
+    // A job runs in a new session. Where only the length of the job is known, time that the job has already used counts.
+    for (name, value, earlier_work, code) in [
         ("SLURM_JOB_END_TIME", since_1970 + 3, "", 3),
         ("PBS_WALLTIME", 3, "", 3),
         ("PBS_WALLTIME", 3, "sleep 3.1; ", 2),
     ] {
         let mut command = Command::new("setsid");
-        let job = format!("{before}exec {} \"$@\"", program());
+        let job = format!("{earlier_work}exec {} \"$@\"", program());
         command.args(["--wait", "sh", "-c", &job, "job"]).args(&auto).current_dir(dir.path());
         command.env(name, value.to_string()).env("CUDA_VISIBLE_DEVICES", "");
         let outcome = Outcome::from(command.output().unwrap());
-        assert_eq!(outcome.code, Some(code), "{name}: {}", outcome.err);
+        assert_eq!(outcome.code, Some(code), "{name}: {}", outcome.stderr);
     }
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_whole_rows_and_whole_fields() {
+fn killed_run_leaves_complete_rows_and_can_be_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = long_run(dir.path());
     send("-KILL", &child);
@@ -185,8 +193,8 @@ fn a_run_that_is_killed_leaves_whole_rows_and_whole_fields() {
     let run = dir.path().join("runs/taylor-green");
     let text = read(run.join("series.csv"));
     assert!(text.ends_with('\n') && Series::read(&run.join("series.csv")).unwrap().rows() >= 3);
-    // What is there can be run again, and only if that is asked for.
-    assert_eq!(kolmo(dir.path(), small(&[])).code, Some(2));
-    done(dir.path(), small(&["--overwrite"]));
-    assert_whole(&run, 2);
+    // The run can be repeated in the same directory, but only with `--overwrite`.
+    assert_eq!(kolmo(dir.path(), small_run(&[])).code, Some(2));
+    run_ok(dir.path(), small_run(&["--overwrite"]));
+    assert_outputs_valid(&run, 2);
 }

@@ -1,4 +1,4 @@
-//! Runs that are killed at any moment, as nodes fail, go on as if nothing had happened.
+//! Runs that are killed at an arbitrary time, as by a node failure, resume with bitwise identical results.
 
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::restarts::{assert_same, input};
 use super::*;
 
-/// How often a run is killed; half of these while it writes a checkpoint.
+/// Number of kills. At least half of them occur while a checkpoint is written.
 const KILLS: usize = 200;
 
-/// Numbers that look random, the same each time (Marsaglia 2003, xorshift).
+/// Reproducible pseudo-random numbers (Marsaglia 2003, xorshift).
 struct Random(u64);
 
 impl Random {
@@ -35,22 +35,22 @@ fn is_writing(run: &Path) -> bool {
 }
 
 #[test]
-fn a_run_killed_at_any_moment_goes_on_to_the_same_bytes() {
+fn run_killed_at_any_time_resumes_with_bitwise_identical_output() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("input.toml"), input(12, 60)).unwrap();
-    done(dir.path(), ["run", "input.toml", "--out", "whole"]);
+    run_ok(dir.path(), ["run", "input.toml", "--out", "whole"]);
     let run = dir.path().join("run");
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    let (mut kills, mut inside, mut runs) = (0, 0, 0);
+    let (mut kills, mut kills_in_checkpoint, mut runs) = (0, 0, 0);
     while kills < KILLS || runs == 0 {
-        let has_checkpoint = !run_steps(&run).is_empty();
+        let has_checkpoint = !checkpoint_steps(&run).is_empty();
         let mut child = match run.join("config.toml").exists() {
             true => start(dir.path(), &["restart", "run"]),
             false => start(dir.path(), &["run", "input.toml", "--out", "run", "--overwrite"]),
         };
-        let began = Instant::now();
-        let in_checkpoint = 2 * inside <= kills;
-        if in_checkpoint {
+        let start_time = Instant::now();
+        let wait_for_checkpoint = 2 * kills_in_checkpoint <= kills;
+        if wait_for_checkpoint {
             while !is_writing(&run) && child.try_wait().unwrap().is_none() {
                 sleep(Duration::from_micros(100));
             }
@@ -61,38 +61,43 @@ fn a_run_killed_at_any_moment_goes_on_to_the_same_bytes() {
         let was_writing = is_writing(&run);
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         match output.status.code() {
             // Killed.
             None => {
                 kills += 1;
-                inside += usize::from(was_writing && is_writing(&run));
+                kills_in_checkpoint += usize::from(was_writing && is_writing(&run));
             }
             Some(0) => {
                 assert_same(&run, &dir.path().join("whole"));
-                script("tests/readback.py", &[&run]);
+                run_script("tests/readback.py", &[&run]);
                 fs::remove_dir_all(&run).unwrap();
                 runs += 1;
             }
-            code => panic!("{code:?} after {:?}: {told}", began.elapsed()),
+            code => panic!("{code:?} after {:?}: {stderr}", start_time.elapsed()),
         }
-        // Nothing that is half written was ever taken for a checkpoint, and a checkpoint that was there was used.
-        assert!(!told.contains("warning") && !told.contains("error"), "{told}");
-        let again = told.contains("there is no checkpoint");
-        assert!(!(again && has_checkpoint), "{told}");
+        // A partial checkpoint is never used, and an existing complete checkpoint is always used.
+        assert!(!stderr.contains("warning") && !stderr.contains("error"), "{stderr}");
+        let starts_over = stderr.contains("there is no checkpoint");
+        assert!(!(starts_over && has_checkpoint), "{stderr}");
     }
-    println!("{kills} kills, {inside} while a checkpoint was written, {runs} runs finished");
-    assert!(2 * inside >= KILLS, "{inside} of {kills} kills while a checkpoint was written");
+    println!(
+        "{kills} kills, {kills_in_checkpoint} of them during a checkpoint, {runs} runs finished"
+    );
+    assert!(
+        2 * kills_in_checkpoint >= KILLS,
+        "only {kills_in_checkpoint} of {kills} kills occurred during a checkpoint"
+    );
 }
 
-/// Steps of the complete checkpoints of a run.
-fn run_steps(run: &Path) -> Vec<u64> {
+/// Step numbers of the complete checkpoints of a run.
+fn checkpoint_steps(run: &Path) -> Vec<u64> {
     kolmo::io::checkpoint::steps(&run.join("checkpoints"))
 }
 
-/// Kill this process where it is about to remove its first folder.
-fn killed_at_first_removal_of_a_folder() -> std::io::Result<()> {
-    // A filter of system calls: AT_REMOVEDIR among the flags (the third argument) of `unlinkat`.
+/// Install a filter that kills this process when it is about to remove its first directory.
+fn kill_at_first_directory_removal() -> std::io::Result<()> {
+    // A seccomp filter on `unlinkat` with AT_REMOVEDIR among its flags (the third argument).
     let [load, equal, end] = [0x20, 0x15, 0x06];
     let line = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let number = u32::try_from(libc::SYS_unlinkat).unwrap();
@@ -116,19 +121,19 @@ fn killed_at_first_removal_of_a_folder() -> std::io::Result<()> {
 }
 
 #[test]
-fn a_run_killed_while_it_removes_a_checkpoint_leaves_no_half_of_it() {
+fn run_killed_while_removing_a_checkpoint_leaves_no_partial_checkpoint() {
     use std::os::unix::process::CommandExt;
     let dir = tempfile::tempdir().unwrap();
     let checkpoint = ["--set", "output.checkpoint={ every_steps = 1, keep = 1 }", "--out", "run"];
     let mut command = Command::new(program());
-    command.args(small(&checkpoint)).current_dir(dir.path()).env("CUDA_VISIBLE_DEVICES", "");
-    // SAFETY: between fork and exec only two system calls are made.
-    unsafe { command.pre_exec(killed_at_first_removal_of_a_folder) };
+    command.args(small_run(&checkpoint)).current_dir(dir.path()).env("CUDA_VISIBLE_DEVICES", "");
+    // SAFETY: only two system calls are made between fork and exec.
+    unsafe { command.pre_exec(kill_at_first_directory_removal) };
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
     let checkpoints = dir.path().join("run/checkpoints");
-    // That of step 0 was no longer needed, and has lost a file at least.
-    assert_eq!(names(&checkpoints), ["step_00000000.zarr.part", "step_00000001.zarr"]);
-    done(dir.path(), ["restart", "run"]);
-    assert_eq!(names(&checkpoints), ["step_00000004.zarr"]);
+    // The checkpoint of step 0 is obsolete, and at least one of its files is removed.
+    assert_eq!(file_names(&checkpoints), ["step_00000000.zarr.part", "step_00000001.zarr"]);
+    run_ok(dir.path(), ["restart", "run"]);
+    assert_eq!(file_names(&checkpoints), ["step_00000004.zarr"]);
 }

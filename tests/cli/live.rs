@@ -1,4 +1,4 @@
-//! `kolmo run --live`: the report of a run that goes on, at an address of this machine.
+//! `kolmo run --live`: the report of a run in progress, served at a local address.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -7,48 +7,48 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// A run that serves its report; it does not outlive its test.
-struct Followed {
+/// A run that serves its report. It is killed when its test ends.
+struct LiveRun {
     child: Child,
     errors: BufReader<ChildStderr>,
     port: u16,
 }
 
-impl Drop for Followed {
+impl Drop for LiveRun {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn followed(directory: &Path, further: &[&str]) -> Followed {
+fn start_live(directory: &Path, further: &[&str]) -> LiveRun {
     let mut command = Command::new(program());
-    command.args(small(&["--out", "run", "--live"])).args(further).current_dir(directory);
+    command.args(small_run(&["--out", "run", "--live"])).args(further).current_dir(directory);
     let mut child = command.env("CUDA_VISIBLE_DEVICES", "").stderr(Stdio::piped()).spawn().unwrap();
     let errors = BufReader::new(child.stderr.take().unwrap());
-    let mut run = Followed { child, errors, port: 0 };
-    let mut said = String::new();
-    while run.errors.read_line(&mut said).unwrap() > 0 {
-        if let Some((_, port)) = said.split_once("http://127.0.0.1:") {
+    let mut run = LiveRun { child, errors, port: 0 };
+    let mut stderr = String::new();
+    while run.errors.read_line(&mut stderr).unwrap() > 0 {
+        if let Some((_, port)) = stderr.split_once("http://127.0.0.1:") {
             run.port = port.trim_end_matches(['/', '\n']).parse().unwrap();
             return run;
         }
     }
-    panic!("no address: {said}");
+    panic!("no address: {stderr}");
 }
 
-/// The answer to a question for the page, where there is one.
-fn page(port: u16, more: &str) -> Option<String> {
+/// The response to a request for the page; `None` if the server does not respond.
+fn page(port: u16, headers: &str) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
-    let request = format!("GET / HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n{more}\r\n");
+    let request = format!("GET / HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
+    let mut response = String::new();
+    stream.read_to_string(&mut response).ok()?;
+    Some(response)
 }
 
 #[test]
-fn the_page_grows_while_a_run_goes_on_and_is_whole_at_its_end() {
+fn live_page_grows_during_the_run_and_ends_as_the_report() {
     let dir = tempfile::tempdir().unwrap();
     let long = [
         "--set",
@@ -56,50 +56,53 @@ fn the_page_grows_while_a_run_goes_on_and_is_whole_at_its_end() {
         "--set",
         "output.series={ every_steps = 1 }",
     ];
-    let mut run = followed(dir.path(), &long);
+    let mut run = start_live(dir.path(), &long);
     let port = run.port;
     let limit = Instant::now() + Duration::from_secs(120);
-    let when = |what: &dyn Fn(&str) -> bool| loop {
-        let answer = page(port, "").unwrap();
-        if what(&answer) {
-            return answer;
+    let wait_for = |condition: &dyn Fn(&str) -> bool| loop {
+        let response = page(port, "").unwrap();
+        if condition(&response) {
+            return response;
         }
-        assert!(Instant::now() < limit, "{answer}");
+        assert!(Instant::now() < limit, "{response}");
         std::thread::sleep(Duration::from_millis(100));
     };
-    let begun = when(&|page| {
+    let first = wait_for(&|page| {
         page.contains("The run is in progress") && page.contains("id=\"plot-kinetic_energy\"")
     });
     assert!(
-        begun.contains("\r\nKolmo-Run: goes on\r\n")
-            && begun.contains("To t = 1000. This page follows it.")
+        first.contains("\r\nKolmo-Run: goes on\r\n")
+            && first.contains("To t = 1000. This page follows it.")
     );
     let length = |page: &str| {
         let data = page.split_once("id=\"plot-kinetic_energy\"").unwrap().1;
         let data = data.split_once("\"x\":[[").unwrap().1.split_once(']').unwrap().0;
         data.split(',').count()
     };
-    let before = length(&begun);
-    when(&|page| length(page) > before + 3);
+    let before = length(&first);
+    wait_for(&|page| length(page) > before + 3);
     assert!(!dir.path().join("run/report.html").exists() && !dir.path().join("run/plots").exists());
-    // The end waits until whoever asked just now has the last page.
+    // The run exits only when a recent reader has received the last page.
     let id = libc::pid_t::try_from(run.child.id()).unwrap();
-    // SAFETY: a process of our own.
+    // SAFETY: the process is a child of this test.
     assert_eq!(unsafe { libc::kill(id, libc::SIGINT) }, 0);
-    let last = when(&|page| page.contains("\r\nKolmo-Run: ended\r\n"));
+    let last = wait_for(&|page| page.contains("\r\nKolmo-Run: ended\r\n"));
     assert_eq!(run.child.wait().unwrap().code(), Some(3));
     let rows = Series::read(&dir.path().join("run/series.csv")).unwrap().rows();
     assert_eq!(length(&last), rows);
     let body = last.split_once("\r\n\r\n").unwrap().1;
-    assert!(body == read(dir.path().join("run/report.html")), "the last page is the report");
-    assert!(page(port, "").is_none(), "nobody answers behind the end");
-    let mut said = String::new();
-    run.errors.read_to_string(&mut said).unwrap();
-    assert!(said.contains("stopped early, as asked"), "{said}");
+    assert!(
+        body == read(dir.path().join("run/report.html")),
+        "the last page differs from report.html"
+    );
+    assert!(page(port, "").is_none(), "the server still responds after the end of the run");
+    let mut stderr = String::new();
+    run.errors.read_to_string(&mut stderr).unwrap();
+    assert!(stderr.contains("stopped early, as asked"), "{stderr}");
 }
 
 #[test]
-fn what_has_not_changed_is_not_sent_again_and_a_run_that_nobody_follows_ends_at_once() {
+fn unchanged_live_page_is_not_resent_and_unread_live_run_finishes() {
     let dir = tempfile::tempdir().unwrap();
     let slow = [
         "--set",
@@ -107,10 +110,10 @@ fn what_has_not_changed_is_not_sent_again_and_a_run_that_nobody_follows_ends_at_
         "--set",
         "output.series={ every_steps = 100000 }",
     ];
-    let run = followed(dir.path(), &slow);
+    let run = start_live(dir.path(), &slow);
     let port = run.port;
     let limit = Instant::now() + Duration::from_secs(120);
-    // Until the first pictures are written the page changes.
+    // The page changes until the first slices are written.
     let (first, again) = loop {
         let first = page(port, "").unwrap();
         let tag = first.split_once("\r\nETag: ").and_then(|(_, rest)| rest.split_once("\r\n"));
@@ -123,37 +126,37 @@ fn what_has_not_changed_is_not_sent_again_and_a_run_that_nobody_follows_ends_at_
     };
     assert!(again.len() < 2000 && first.len() > 50_000);
     drop(run);
-    let outcome = done(dir.path(), small(&["--out", "other", "--live"]));
-    assert!(outcome.err.contains("the live report: http://127.0.0.1:"), "{}", outcome.err);
+    let outcome = run_ok(dir.path(), small_run(&["--out", "other", "--live"]));
+    assert!(outcome.stderr.contains("the live report: http://127.0.0.1:"), "{}", outcome.stderr);
     assert!(dir.path().join("other/report.html").exists());
 }
 
 #[test]
-fn a_port_that_is_taken_or_is_none_is_refused_before_anything_is_written() {
+fn used_or_invalid_live_port_is_rejected_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let outcome = kolmo(dir.path(), small(&["--out", "run", &format!("--live={port}")]));
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    let told = format!("error: --live: port {port} of 127.0.0.1 is not available: ");
+    let outcome = kolmo(dir.path(), small_run(&["--out", "run", &format!("--live={port}")]));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let message = format!("error: --live: port {port} of 127.0.0.1 is not available: ");
     assert!(
-        outcome.err.contains(&told) && outcome.err.contains("nothing was run"),
+        outcome.stderr.contains(&message) && outcome.stderr.contains("nothing was run"),
         "{}",
-        outcome.err
+        outcome.stderr
     );
     assert!(!dir.path().join("run/config.toml").exists());
-    // A restart that is refused leaves the run as it was.
-    done(dir.path(), small(&["--out", "run"]));
-    let taken = format!("--live={port}");
-    let outcome = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=8", &taken]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains(&told), "{}", outcome.err);
+    // A rejected restart does not change the run.
+    run_ok(dir.path(), small_run(&["--out", "run"]));
+    let used_port = format!("--live={port}");
+    let outcome = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=8", &used_port]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(&message), "{}", outcome.stderr);
     assert!(dir.path().join("run/report.html").exists());
-    let outcome = done(dir.path(), ["restart", "run", "--set", "time.max_steps=8", "--live"]);
-    assert!(outcome.err.contains("the live report: http://127.0.0.1:"), "{}", outcome.err);
+    let outcome = run_ok(dir.path(), ["restart", "run", "--set", "time.max_steps=8", "--live"]);
+    assert!(outcome.stderr.contains("the live report: http://127.0.0.1:"), "{}", outcome.stderr);
     for wrong in ["--live=65536", "--live=-1", "--live=door", "--live="] {
-        let outcome = kolmo(dir.path(), small(&["--out", "run", wrong]));
-        assert_eq!(outcome.code, Some(2), "{wrong}: {}", outcome.err);
-        assert!(outcome.err.contains("--live"), "{wrong}: {}", outcome.err);
+        let outcome = kolmo(dir.path(), small_run(&["--out", "run", wrong]));
+        assert_eq!(outcome.code, Some(2), "{wrong}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("--live"), "{wrong}: {}", outcome.stderr);
     }
 }

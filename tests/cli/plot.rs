@@ -1,4 +1,4 @@
-//! `kolmo plot` of several runs: what they share is drawn over each other, and what cannot be is told.
+//! `kolmo plot` of several runs: shared columns are overlaid, and what cannot be plotted is reported.
 
 use super::*;
 
@@ -6,10 +6,10 @@ fn run(directory: &Path, name: &str, further: &[&str]) {
     let set =
         ["--set", "time={ end = 0.2, dt = 0.05 }", "--set", "output.fields=none", "--out", name];
     let further: Vec<&str> = further.iter().flat_map(|set| ["--set", set]).collect();
-    done(directory, small(&[&set[..], &further].concat()));
+    run_ok(directory, small_run(&[&set[..], &further].concat()));
 }
 
-/// The figures of a page: name, labels of the curves.
+/// The figures of a page: name and labels of the curves.
 pub(super) fn figures(page: &str) -> Vec<(String, Vec<String>)> {
     let figures = page.split("id=\"plot-").skip(1);
     let figure = |text: &str| {
@@ -24,42 +24,42 @@ pub(super) fn figures(page: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn runs_are_drawn_over_each_other_with_what_differs_in_their_labels() {
+fn runs_are_overlaid_with_differing_keys_in_their_labels() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), "runs/a", &[]);
     run(dir.path(), "runs/b", &["scheme.derivative=compact4"]);
     run(dir.path(), "more/a", &["compute.threads=2"]);
-    let outcome = done(dir.path(), ["plot", "runs/a", "runs/b"]);
-    assert!(outcome.out.ends_with("\nplot.html\n"), "{}", outcome.out);
-    assert!(outcome.out.contains("constant to round-off: ") && outcome.out.contains("mass"));
+    let outcome = run_ok(dir.path(), ["plot", "runs/a", "runs/b"]);
+    assert!(outcome.stdout.ends_with("\nplot.html\n"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("constant to round-off: ") && outcome.stdout.contains("mass"));
     let page = read(dir.path().join("plot.html"));
-    let found = figures(&page);
+    let drawn = figures(&page);
     let labels = ["a, derivative = compact6", "b, derivative = compact4"];
     for name in ["kinetic_energy", "dissipation", "enstrophy", "max_mach"] {
-        let (_, curves) = found.iter().find(|figure| figure.0 == name).unwrap();
+        let (_, curves) = drawn.iter().find(|figure| figure.0 == name).unwrap();
         assert_eq!(curves[..2], labels, "{name}");
     }
-    assert!(found.iter().all(|(name, _)| !["mass", "time", "dt"].contains(&&**name)), "{found:?}");
+    assert!(drawn.iter().all(|(name, _)| !["mass", "time", "dt"].contains(&&**name)), "{drawn:?}");
     assert!(page.contains("<td>scheme.derivative</td><td>compact6</td><td>compact4</td>"));
     assert!(
-        ["<script src", "src=\"", "href=", "url("].iter().all(|outside| !page.contains(outside))
+        ["<script src", "src=\"", "href=", "url("].iter().all(|external| !page.contains(external))
     );
-    // Two of one name are told by their paths; the machine tells runs apart that are the same otherwise.
-    done(
+    // Runs of the same name are labelled by their paths. Machine settings distinguish runs that are otherwise identical.
+    run_ok(
         dir.path(),
         ["plot", "runs/a", "more/a", "--columns", "enstrophy", "--out", "out/same.html"],
     );
-    let found = figures(&read(dir.path().join("out/same.html")));
+    let drawn = figures(&read(dir.path().join("out/same.html")));
     let names = ["runs/a", "more/a"];
-    assert_eq!(found.len(), 1);
-    for ((label, name), threads) in found[0].1.iter().zip(names).zip(["auto", "2"]) {
+    assert_eq!(drawn.len(), 1);
+    for ((label, name), threads) in drawn[0].1.iter().zip(names).zip(["auto", "2"]) {
         assert_eq!(*label, format!("{name}, threads = {threads}"));
     }
 }
 
-/// Catches names of columns, which a file of somebody else may have, that end an attribute of the page.
+/// Catches column names, possibly from a foreign file, that close an attribute of the HTML page.
 #[test]
-fn names_of_columns_are_text_in_the_page() {
+fn column_names_are_escaped_in_the_page() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["a", "b"] {
         run(dir.path(), name, &[]);
@@ -67,29 +67,29 @@ fn names_of_columns_are_text_in_the_page() {
         let text = read(&series).replacen("enstrophy", "\"><img src=x>", 1);
         fs::write(&series, text).unwrap();
     }
-    done(dir.path(), ["plot", "a", "b"]);
+    run_ok(dir.path(), ["plot", "a", "b"]);
     let page = read(dir.path().join("plot.html"));
     assert!(page.contains("&lt;img src=x") && !page.contains("<img"), "{page}");
 }
 
 #[test]
-fn a_curve_of_others_that_runs_share_is_drawn_once() {
+fn a_reference_shared_by_runs_is_drawn_once_and_others_are_labelled() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), "a", &[]);
     run(dir.path(), "b", &["scheme.derivative=compact4"]);
     let reference = "# somebody\ntime,kinetic_energy,dissipation\n0,0.125,0.001\n0.2,0.124,0.002\n0.4,0.1,0.1\n";
     fs::write(dir.path().join("a/reference.csv"), reference).unwrap();
     fs::write(dir.path().join("b/reference.csv"), reference).unwrap();
-    let of_energy = || {
-        done(dir.path(), ["plot", "a", "b", "--columns", "kinetic_energy"]);
+    let reference_curves = || {
+        run_ok(dir.path(), ["plot", "a", "b", "--columns", "kinetic_energy"]);
         let page = read(dir.path().join("plot.html"));
         (figures(&page).remove(0).1.split_off(2), page)
     };
-    let (curves, page) = of_energy();
+    let (curves, page) = reference_curves();
     assert_eq!(curves, ["reference"]);
     assert_eq!(page.matches("Reference: somebody.").count(), 1);
     fs::write(dir.path().join("b/reference.csv"), reference.replace("0.124", "0.123")).unwrap();
-    let (curves, _) = of_energy();
+    let (curves, _) = reference_curves();
     assert_eq!(
         curves,
         ["a, derivative = compact6", "b, derivative = compact4"]
@@ -98,11 +98,11 @@ fn a_curve_of_others_that_runs_share_is_drawn_once() {
 }
 
 #[test]
-fn other_cases_are_drawn_with_what_they_share_and_refused_where_that_is_nothing() {
+fn plot_of_different_cases_draws_shared_columns_and_rejects_bad_input() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), "vortex", &[]);
     let scalar = ["run", "scalar-advection", "--set", "grid.points=[16, 1, 1]", "--out", "scalar"];
-    done(dir.path(), scalar);
+    run_ok(dir.path(), scalar);
     let wave = [
         "run",
         "acoustic-wave",
@@ -113,68 +113,72 @@ fn other_cases_are_drawn_with_what_they_share_and_refused_where_that_is_nothing(
         "--out",
         "wave",
     ];
-    done(dir.path(), wave);
-    let outcome = done(dir.path(), ["plot", "vortex", "wave"]);
+    run_ok(dir.path(), wave);
+    let outcome = run_ok(dir.path(), ["plot", "vortex", "wave"]);
     assert!(
-        outcome.out.starts_with("note: wave is a different flow (acoustic-wave"),
+        outcome.stdout.starts_with("note: wave is a different flow (acoustic-wave"),
         "{}",
-        outcome.out
+        outcome.stdout
     );
-    assert!(outcome.out.contains("not all runs have them: error_l2, error_max"), "{}", outcome.out);
-    let refused = |arguments: &[&str], code: i32, what: &str| {
+    assert!(
+        outcome.stdout.contains("not all runs have them: error_l2, error_max"),
+        "{}",
+        outcome.stdout
+    );
+    let rejects = |arguments: &[&str], code: i32, message: &str| {
         let outcome = kolmo(dir.path(), [&["plot"], arguments].concat());
-        assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.err);
-        assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
+        assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{arguments:?}: {}", outcome.stderr);
     };
     fs::remove_file(dir.path().join("plot.html")).unwrap();
-    refused(&["vortex", "scalar"], 2, "error: the runs share no column that changes\n");
-    refused(&["vortex", "nowhere"], 2, "error: there is no directory nowhere\n");
-    refused(
+    rejects(&["vortex", "scalar"], 2, "error: the runs share no column that changes\n");
+    rejects(&["vortex", "nowhere"], 2, "error: there is no directory nowhere\n");
+    rejects(
         &["vortex", "wave", "--columns", "drag"],
         2,
         "error: --columns: not all runs have a curve `drag`\n       they share ",
     );
-    refused(&["vortex", "wave", "--columns", "time"], 2, "not all runs have a curve `time`");
-    refused(
+    rejects(&["vortex", "wave", "--columns", "time"], 2, "not all runs have a curve `time`");
+    rejects(
         &["vortex", "wave", "--out", "picture.png"],
         2,
         "error: --out picture.png does not end in .html",
     );
-    refused(&["vortex"; 8], 2, "error: 8 runs are too many for one figure");
-    refused(
+    rejects(&["vortex"; 8], 2, "error: 8 runs are too many for one figure");
+    rejects(
         &["vortex", "--out", "a.html"],
         2,
         "error: --out, --columns and --overwrite are options for several runs",
     );
     fs::write(dir.path().join("plot.html"), "mine").unwrap();
-    refused(
+    rejects(
         &["vortex", "wave"],
         2,
         "error: plot.html would be replaced: `kolmo plot` did not write it",
     );
     fs::write(dir.path().join("wave/config.toml"), "[case\n").unwrap();
-    refused(&["vortex", "wave", "--overwrite"], 1, "wave/config.toml: ");
+    rejects(&["vortex", "wave", "--overwrite"], 1, "wave/config.toml: ");
     assert_eq!(read(dir.path().join("plot.html")), "mine");
 }
 
 #[test]
-fn profiles_of_runs_stand_over_each_other_beside_what_is_exact() {
+fn profiles_of_runs_are_overlaid_with_the_exact_solution() {
     let dir = tempfile::tempdir().unwrap();
     for (name, points) in [("coarse", "grid.points=[16, 1, 1]"), ("fine", "grid.points=[32, 1, 1]")]
     {
-        done(dir.path(), ["run", "scalar-advection", "--set", points, "--out", name]);
+        run_ok(dir.path(), ["run", "scalar-advection", "--set", points, "--out", name]);
     }
-    done(dir.path(), ["plot", "coarse", "fine"]);
-    let found = figures(&read(dir.path().join("plot.html")));
-    let (_, curves) = found.iter().find(|figure| figure.0 == "profile").unwrap();
+    run_ok(dir.path(), ["plot", "coarse", "fine"]);
+    let drawn = figures(&read(dir.path().join("plot.html")));
+    let (_, curves) = drawn.iter().find(|figure| figure.0 == "profile").unwrap();
     assert_eq!(curves.len(), 3);
     assert!(curves[0].starts_with("coarse, points = [16, 1, 1], t = "), "{curves:?}");
     assert_eq!(curves[2], "exact");
 }
 
-/// Catches a table that `compare` refuses and `plot` draws.
+/// Catches a series that `compare` rejects but `plot` draws.
 #[test]
-fn a_series_whose_times_do_not_increase_is_refused_by_plot_and_compare() {
+fn plot_and_compare_reject_a_series_whose_times_do_not_increase() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["run", "other"] {
         run(dir.path(), name, &[]);
@@ -185,7 +189,11 @@ fn a_series_whose_times_do_not_increase_is_refused_by_plot_and_compare() {
     let cells: Vec<&str> = last.split(',').collect();
     fs::write(&file, format!("{before}\n{},nan,{}\n", cells[0], cells[2..].join(","))).unwrap();
     for command in [&["plot", "run"][..], &["compare", "run", "other"]] {
-        let told = kolmo(dir.path(), command);
-        assert!(told.err.contains("the times do not increase"), "{command:?}: {}", told.err);
+        let outcome = kolmo(dir.path(), command);
+        assert!(
+            outcome.stderr.contains("the times do not increase"),
+            "{command:?}: {}",
+            outcome.stderr
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The scripts of postprocess/ draw what runs leave: pictures of the right size with something on them.
+//! The scripts of postprocess/ draw the output of runs: their images have the right size and are not blank.
 
 use kolmo::comm::Solo;
 use kolmo::config::parse;
@@ -10,8 +10,8 @@ use kolmo::io::{FieldData, FieldWriter};
 use super::*;
 use crate::common::on_host;
 
-/// A short run with all that the scripts need.
-fn drawn_run(directory: &Path) -> PathBuf {
+/// Runs a short case with all outputs that the scripts need; returns its directory.
+fn run_with_outputs(directory: &Path) -> PathBuf {
     let further = [
         "--set",
         "time={ end = 0.4, cfl = 0.8 }",
@@ -24,65 +24,68 @@ fn drawn_run(directory: &Path) -> PathBuf {
         "--out",
         "run",
     ];
-    done(directory, small(&further));
+    run_ok(directory, small_run(&further));
     directory.join("run")
 }
 
-/// Width, height, frames, colours of the emptiest frame, frames that differ from the one before.
+/// Width, height, number of frames, colours of the emptiest frame, and number of frames that differ from the previous one.
 fn picture(path: &Path) -> [usize; 5] {
-    let said = script("tests/picture.py", &[path]);
-    let numbers: Vec<usize> = said.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    let stdout = run_script("tests/picture.py", &[path]);
+    let numbers: Vec<usize> = stdout.split_whitespace().map(|n| n.parse().unwrap()).collect();
     numbers.try_into().unwrap()
 }
 
-/// Run a script that must refuse; returns its last words.
-fn refusal(name: &str, arguments: &[&Path]) -> String {
+/// Runs a script that must fail; returns its error message.
+fn failure(name: &str, arguments: &[&Path]) -> String {
     let script = root().join(name);
     let outcome: Outcome =
         Command::new(python()).arg(script).args(arguments).output().unwrap().into();
-    assert_eq!(outcome.code, Some(1), "{name}: {}", outcome.err);
-    outcome.err
+    assert_eq!(outcome.code, Some(1), "{name}: {}", outcome.stderr);
+    outcome.stderr
 }
 
 #[test]
-fn the_scripts_draw_pictures_of_a_run_that_are_not_blank() {
+fn scripts_draw_images_of_a_run_that_are_not_blank() {
     let dir = tempfile::tempdir().unwrap();
-    let run = drawn_run(dir.path());
+    let run = run_with_outputs(dir.path());
     super::statistics::write_spectra(&run, &[0.0, 0.2, 0.4]);
     let reference = "# made up\n# time: 0.2\nk,energy\n1,1e-3\n2,2e-2\n4,1e-3\n";
     fs::write(run.join("reference_spectrum.csv"), reference).unwrap();
-    // Measured: 32,700 colours of the surface and 230 without it, 890 and 1,200 of the curves and 256 of axes alone; of the
-    // film 190, and that its pictures differ.
+    // Measured numbers of colours: 32,700 with the surface and 230 without it; 890 and 1,200 with the curves and 256 with the axes
+    // alone; 190 in the film, whose frames differ.
     for (name, size, frames, colours) in [
         ("q_criterion", [1200, 1000], 1, 5000),
         ("spectra", [700, 800], 1, 500),
         ("dissipation", [700, 650], 1, 500),
         ("slice_movie", [600, 540], 3, 100),
     ] {
-        let ending = if frames > 1 { "gif" } else { "png" };
-        let path = dir.path().join(name).with_extension(ending);
-        script(&format!("postprocess/{name}.py"), &[&run, &path]);
-        let [width, height, found, shades, changes] = picture(&path);
-        assert_eq!(([width, height], found), (size, frames), "{name}");
-        assert!(shades > colours, "{name}: {shades} colours");
+        let extension = if frames > 1 { "gif" } else { "png" };
+        let path = dir.path().join(name).with_extension(extension);
+        run_script(&format!("postprocess/{name}.py"), &[&run, &path]);
+        let [width, height, count, found_colours, changes] = picture(&path);
+        assert_eq!(([width, height], count), (size, frames), "{name}");
+        assert!(found_colours > colours, "{name}: {found_colours} colours");
         assert_eq!(changes, frames - 1, "{name}");
     }
     let pair = dir.path().join("vorticity.png");
-    script("postprocess/vorticity.py", &[&pair, Path::new("0.4"), &run, &run]);
-    let [width, height, _, shades, _] = picture(&pair);
-    assert!([width, height] == [640, 390] && shades > 100, "{width} {height} {shades}");
+    run_script("postprocess/vorticity.py", &[&pair, Path::new("0.4"), &run, &run]);
+    let [width, height, _, found_colours, _] = picture(&pair);
+    assert!(
+        [width, height] == [640, 390] && found_colours > 100,
+        "{width} {height} {found_colours}"
+    );
     let film = dir.path().join("planes.gif");
     for (field, plane) in [("velocity", "xz"), ("q_criterion", "yz")] {
         let arguments = [run.as_path(), &film, Path::new(field), Path::new(plane)];
-        script("postprocess/slice_movie.py", &arguments);
+        run_script("postprocess/slice_movie.py", &arguments);
         assert_eq!(picture(&film)[2], 3, "{field}");
     }
 }
 
 #[test]
-fn the_scripts_open_the_pieces_of_many_ranks() {
+fn scripts_read_fields_written_in_several_pieces() {
     let dir = tempfile::tempdir().unwrap();
-    let run = drawn_run(dir.path());
+    let run = run_with_outputs(dir.path());
     fs::remove_dir_all(run.join("fields")).unwrap();
     let n = 16_usize;
     let x = |at: usize| 0.39 * crate::common::float(at);
@@ -111,13 +114,13 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
     for name in ["q_criterion.png", "slice_movie.gif"] {
         let path = dir.path().join(name);
         let (script_name, _) = name.split_once('.').unwrap();
-        script(&format!("postprocess/{script_name}.py"), &[&run, &path]);
+        run_script(&format!("postprocess/{script_name}.py"), &[&run, &path]);
         assert!(picture(&path)[3] > 100, "{name}");
     }
 }
 
-/// The checkpoint of three steps.
-fn saved(directory: &Path, precision: &str) -> PathBuf {
+/// Writes a checkpoint after three steps; returns its path.
+fn save_checkpoint(directory: &Path, precision: &str) -> PathBuf {
     let input = format!(
         "[case]\nname = 'taylor-green'\n[grid]\npoints = [13, 12, 11]\n[time]\nmax_steps = 3\n\
          [compute]\nthreads = 1\nprecision = '{precision}'\n"
@@ -130,42 +133,42 @@ fn saved(directory: &Path, precision: &str) -> PathBuf {
     path
 }
 
-/// What the script says of such a checkpoint, with its picture.
-fn checkpoint(directory: &Path, precision: &str) -> (String, [usize; 5]) {
-    let path = saved(directory, precision);
+/// What the checkpoint script prints for such a checkpoint, and the properties of its image.
+fn run_checkpoint_script(directory: &Path, precision: &str) -> (String, [usize; 5]) {
+    let path = save_checkpoint(directory, precision);
     let drawn = directory.join("checkpoint.png");
     let arguments = [path.as_path(), &drawn, Path::new("momentum_x")];
-    (script("postprocess/checkpoint.py", &arguments), picture(&drawn))
+    (run_script("postprocess/checkpoint.py", &arguments), picture(&drawn))
 }
 
 #[test]
-fn a_checkpoint_opens_in_xarray_and_zarr_in_both_precisions_and_with_the_same_means() {
+fn checkpoint_script_reads_both_precisions_and_prints_point_means() {
     let dir = tempfile::tempdir().unwrap();
-    // Of a grid of other spacings this is no volume average: a "mean" alone would be taken for that of the series.
+    // On a non-uniform grid this is not a volume average: "mean" alone would be mistaken for the average in the time series.
     let mean = "mean over points ";
-    let number = |said: &str, field: &str, name: &str| -> f64 {
-        let line = said.lines().find(|line| line.starts_with(field)).unwrap();
-        let (_, from) = line.split_once(name).unwrap();
-        from.split_whitespace().next().unwrap().parse().unwrap()
+    let number = |stdout: &str, field: &str, name: &str| -> f64 {
+        let line = stdout.lines().find(|line| line.starts_with(field)).unwrap();
+        let (_, rest) = line.split_once(name).unwrap();
+        rest.split_whitespace().next().unwrap().parse().unwrap()
     };
-    let (wide, picture) = checkpoint(dir.path(), "f64");
-    assert!(wide.starts_with("step 3, time "), "{wide}");
-    assert!(wide.contains("points {'z': 11, 'y': 12, 'x': 13}"), "{wide}");
+    let (double, picture) = run_checkpoint_script(dir.path(), "f64");
+    assert!(double.starts_with("step 3, time "), "{double}");
+    assert!(double.contains("points {'z': 11, 'y': 12, 'x': 13}"), "{double}");
     assert_eq!(picture[..2], [600, 500]);
     assert!(picture[3] > 100, "{picture:?}");
-    let (narrow, _) = checkpoint(dir.path(), "f32");
-    for said in [&wide, &narrow] {
+    let (single, _) = run_checkpoint_script(dir.path(), "f32");
+    for stdout in [&double, &single] {
         // Mass is 1; rho E is p / (gamma - 1) + 1/8 with p near 1 / (gamma Ma^2) = 71.43.
-        assert!((number(said, "density", mean) - 1.0).abs() < 1e-6, "{said}");
-        assert!((number(said, "total_energy", mean) - 178.70).abs() < 0.05, "{said}");
-        let largest = number(said, "momentum_x", "max ");
-        assert!((0.9..1.001).contains(&largest), "{said}");
-        assert_eq!(said.lines().count(), 6);
+        assert!((number(stdout, "density", mean) - 1.0).abs() < 1e-6, "{stdout}");
+        assert!((number(stdout, "total_energy", mean) - 178.70).abs() < 0.05, "{stdout}");
+        let largest = number(stdout, "momentum_x", "max ");
+        assert!((0.9..1.001).contains(&largest), "{stdout}");
+        assert_eq!(stdout.lines().count(), 6);
     }
 }
 
-/// Opens a checkpoint as anybody would who does not know Kolmo.
-const OPENED: &str = r#"
+/// Opens a checkpoint with xarray alone, without any code of Kolmo.
+const OPEN_WITH_XARRAY: &str = r#"
 import sys, numpy, xarray
 data = xarray.open_zarr(sys.argv[1], consolidated=False)
 assert set(data.coords) == {"x", "y", "z"}, data.coords
@@ -180,21 +183,22 @@ assert abs(near - 1) < 0.1 and float(near.z) == 0, near
 "#;
 
 #[test]
-fn a_checkpoint_has_its_coordinates_in_xarray() {
+fn xarray_opens_a_checkpoint_with_its_coordinates() {
     let dir = tempfile::tempdir().unwrap();
     for precision in ["f64", "f32"] {
-        let path = saved(dir.path(), precision);
-        let said = Command::new(python()).args(["-c", OPENED]).arg(path).output().unwrap();
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let path = save_checkpoint(dir.path(), precision);
+        let output =
+            Command::new(python()).args(["-c", OPEN_WITH_XARRAY]).arg(path).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
 #[test]
-fn the_scripts_say_in_a_sentence_what_they_miss() {
+fn scripts_report_missing_input_in_an_error_message() {
     let dir = tempfile::tempdir().unwrap();
-    done(dir.path(), small(&["--out", "run", "--set", "output.fields=none"]));
-    let (run, to) = (dir.path().join("run"), dir.path().join("picture.png"));
-    for (name, what) in [
+    run_ok(dir.path(), small_run(&["--out", "run", "--set", "output.fields=none"]));
+    let (run, image) = (dir.path().join("run"), dir.path().join("picture.png"));
+    for (name, message) in [
         ("overview", "has no fields; set output.fields"),
         ("q_criterion", "has no fields; set output.fields"),
         ("slice_movie", "has no fields; set output.fields"),
@@ -202,16 +206,16 @@ fn the_scripts_say_in_a_sentence_what_they_miss() {
         ("checkpoint", "is not a checkpoint"),
     ] {
         let name = format!("postprocess/{name}.py");
-        let told = refusal(&name, &[&run, &to]);
-        assert!(told.starts_with("error: ") && told.contains(what), "{name}: {told}");
-        assert!(refusal(&name, &[]).contains("usage: "), "{name}");
-        assert!(!to.exists());
+        let stderr = failure(&name, &[&run, &image]);
+        assert!(stderr.starts_with("error: ") && stderr.contains(message), "{name}: {stderr}");
+        assert!(failure(&name, &[]).contains("usage: "), "{name}");
+        assert!(!image.exists());
     }
 }
 
-/// A package that the scripts or the package `kolmo` import and the list lacks, and one that it has for nothing.
+/// Catches a package that the scripts or the package `kolmo` import but that is not listed, and a listed one that nothing imports.
 #[test]
-fn who_wants_plots_alone_gets_what_the_scripts_import_and_no_compilers() {
+fn postprocess_requirements_list_exactly_the_imported_packages() {
     let script = r#"
 import ast, sys
 from pathlib import Path
@@ -236,19 +240,19 @@ assert "-r ../postprocess/requirements.txt" in lines("tests/requirements.txt")
 "#;
     let outcome: Outcome =
         Command::new(python()).args(["-c", script]).arg(root()).output().unwrap().into();
-    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }
 
-/// An environment that is older than one of the two lists would miss packages.
+/// An environment that is older than one of the two requirements files would lack packages.
 #[test]
-fn the_environment_is_made_anew_when_either_list_of_packages_changes() {
+fn python_environment_is_updated_when_either_requirements_file_changes() {
     let dir = tempfile::tempdir().unwrap();
     for list in ["tests", "postprocess"] {
         fs::create_dir(dir.path().join(list)).unwrap();
         let name = format!("{list}/requirements.txt");
         fs::copy(root().join(&name), dir.path().join(&name)).unwrap();
     }
-    // The function of `./test` itself, with an environment that only counts how often it is filled.
+    // Runs the function of `./test` itself, with an environment that only counts the installations.
     let root = root().display();
     let script = format!(
         "eval \"$(sed -n '/^python_packages()/,/^}}/p' '{root}/test')\"
@@ -266,6 +270,6 @@ fn the_environment_is_made_anew_when_either_list_of_packages_changes() {
     );
     let outcome: Outcome =
         Command::new("bash").args(["-c", &script]).current_dir(dir.path()).output().unwrap().into();
-    let counts: Vec<&str> = outcome.out.split_whitespace().collect();
-    assert_eq!(counts, ["1", "1", "2", "2", "3", "3"], "{}", outcome.err);
+    let counts: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    assert_eq!(counts, ["1", "1", "2", "2", "3", "3"], "{}", outcome.stderr);
 }

@@ -1,10 +1,10 @@
-//! What the program refuses, and what it says then.
+//! Input that the program rejects, and its error messages.
 
 use super::*;
 
 #[test]
-fn a_run_that_is_there_is_kept_and_the_two_commands_that_go_on_work_as_printed() {
-    // With a directory typed and without, with a name that a shell would split, and with a slash at its end.
+fn existing_run_is_kept_and_the_two_suggested_commands_work_as_printed() {
+    // Without an output directory and with one: a name that a shell would split, and one with a quote and a trailing slash.
     for (out, directory) in [
         (&[][..], "runs/taylor-green"),
         (&["--out", "a run"], "a run"),
@@ -12,34 +12,34 @@ fn a_run_that_is_there_is_kept_and_the_two_commands_that_go_on_work_as_printed()
     ] {
         let dir = tempfile::tempdir().unwrap();
         let further = [&["--set", "case.start=constant-temperature"], out].concat();
-        done(dir.path(), small(&further));
+        run_ok(dir.path(), small_run(&further));
         let run = dir.path().join(directory);
         let before = fs::metadata(run.join("series.csv")).unwrap().modified().unwrap();
-        let refused = kolmo(dir.path(), small(&further));
-        assert_eq!(refused.code, Some(2));
-        assert!(refused.err.contains("already holds a run"), "{}", refused.err);
+        let rejected = kolmo(dir.path(), small_run(&further));
+        assert_eq!(rejected.code, Some(2));
+        assert!(rejected.stderr.contains("already holds a run"), "{}", rejected.stderr);
         assert_eq!(fs::metadata(run.join("series.csv")).unwrap().modified().unwrap(), before);
 
         let command = |name: &str| {
-            let line = refused.err.lines().find_map(|line| line.trim().strip_prefix(name));
-            line.unwrap_or_else(|| panic!("no `{name}` in {}", refused.err)).trim()
+            let line = rejected.stderr.lines().find_map(|line| line.trim().strip_prefix(name));
+            line.unwrap_or_else(|| panic!("no `{name}` in {}", rejected.stderr)).trim()
         };
-        let elsewhere = shell(dir.path(), command("in another directory:"));
-        assert_eq!(elsewhere.code, Some(0), "{}", elsewhere.err);
+        let copied = shell(dir.path(), command("in another directory:"));
+        assert_eq!(copied.code, Some(0), "{}", copied.stderr);
         let copy = dir.path().join(format!("{directory}-2"));
         assert!(read(copy.join("series.csv")) == read(run.join("series.csv")));
-        let again = shell(dir.path(), command("to replace it:"));
-        assert_eq!(again.code, Some(0), "{}", again.err);
+        let replaced = shell(dir.path(), command("to replace it:"));
+        assert_eq!(replaced.code, Some(0), "{}", replaced.stderr);
         assert!(fs::metadata(run.join("series.csv")).unwrap().modified().unwrap() > before);
-        // Now that one copy is there, the next is proposed.
-        let refused = kolmo(dir.path(), small(&further));
+        // One copy exists now, so the next number is proposed.
+        let rejected = kolmo(dir.path(), small_run(&further));
         assert!(
-            refused.err.contains(&format!(
+            rejected.stderr.contains(&format!(
                 "{}-3",
                 directory.rsplit('/').next().unwrap().split('\'').next_back().unwrap()
             )),
             "{}",
-            refused.err
+            rejected.stderr
         );
     }
 }
@@ -47,48 +47,48 @@ fn a_run_that_is_there_is_kept_and_the_two_commands_that_go_on_work_as_printed()
 #[test]
 fn overwrite_removes_the_old_run_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    done(dir.path(), small(&["--out", "run"]));
+    run_ok(dir.path(), small_run(&["--out", "run"]));
     fs::write(dir.path().join("run/notes.txt"), "mine").unwrap();
     let set = ["--set", "output.fields=none", "--set", "case.reynolds=50", "--overwrite"];
-    done(dir.path(), small(&[&["--out", "run"], &set[..]].concat()));
-    let names = names(&dir.path().join("run"));
+    run_ok(dir.path(), small_run(&[&["--out", "run"], &set[..]].concat()));
+    let names = file_names(&dir.path().join("run"));
     assert!(names.contains(&"notes.txt".into()) && !names.contains(&"fields".into()), "{names:?}");
     assert!(!names.contains(&"reference.csv".into()), "{names:?}");
 }
 
 #[test]
-fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
+fn invalid_input_exits_with_status_2_and_creates_no_directory() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("broken.toml"), "[case\n").unwrap();
     fs::write(dir.path().join("empty.toml"), "").unwrap();
     fs::write(dir.path().join("file"), "").unwrap();
     for (arguments, message) in [
-        (small(&["--set", "time.clf=0.5"]), "unknown key `clf` in [time]; did you mean `cfl`?"),
-        (small(&["--set", "scheme.filter=yes"]), "filter = \"yes\": unknown"),
-        (small(&["--set", "time"]), "no `=` in it"),
-        (small(&["--backend", "cpu", "--device", "1"]), "device = 1: the CPU is one device"),
+        (small_run(&["--set", "time.clf=0.5"]), "unknown key `clf` in [time]; did you mean `cfl`?"),
+        (small_run(&["--set", "scheme.filter=yes"]), "filter = \"yes\": unknown"),
+        (small_run(&["--set", "time"]), "no `=` in it"),
+        (small_run(&["--backend", "cpu", "--device", "1"]), "device = 1: the CPU is one device"),
         (
-            small(&["--backend", "opencl", "--device", "999"]),
+            small_run(&["--backend", "opencl", "--device", "999"]),
             "compute.device = 999: the last OpenCL",
         ),
-        (small(&["--out", "file"]), "file is a file"),
-        (small(&["--out", "file/run"]), "file is a file; a run needs a directory"),
-        (small(&["--set", "grid.points=[4, 16, 16]"]), "4 points along x"),
-        (small(&["--set", "grid.points=[60000, 60000, 60000]"]), "GiB"),
+        (small_run(&["--out", "file"]), "file is a file"),
+        (small_run(&["--out", "file/run"]), "file is a file; a run needs a directory"),
+        (small_run(&["--set", "grid.points=[4, 16, 16]"]), "4 points along x"),
+        (small_run(&["--set", "grid.points=[60000, 60000, 60000]"]), "GiB"),
         (
-            small(&["--set", "grid.points=[60000, 60000, 60000]"]),
+            small_run(&["--set", "grid.points=[60000, 60000, 60000]"]),
             " points of this shape fit; or use ",
         ),
         (
-            small(&["--set", "compute.ranks=[2, 2, 2]"]),
+            small_run(&["--set", "compute.ranks=[2, 2, 2]"]),
             "compute.ranks = [2, 2, 2] are 8 ranks; this run has 1",
         ),
         (
-            small(&["--set", "time.wall_limit=1e-6"]),
+            small_run(&["--set", "time.wall_limit=1e-6"]),
             "time.wall_limit leaves no time for a single step",
         ),
         (
-            small(&["--set", "time={ end = 1, cfl = 1e-30 }"]),
+            small_run(&["--set", "time={ end = 1, cfl = 1e-30 }"]),
             " never reach time.end = 1: t + dt = t there",
         ),
         (vec!["run", "taylor-gren"], "no such file; did you mean `taylor-green`?"),
@@ -106,37 +106,37 @@ fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
         (vec![], "Usage"),
     ] {
         let outcome = kolmo(dir.path(), &arguments);
-        assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.err);
-        assert!(outcome.err.contains(message), "{arguments:?}: {}", outcome.err);
-        assert!(!outcome.err.contains("panicked") && outcome.out.is_empty());
+        assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{arguments:?}: {}", outcome.stderr);
+        assert!(!outcome.stderr.contains("panicked") && outcome.stdout.is_empty());
     }
-    assert_eq!(names(dir.path()), ["broken.toml", "empty.toml", "file"]);
+    assert_eq!(file_names(dir.path()), ["broken.toml", "empty.toml", "file"]);
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_a_failure_with_its_path() {
+fn output_directory_that_cannot_be_created_is_reported_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
-    // Nobody makes directories there.
-    let outcome = kolmo(dir.path(), small(&["--out", "/proc/run"]));
-    assert_eq!(outcome.code, Some(1), "{}", outcome.err);
-    assert!(outcome.err.starts_with("error: /proc/run: "), "{}", outcome.err);
+    // No user can create directories in /proc.
+    let outcome = kolmo(dir.path(), small_run(&["--out", "/proc/run"]));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("error: /proc/run: "), "{}", outcome.stderr);
 }
 
-/// Catches a run on the CPU that begins with a line solver that cannot take its matrices.
+/// Catches a run on the CPU that starts with a line solver that does not support its matrices.
 #[test]
-fn a_line_solver_that_cannot_take_the_scheme_is_refused_with_those_that_can() {
+fn line_solver_unsuited_to_the_scheme_is_rejected_with_alternatives() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["--set", "compute.line_solver=cr", "--set", "scheme.derivative=compact8-penta"];
     let run = [&["run", "taylor-green", "--backend", "cpu", "--out", "run"], &set[..]].concat();
     let outcome = kolmo(dir.path(), run);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    let sentence = "the line solver `cr` is for tridiagonal operators, and this one is pentadiagonal; use `thomas`, `pcr-banded`";
-    assert!(outcome.err.contains(sentence), "{}", outcome.err);
-    assert!(names(dir.path()).is_empty(), "nothing is written");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let message = "the line solver `cr` is for tridiagonal operators, and this one is pentadiagonal; use `thomas`, `pcr-banded`";
+    assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+    assert!(file_names(dir.path()).is_empty(), "nothing is written");
 }
 
 #[test]
-fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
+fn gpu_only_options_without_a_gpu_are_rejected_with_advice() {
     let dir = tempfile::tempdir().unwrap();
     for (further, message, advice) in [
         (&["--backend", "cuda"][..], "error: CUDA cannot be used: ", "use `--backend opencl`"),
@@ -153,20 +153,20 @@ fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
             "remove it",
         ),
     ] {
-        let outcome = without_devices(dir.path(), small(further));
-        assert_eq!(outcome.code, Some(2), "{further:?}: {}", outcome.err);
-        assert!(outcome.err.starts_with(message), "{}", outcome.err);
-        assert!(outcome.err.contains(advice), "{}", outcome.err);
-        assert!(names(dir.path()).is_empty());
+        let outcome = without_devices(dir.path(), small_run(further));
+        assert_eq!(outcome.code, Some(2), "{further:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.starts_with(message), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(advice), "{}", outcome.stderr);
+        assert!(file_names(dir.path()).is_empty());
     }
-    let info = without_devices(dir.path(), vec!["info"]).out;
+    let info = without_devices(dir.path(), vec!["info"]).stdout;
     assert!(info.contains("cuda     CUDA cannot be used: "), "{info}");
     assert!(info.contains("opencl   no device\n"), "{info}");
-    let outcome = without_devices(dir.path(), small(&["--set", "compute.line_solver=pcr"]));
-    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+    let outcome = without_devices(dir.path(), small_run(&["--set", "compute.line_solver=pcr"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }
 
-/// Run `kolmo` where neither CUDA nor OpenCL shows a device, whatever the machine has.
+/// Runs `kolmo` with all CUDA and OpenCL devices of the machine hidden.
 fn without_devices(directory: &Path, arguments: Vec<&str>) -> Outcome {
     let none = directory.join("no drivers");
     let mut command = Command::new(program());
@@ -176,49 +176,52 @@ fn without_devices(directory: &Path, arguments: Vec<&str>) -> Outcome {
 }
 
 #[test]
-fn a_directory_in_which_no_checkpoint_could_be_written_is_refused_before_the_run_starts() {
+fn non_utf8_output_directory_is_rejected_before_a_run_or_restart() {
     use std::os::unix::ffi::OsStrExt;
     let dir = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"r\xffn");
     let checkpoint = ["--set", "output.checkpoint={ every_steps = 1 }", "--out"];
-    let further = small(&checkpoint);
+    let further = small_run(&checkpoint);
     let arguments = further.iter().map(std::ffi::OsStr::new).chain([name]);
     let outcome = kolmo(dir.path(), arguments);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    let told = "error: \"r\\xFFn\" is not UTF-8, and no checkpoint can be written below it";
-    assert!(outcome.err.contains(told), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let message = "error: \"r\\xFFn\" is not UTF-8, and no checkpoint can be written below it";
+    assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
     assert!(!dir.path().join(name).exists());
-    // A run that was given such a name later is told how to go on, and does.
-    done(dir.path(), small(&["--set", "output.checkpoint={ every_steps = 1 }", "--out", "run"]));
+    // A run whose directory was renamed to such a name is rejected by `kolmo restart`, but restarts from inside its directory.
+    run_ok(
+        dir.path(),
+        small_run(&["--set", "output.checkpoint={ every_steps = 1 }", "--out", "run"]),
+    );
     fs::rename(dir.path().join("run"), dir.path().join(name)).unwrap();
     let outcome = kolmo(dir.path(), ["restart".as_ref(), name]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("is not UTF-8"), "{}", outcome.err);
-    done(&dir.path().join(name), ["restart", ".", "--set", "time.max_steps=5"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("is not UTF-8"), "{}", outcome.stderr);
+    run_ok(&dir.path().join(name), ["restart", ".", "--set", "time.max_steps=5"]);
 }
 
-/// Catches a pentadiagonal scheme between walls whose growth nobody is told of.
+/// Catches a pentadiagonal scheme between walls whose instability is not reported.
 #[test]
-fn a_scheme_that_needs_a_filter_between_walls_says_so() {
+fn unfiltered_pentadiagonal_scheme_between_walls_prints_a_note() {
     let dir = tempfile::tempdir().unwrap();
     let run =
         ["run", "couette-flow", "--set", "grid.points=[1, 33, 1]", "--set", "time.max_steps=1"];
     let penta = ["--set", "scheme.derivative=compact10-penta", "--out", "penta"];
     let filter = ["--set", "scheme.filter={ order = 8, alpha = 0.49 }", "--out", "filtered"];
-    let said = |more: &[&str]| done(dir.path(), [&run[..], more].concat()).err;
+    let stderr_of = |more: &[&str]| run_ok(dir.path(), [&run[..], more].concat()).stderr;
     let note = "note: compact10-penta is unstable at walls and open faces without `scheme.filter`";
-    assert!(said(&penta).contains(note));
-    assert!(!said(&[&penta[..2], &filter].concat()).contains("unstable"));
-    assert!(!said(&["--out", "compact6"]).contains("unstable"));
+    assert!(stderr_of(&penta).contains(note));
+    assert!(!stderr_of(&[&penta[..2], &filter].concat()).contains("unstable"));
+    assert!(!stderr_of(&["--out", "compact6"]).contains("unstable"));
 }
 
-/// Catches a grid on which waves grow at edges of open faces without a word.
+/// Catches a grid on which waves may grow at edges between open faces, but no warning is printed.
 #[test]
-fn points_clustered_towards_open_faces_that_meet_are_told() {
+fn points_clustered_towards_adjoining_open_faces_print_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let outflow = "boundary.y={ low = 'outflow', high = 'outflow' }";
     let periodic = "boundary.y=periodic";
-    for (ends, factor, along_y, grows) in [
+    for (ends, factor, along_y, warns) in [
         ("high", 2.0, outflow, true),
         ("low", 2.0, outflow, true),
         ("high", 0.5, outflow, false),
@@ -232,7 +235,7 @@ fn points_clustered_towards_open_faces_that_meet_are_told() {
         let set = ["case.u='1'", along_x, along_y, "grid.points=[33, 16, 1]", "time.max_steps=1"];
         let mut run = vec!["run", "custom", "--overwrite"];
         run.extend(set.into_iter().chain([&*map]).flat_map(|change| ["--set", change]));
-        let said = done(dir.path(), run).err;
-        assert_eq!(said.contains("waves may grow at the edges"), grows, "{said}");
+        let stderr = run_ok(dir.path(), run).stderr;
+        assert_eq!(stderr.contains("waves may grow at the edges"), warns, "{stderr}");
     }
 }

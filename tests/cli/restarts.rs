@@ -1,4 +1,4 @@
-//! Runs that go on from a checkpoint, as if they had never been interrupted.
+//! Restarts from a checkpoint, which give the same results as an uninterrupted run.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use kolmo::io::checkpoint;
 
 use super::*;
 
-/// A vortex that writes all there is, in `steps` steps.
+/// Input of a Taylor-Green vortex that writes every kind of output, for `steps` steps.
 pub(super) fn input(points: usize, steps: u64) -> String {
     format!(
         r#"
@@ -31,9 +31,9 @@ checkpoint = {{ every_steps = 4, keep = 2 }}
     )
 }
 
-/// Every file of a run but what tells of machine and time, by its path.
+/// The content of every file of a run by its path, except files that record the machine or times.
 pub(super) fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut contents = BTreeMap::new();
     let mut folders = vec![run.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -46,19 +46,19 @@ pub(super) fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
             let is_plot = name.starts_with("plots/");
             if !(["log.jsonl", "summary.json", "report.html", "config.toml", "manifest.txt"]
                 .contains(&&*name)
-                // Says how long the run took.
+                // Contains how long the run took.
                 || name.starts_with("checkpoints/") && name.ends_with(".zarr/zarr.json"))
             {
-                // Drawings are not compared, but which there are.
+                // Of plots, only the names are compared.
                 let bytes = || fs::read(&path).unwrap();
-                found.insert(name, if is_plot { Vec::new() } else { bytes() });
+                contents.insert(name, if is_plot { Vec::new() } else { bytes() });
             }
         }
     }
-    found
+    contents
 }
 
-/// Two runs have left the same files with the same bytes; of their checkpoints the newest counts.
+/// Asserts that two runs wrote the same files with the same bytes. Of their checkpoints, only the newest are compared.
 pub(super) fn assert_same(found: &Path, expected: &Path) {
     let [found, expected] = [found, expected].map(|run| {
         let newest = checkpoint::steps(&run.join("checkpoints"))
@@ -80,36 +80,36 @@ pub(super) fn assert_same(found: &Path, expected: &Path) {
 
 fn run(dir: &Path, input: &str, out: &str) -> PathBuf {
     fs::write(dir.join("input.toml"), input).unwrap();
-    done(dir, ["run", "input.toml", "--out", out]);
+    run_ok(dir, ["run", "input.toml", "--out", out]);
     dir.join(out)
 }
 
 #[test]
-fn a_run_in_parts_leaves_the_same_bytes_as_one_in_a_piece() {
+fn a_restarted_run_writes_the_same_bytes_as_an_uninterrupted_run() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = run(dir.path(), &input(12, 23), "whole");
-    // Ends at a checkpoint, between two, and where fields and planes are due or not.
+    let uninterrupted = run(dir.path(), &input(12, 23), "whole");
+    // The first part ends at a checkpoint, between two, and where fields and planes are due or not.
     for first in [8, 9, 14, 22] {
         let parts = run(dir.path(), &input(12, first), &format!("parts-{first}"));
         let parts = parts.to_str().unwrap();
-        let outcome = done(dir.path(), ["restart", parts, "--set", "time.max_steps=23"]);
-        let told = format!("continues from step {first}, t = ");
-        assert!(outcome.err.contains(&told), "{}", outcome.err);
-        assert_same(Path::new(parts), &whole);
+        let outcome = run_ok(dir.path(), ["restart", parts, "--set", "time.max_steps=23"]);
+        let message = format!("continues from step {first}, t = ");
+        assert!(outcome.stderr.contains(&message), "{}", outcome.stderr);
+        assert_same(Path::new(parts), &uninterrupted);
         assert_eq!(summary(Path::new(parts))["restarts"], serde_json::json!([first]));
-        script("tests/readback.py", &[Path::new(parts)]);
+        run_script("tests/readback.py", &[Path::new(parts)]);
     }
 }
 
-/// Catches a report of both parts by the configuration of the last, and changes that nothing tells of later.
+/// Catches a report of both parts with the configuration of the last one, and changes that are not recorded.
 #[test]
-fn report_and_log_say_what_a_restart_changed() {
+fn report_and_log_record_the_changes_at_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let parts = run(dir.path(), &input(12, 4), "parts");
     let repeats = "<code>kolmo run config.toml</code> repeats this run.";
     assert!(read(parts.join("report.html")).contains(repeats));
     let change = ["--set", "scheme.filter=\"none\"", "--set", "time={ max_steps = 6, cfl = 0.2 }"];
-    done(dir.path(), [&["restart", "parts"][..], &change].concat());
+    run_ok(dir.path(), [&["restart", "parts"][..], &change].concat());
     let (report, log) = (read(parts.join("report.html")), read(parts.join("log.jsonl")));
     assert!(report.contains("since the last restart (at step 4)") && !report.contains(repeats));
     for changed in ["scheme.filter = ", "time.cfl = 0.2; the checkpoint has "] {
@@ -118,40 +118,43 @@ fn report_and_log_say_what_a_restart_changed() {
 }
 
 #[test]
-fn a_run_goes_on_where_else_it_is_computed() {
+fn a_run_restarts_on_another_backend() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = run(dir.path(), &input(12, 12), "whole");
+    let uninterrupted = run(dir.path(), &input(12, 12), "whole");
     let series = |run: &Path| Series::read(&run.join("series.csv")).unwrap();
-    let expected = series(&whole);
+    let expected = series(&uninterrupted);
     for (number, [first, second]) in [["cpu", "opencl"], ["opencl", "cpu"]].iter().enumerate() {
         let out = format!("parts-{number}");
         let set = ["--set", "time.max_steps=6", "--backend", first, "--out", &out];
-        done(dir.path(), [&["run", "input.toml"][..], &set].concat());
+        run_ok(dir.path(), [&["run", "input.toml"][..], &set].concat());
         let set = ["--set", "time.max_steps=12", "--backend", second];
-        done(dir.path(), [&["restart", &out][..], &set].concat());
+        run_ok(dir.path(), [&["restart", &out][..], &set].concat());
         let found = series(&dir.path().join(&out));
         assert_eq!(found.names(), expected.names());
         for name in expected.names() {
             let (a, b) = (found.column(name).unwrap(), expected.column(name).unwrap());
             assert_eq!(a.len(), b.len());
-            let size = b.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
-            let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(off <= 1e-12 * size, "{first} to {second}, {name}: {off:e} of {size:e}");
+            let scale = b.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+            let deviation = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(
+                deviation <= 1e-12 * scale,
+                "{first} to {second}, {name}: {deviation:e} of {scale:e}"
+            );
         }
     }
 }
 
 #[test]
-fn asynchronous_and_compressed_checkpoints_are_the_same_run() {
+fn asynchronous_compressed_checkpoints_do_not_change_the_results() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = run(dir.path(), &input(12, 17), "whole");
+    let uninterrupted = run(dir.path(), &input(12, 17), "whole");
     let input = |steps| {
         input(12, steps).replace("keep = 2", "keep = 2, asynchronous = true, compress = true")
     };
     let parts = run(dir.path(), &input(10), "parts");
-    done(dir.path(), ["restart", "parts", "--set", "time.max_steps=17"]);
-    let (mut found, mut expected) = (files(&parts), files(&whole));
-    let checkpoints = names(&parts.join("checkpoints"));
+    run_ok(dir.path(), ["restart", "parts", "--set", "time.max_steps=17"]);
+    let (mut found, mut expected) = (files(&parts), files(&uninterrupted));
+    let checkpoints = file_names(&parts.join("checkpoints"));
     assert_eq!(checkpoints, ["step_00000016.zarr", "step_00000017.zarr"]);
     let size = |files: &BTreeMap<String, Vec<u8>>| {
         let chunks = files.iter().filter(|(name, _)| name.starts_with("checkpoints/"));
@@ -165,74 +168,87 @@ fn asynchronous_and_compressed_checkpoints_are_the_same_run() {
 }
 
 #[test]
-fn a_finished_run_says_so_and_an_input_without_a_run_is_refused() {
+fn restart_reports_a_finished_run_and_rejects_paths_without_a_run() {
     let dir = tempfile::tempdir().unwrap();
-    let found = run(dir.path(), &input(10, 5), "run");
-    let before = files(&found);
-    let outcome = done(dir.path(), ["restart", "run"]);
-    assert!(outcome.out.contains("run is finished: step 5"), "{}", outcome.out);
-    assert!(outcome.out.contains("kolmo restart run --set time.max_steps=10"), "{}", outcome.out);
-    assert!(before == files(&found));
-    // What is set is not taken without a word.
-    let outcome = done(dir.path(), ["restart", "run", "--set", "case.reynolds=50"]);
+    let directory = run(dir.path(), &input(10, 5), "run");
+    let before = files(&directory);
+    let outcome = run_ok(dir.path(), ["restart", "run"]);
+    assert!(outcome.stdout.contains("run is finished: step 5"), "{}", outcome.stdout);
     assert!(
-        outcome.out.contains("ignored, since nothing is left to do: case.reynolds=50"),
+        outcome.stdout.contains("kolmo restart run --set time.max_steps=10"),
         "{}",
-        outcome.out
+        outcome.stdout
     );
-    for nothing in [".", "nowhere", "input.toml"] {
-        let outcome = kolmo(dir.path(), ["restart", nothing]);
+    assert!(before == files(&directory));
+    // Keys that are set but have no effect are reported.
+    let outcome = run_ok(dir.path(), ["restart", "run", "--set", "case.reynolds=50"]);
+    assert!(
+        outcome.stdout.contains("ignored, since nothing is left to do: case.reynolds=50"),
+        "{}",
+        outcome.stdout
+    );
+    for path in [".", "nowhere", "input.toml"] {
+        let outcome = kolmo(dir.path(), ["restart", path]);
         assert_eq!(outcome.code, Some(2));
-        assert!(outcome.err.contains("holds no run"), "{}", outcome.err);
+        assert!(outcome.stderr.contains("holds no run"), "{}", outcome.stderr);
     }
     let outcome = kolmo(dir.path(), ["restart", "run", "--from", "3"]);
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.err.contains("no checkpoint of step 3"), "{}", outcome.err);
-    assert!(outcome.err.contains("checkpoints of steps: 4, 5"), "{}", outcome.err);
+    assert!(outcome.stderr.contains("no checkpoint of step 3"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("checkpoints of steps: 4, 5"), "{}", outcome.stderr);
     let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "run"]);
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.err.contains("kolmo restart run\n"), "{}", outcome.err);
+    assert!(outcome.stderr.contains("kolmo restart run\n"), "{}", outcome.stderr);
 }
 
 #[test]
-fn a_run_without_checkpoints_begins_again_and_says_so() {
+fn an_unfinished_run_without_checkpoints_starts_over_with_a_message() {
     let dir = tempfile::tempdir().unwrap();
-    let asked = "checkpoint = { every_steps = 4, keep = 2 }";
-    let none = input(10, 5).replace(asked, "checkpoint = \"none\"");
-    let found = run(dir.path(), &none, "run");
-    assert!(!found.join("checkpoints").exists());
-    let whole = run(dir.path(), &none.replace("max_steps = 5", "max_steps = 9"), "whole");
-    // One that is finished is not thrown away for a longer one.
-    let before = files(&found);
+    let checkpoints = "checkpoint = { every_steps = 4, keep = 2 }";
+    let without = input(10, 5).replace(checkpoints, "checkpoint = \"none\"");
+    let directory = run(dir.path(), &without, "run");
+    assert!(!directory.join("checkpoints").exists());
+    let uninterrupted =
+        run(dir.path(), &without.replace("max_steps = 5", "max_steps = 9"), "whole");
+    // A finished run is not discarded for a longer one.
+    let before = files(&directory);
     let longer = ["restart", "run", "--set", "time.max_steps=9"];
     let outcome = kolmo(dir.path(), longer);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("run is finished, and has no checkpoint"), "{}", outcome.err);
-    assert!(before == files(&found));
-    // As after a failure.
-    fs::remove_file(found.join("summary.json")).unwrap();
-    let outcome = done(dir.path(), longer);
-    assert!(outcome.err.contains("there is no checkpoint: the run starts over"), "{}", outcome.err);
-    assert_same(&found, &whole);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("run is finished, and has no checkpoint"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(before == files(&directory));
+    // The state after a failure.
+    fs::remove_file(directory.join("summary.json")).unwrap();
+    let outcome = run_ok(dir.path(), longer);
+    assert!(
+        outcome.stderr.contains("there is no checkpoint: the run starts over"),
+        "{}",
+        outcome.stderr
+    );
+    assert_same(&directory, &uninterrupted);
 }
 
 #[test]
-fn going_on_from_an_older_step_sets_the_newer_aside() {
+fn restart_from_an_older_step_moves_newer_checkpoints_aside() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = run(dir.path(), &input(10, 13), "whole");
-    let found = run(dir.path(), &input(10, 13), "run");
-    let outcome = done(dir.path(), ["restart", "run", "--from", "12"]);
-    assert!(outcome.err.contains("continues from step 12"), "{}", outcome.err);
-    let aside = found.join("checkpoints/step_00000013.zarr.left");
-    assert!(aside.exists(), "{:?}", names(&found.join("checkpoints")));
+    let uninterrupted = run(dir.path(), &input(10, 13), "whole");
+    let directory = run(dir.path(), &input(10, 13), "run");
+    let outcome = run_ok(dir.path(), ["restart", "run", "--from", "12"]);
+    assert!(outcome.stderr.contains("continues from step 12"), "{}", outcome.stderr);
+    let aside = directory.join("checkpoints/step_00000013.zarr.left");
+    assert!(aside.exists(), "{:?}", file_names(&directory.join("checkpoints")));
     fs::remove_dir_all(aside).unwrap();
-    assert_same(&found, &whole);
+    assert_same(&directory, &uninterrupted);
 }
 
 #[test]
-fn a_damaged_checkpoint_is_named_and_the_one_before_is_used() {
+fn a_damaged_checkpoint_is_reported_and_the_previous_one_is_used() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = run(dir.path(), &input(10, 13), "whole");
+    let uninterrupted = run(dir.path(), &input(10, 13), "whole");
     let newest = "checkpoints/step_00000011.zarr";
     let damages: [(&str, Damage); 5] = [
         ("zarr.json", |file| flip(file, 40)),
@@ -246,16 +262,16 @@ fn a_damaged_checkpoint_is_named_and_the_one_before_is_used() {
     ];
     for (number, (file, damage)) in damages.into_iter().enumerate() {
         let out = format!("run-{number}");
-        let found = run(dir.path(), &input(10, 11), &out);
-        damage(&found.join(newest).join(file));
-        let outcome = done(dir.path(), ["restart", &out, "--set", "time.max_steps=13"]);
+        let directory = run(dir.path(), &input(10, 11), &out);
+        damage(&directory.join(newest).join(file));
+        let outcome = run_ok(dir.path(), ["restart", &out, "--set", "time.max_steps=13"]);
         let warning = format!("warning: not used: {out}/{newest}/{file}: ");
-        assert!(outcome.err.contains(&warning), "{}", outcome.err);
-        assert!(outcome.err.contains("continues from step 8"), "{}", outcome.err);
-        let aside = found.join(format!("{newest}.damaged"));
+        assert!(outcome.stderr.contains(&warning), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("continues from step 8"), "{}", outcome.stderr);
+        let aside = directory.join(format!("{newest}.damaged"));
         assert!(aside.exists());
         fs::remove_dir_all(aside).unwrap();
-        assert_same(&found, &whole);
+        assert_same(&directory, &uninterrupted);
     }
 }
 
@@ -268,115 +284,123 @@ fn flip(file: &Path, at: usize) {
 }
 
 #[test]
-fn where_no_checkpoint_is_sound_nothing_is_lost() {
+fn a_restart_without_a_valid_checkpoint_changes_no_file() {
     let dir = tempfile::tempdir().unwrap();
-    let found = run(dir.path(), &input(10, 6), "run");
+    let directory = run(dir.path(), &input(10, 6), "run");
     for step in [4, 6] {
-        flip(&found.join(format!("checkpoints/step_0000000{step}.zarr/density/c.0.0.0")), 60);
+        flip(&directory.join(format!("checkpoints/step_0000000{step}.zarr/density/c.0.0.0")), 60);
     }
-    let before = files(&found);
+    let before = files(&directory);
     let outcome = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("error: run has no checkpoint that is sound"), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(
-        outcome.err.contains("kolmo run run/config.toml --out run --overwrite"),
+        outcome.stderr.contains("error: run has no checkpoint that is sound"),
         "{}",
-        outcome.err
+        outcome.stderr
     );
-    assert!(before == files(&found));
+    assert!(
+        outcome.stderr.contains("kolmo run run/config.toml --out run --overwrite"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(before == files(&directory));
 }
 
-/// Catches a checkpoint that is taken for damaged, and what was computed after the one before it removed, since it cannot be read here.
+/// Catches a checkpoint that is taken for damaged because this version cannot read it, and results removed after the previous checkpoint.
 #[test]
-fn a_checkpoint_of_a_newer_version_is_not_passed_over() {
+fn a_checkpoint_of_a_newer_format_version_is_not_skipped() {
     let dir = tempfile::tempdir().unwrap();
-    let found = run(dir.path(), &input(10, 11), "run");
-    let newest = found.join("checkpoints/step_00000011.zarr/zarr.json");
+    let directory = run(dir.path(), &input(10, 11), "run");
+    let newest = directory.join("checkpoints/step_00000011.zarr/zarr.json");
     fs::write(&newest, read(&newest).replace("\"format\": 2", "\"format\": 7")).unwrap();
-    let before = files(&found);
-    let refused = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=13"]);
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("reads formats up to 2\n"), "{}", refused.err);
-    assert!(refused.err.contains("`--from STEP` continues from an older one"), "{}", refused.err);
-    assert!(before == files(&found));
-    done(dir.path(), ["restart", "run", "--from", "8", "--set", "time.max_steps=13"]);
-    assert!(found.join("checkpoints/step_00000011.zarr.left").exists());
+    let before = files(&directory);
+    let rejected = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=13"]);
+    assert_eq!(rejected.code, Some(2), "{}", rejected.stderr);
+    assert!(rejected.stderr.contains("reads formats up to 2\n"), "{}", rejected.stderr);
+    assert!(
+        rejected.stderr.contains("`--from STEP` continues from an older one"),
+        "{}",
+        rejected.stderr
+    );
+    assert!(before == files(&directory));
+    run_ok(dir.path(), ["restart", "run", "--from", "8", "--set", "time.max_steps=13"]);
+    assert!(directory.join("checkpoints/step_00000011.zarr.left").exists());
 }
 
-/// Catches boundaries that are left out where runs are compared.
+/// Catches boundary conditions that are left out of the comparison with the checkpoint.
 #[test]
-fn another_wall_is_another_flow() {
+fn restart_rejects_changed_boundary_conditions() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["--set", "grid.points=[17, 17, 1]", "--set", "time.max_steps=4"];
-    done(dir.path(), [&["run", "lid-driven-cavity", "--out", "run"][..], &set].concat());
+    run_ok(dir.path(), [&["run", "lid-driven-cavity", "--out", "run"][..], &set].concat());
     let before = files(&dir.path().join("run"));
     let other = "boundary.y={ low = 'wall', high = { kind = 'wall', velocity = [-3, 0, 0] } }";
     let further = ["restart", "run", "--set", "time.max_steps=6"];
     let outcome = kolmo(dir.path(), [&further[..], &["--set", other]].concat());
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("error: boundary.y = "), "{}", outcome.err);
-    assert!(outcome.err.contains("velocity = [1.0, 0.0, 0.0]"), "{}", outcome.err);
-    assert!(!outcome.err.contains("boundary.x"), "{}", outcome.err);
-    assert!(outcome.err.contains("--allow-physics-change"), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("error: boundary.y = "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("velocity = [1.0, 0.0, 0.0]"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("boundary.x"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--allow-physics-change"), "{}", outcome.stderr);
     assert!(before == files(&dir.path().join("run")));
-    done(dir.path(), further);
+    run_ok(dir.path(), further);
 }
 
-/// Catches a force that the case brings and the input does not name, which was said to be none.
+/// Catches a force that the case sets and the input does not contain, which was reported as none.
 #[test]
-fn another_force_than_that_of_the_case_is_told_beside_it() {
+fn changed_forcing_is_reported_together_with_the_forcing_of_the_case() {
     let dir = tempfile::tempdir().unwrap();
     let small = ["--set", "grid.points=[8, 17, 8]", "--set", "time.max_steps=1", "--out", "run"];
-    done(dir.path(), [&["run", "poiseuille-flow"][..], &small].concat());
+    run_ok(dir.path(), [&["run", "poiseuille-flow"][..], &small].concat());
     let further = ["restart", "run", "--set", "time.max_steps=2", "--set", "forcing.kind=none"];
     let outcome = kolmo(dir.path(), further);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    let told = "forcing.kind = \"none\"; the checkpoint has \"pressure-gradient\"";
-    assert!(outcome.err.contains(told), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let message = "forcing.kind = \"none\"; the checkpoint has \"pressure-gradient\"";
+    assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
 }
 
 #[test]
-fn another_flow_is_refused_unless_it_is_allowed() {
+fn changed_physics_is_rejected_unless_it_is_allowed() {
     let dir = tempfile::tempdir().unwrap();
-    let found = run(dir.path(), &input(10, 6), "run");
-    let before = files(&found);
+    let directory = run(dir.path(), &input(10, 6), "run");
+    let before = files(&directory);
     let further = ["restart", "run", "--set", "time.max_steps=9"];
-    for (set, told) in [
+    for (set, message) in [
         ("case.reynolds=200", "case.reynolds = 200.0; the checkpoint has 100.0"),
         ("gas.gamma=1.3", "gas.gamma = 1.3; the checkpoint has 1.4"),
         ("grid.length=[7.0, 7.0, 7.0]", "grid.length = [7.0, 7.0, 7.0]; the checkpoint has that"),
     ] {
         let arguments = [&further[..], &["--set", set]].concat();
         let outcome = kolmo(dir.path(), &arguments);
-        assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-        assert!(outcome.err.contains(told), "{}", outcome.err);
-        assert!(outcome.err.contains("--allow-physics-change"), "{}", outcome.err);
-        assert!(before == files(&found));
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("--allow-physics-change"), "{}", outcome.stderr);
+        assert!(before == files(&directory));
     }
     let allowed = ["--set", "case.reynolds=200", "--allow-physics-change"];
-    let outcome = done(dir.path(), [&further[..], &allowed].concat());
-    assert!(outcome.err.contains("warning: case.reynolds = 200.0"), "{}", outcome.err);
-    assert!(read(found.join("config.toml")).contains("reynolds = 200.0"));
+    let outcome = run_ok(dir.path(), [&further[..], &allowed].concat());
+    assert!(outcome.stderr.contains("warning: case.reynolds = 200.0"), "{}", outcome.stderr);
+    assert!(read(directory.join("config.toml")).contains("reynolds = 200.0"));
     // Scheme, precision and outputs may change.
     let set = ["scheme.derivative=compact8", "compute.precision=f32", "time.max_steps=12"];
     let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
-    let outcome = done(dir.path(), [&["restart", "run"][..], &set].concat());
-    assert!(outcome.err.contains("scheme.derivative = \"compact8\""), "{}", outcome.err);
-    assert!(outcome.err.contains("the fields are converted"), "{}", outcome.err);
-    assert_whole(&found, Series::read(&found.join("series.csv")).unwrap().rows());
+    let outcome = run_ok(dir.path(), [&["restart", "run"][..], &set].concat());
+    assert!(outcome.stderr.contains("scheme.derivative = \"compact8\""), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the fields are converted"), "{}", outcome.stderr);
+    assert_outputs_valid(&directory, Series::read(&directory.join("series.csv")).unwrap().rows());
 }
 
-/// Catches averages over the flow of before and another one.
+/// Catches averages over both the previous flow and a different one.
 #[test]
-fn averages_begin_anew_with_another_flow() {
+fn averages_start_over_when_the_physics_changes() {
     let dir = tempfile::tempdir().unwrap();
     let often = "statistics = { every_steps = 1, quantities = [\"moments\"] }";
     let input = input(10, 6).replace("statistics = { every_steps = 5, from = 0.2 }", often);
     let weight = |name: &str, more: &[&str]| {
-        let found = run(dir.path(), &input, name);
+        let directory = run(dir.path(), &input, name);
         let further = ["restart", name, "--set", "time.max_steps=8"];
-        done(dir.path(), [&further[..], more].concat());
-        let moments = read(found.join("statistics/moments.csv"));
+        run_ok(dir.path(), [&further[..], more].concat());
+        let moments = read(directory.join("statistics/moments.csv"));
         let mut lines = moments.lines().filter(|line| !line.starts_with('#'));
         let at = lines.next().unwrap().split(',').position(|name| name == "weight").unwrap();
         lines.next_back().unwrap().split(',').nth(at).unwrap().parse::<f64>().unwrap()
@@ -387,13 +411,13 @@ fn averages_begin_anew_with_another_flow() {
 }
 
 #[test]
-fn a_restart_that_is_refused_has_changed_nothing() {
+fn a_rejected_restart_changes_no_file() {
     let dir = tempfile::tempdir().unwrap();
-    let found = run(dir.path(), &input(10, 9), "run");
-    let spectra = read(found.join("statistics/spectra.csv"));
-    fs::write(found.join("statistics/spectra.csv"), spectra.replacen("modes", "models", 1))
+    let directory = run(dir.path(), &input(10, 9), "run");
+    let spectra = read(directory.join("statistics/spectra.csv"));
+    fs::write(directory.join("statistics/spectra.csv"), spectra.replacen("modes", "models", 1))
         .unwrap();
-    let before = files(&found);
+    let before = files(&directory);
     for (set, code) in [
         (["--backend", "cuda"], 2),
         (["--set", "output.directory=elsewhere"], 2),
@@ -403,23 +427,23 @@ fn a_restart_that_is_refused_has_changed_nothing() {
         (["--set", "time.max_steps=12"], 1),
     ] {
         let outcome = kolmo(dir.path(), [&["restart", "run", "--from", "8"][..], &set].concat());
-        assert_eq!(outcome.code, Some(code), "{set:?}: {}", outcome.err);
-        assert!(before == files(&found), "{set:?}");
+        assert_eq!(outcome.code, Some(code), "{set:?}: {}", outcome.stderr);
+        assert!(before == files(&directory), "{set:?}");
     }
-    fs::write(found.join("statistics/spectra.csv"), spectra).unwrap();
-    // Nor is a file removed that a list of pictures names and that is none of the run's.
+    fs::write(directory.join("statistics/spectra.csv"), spectra).unwrap();
+    // A restart also does not remove a file that is listed in slices.json but not part of the run.
     fs::write(dir.path().join("victim"), "").unwrap();
     let list = r#"[{"file":"../../victim","plane":"xy","quantity":"v","time":1,"step":999,"min":0,"max":1}]"#;
-    fs::write(found.join("slices/slices.json"), list).unwrap();
-    fs::create_dir(found.join("fields/step_200")).unwrap();
-    done(dir.path(), ["restart", "run", "--set", "time.max_steps=12"]);
-    assert!(dir.path().join("victim").exists() && found.join("fields/step_200").exists());
+    fs::write(directory.join("slices/slices.json"), list).unwrap();
+    fs::create_dir(directory.join("fields/step_200")).unwrap();
+    run_ok(dir.path(), ["restart", "run", "--set", "time.max_steps=12"]);
+    assert!(dir.path().join("victim").exists() && directory.join("fields/step_200").exists());
 }
 
 #[test]
-fn what_is_not_gone_on_with_keeps_nothing_of_later_steps() {
+fn outputs_that_a_restart_discontinues_contain_no_later_steps() {
     let dir = tempfile::tempdir().unwrap();
-    let found = run(dir.path(), &input(10, 12), "run");
+    let directory = run(dir.path(), &input(10, 12), "run");
     let set = [
         "output.statistics={ every_steps = 5, quantities = [\"moments\"] }",
         "output.fields=none",
@@ -427,15 +451,15 @@ fn what_is_not_gone_on_with_keeps_nothing_of_later_steps() {
         "time.max_steps=9",
     ];
     let set: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
-    done(dir.path(), [&["restart", "run", "--from", "8"][..], &set].concat());
+    run_ok(dir.path(), [&["restart", "run", "--from", "8"][..], &set].concat());
     let steps = |name: &str| {
-        let text = read(found.join(name));
+        let text = read(directory.join(name));
         let steps = text.lines().skip(1).map(|line| line.split(',').next().unwrap().parse());
         steps.map(|step: std::result::Result<u64, _>| step.unwrap()).max().unwrap()
     };
     assert_eq!(steps("statistics/spectra.csv"), 5);
     assert_eq!(steps("statistics/moments.csv"), 9);
-    let last = |folder: &str| names(&found.join(folder)).pop().unwrap();
+    let last = |folder: &str| file_names(&directory.join(folder)).pop().unwrap();
     assert!(last("fields").as_str() < "step_00000009");
     assert!(last("planes/x_1.25664").as_str() < "step_00000009");
 }
@@ -462,20 +486,20 @@ fn only_one_process_runs_in_a_directory() {
     first.kill().unwrap();
     first.wait().unwrap();
     for outcome in outcomes {
-        assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-        assert!(outcome.err.contains("another process is running in run"), "{}", outcome.err);
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("another process is running in run"), "{}", outcome.stderr);
     }
     let newest = checkpoint::steps(&dir.path().join("run/checkpoints"))[0];
     let end = format!("time.max_steps={}", newest + 1);
-    done(dir.path(), ["restart", "run", "--set", &end]);
+    run_ok(dir.path(), ["restart", "run", "--set", &end]);
 }
 
 #[test]
-fn the_fields_are_interpolated_where_the_grid_has_other_points() {
+fn fields_are_interpolated_when_the_number_of_points_changes() {
     let dir = tempfile::tempdir().unwrap();
     let text = input(16, 2).replace("filter", "# filter");
-    let found = run(dir.path(), &text, "run");
-    let mass = |run: &Path, last: bool| {
+    let directory = run(dir.path(), &text, "run");
+    let integrals = |run: &Path, last: bool| {
         let series = Series::read(&run.join("series.csv")).unwrap();
         let column = |name: &str| {
             let column = series.column(name).unwrap();
@@ -483,38 +507,38 @@ fn the_fields_are_interpolated_where_the_grid_has_other_points() {
         };
         [column("mass"), column("total_energy"), column("kinetic_energy")]
     };
-    let before = mass(&found, true);
-    // The vortex has few waves by now: all of them fit into each of these grids.
+    let before = integrals(&directory, true);
+    // The vortex has few wavenumbers at this time: each of these grids resolves all of them.
     for (number, points) in ["[24, 20, 16]", "[15, 17, 19]", "[32, 32, 32]"].iter().enumerate() {
         let further = format!(
             "[case]\nname = \"from-checkpoint\"\npath = \"run\"\n[grid]\npoints = {points}\n[time]\nmax_steps = 4\n"
         );
         fs::write(dir.path().join("next.toml"), further).unwrap();
         let out = format!("next-{number}");
-        let outcome = done(dir.path(), ["run", "next.toml", "--out", &out]);
-        assert!(outcome.err.contains("the fields are interpolated"), "{}", outcome.err);
-        let after = mass(&dir.path().join(&out), false);
+        let outcome = run_ok(dir.path(), ["run", "next.toml", "--out", &out]);
+        assert!(outcome.stderr.contains("the fields are interpolated"), "{}", outcome.stderr);
+        let after = integrals(&dir.path().join(&out), false);
         for (quantity, (before, after)) in before.iter().zip(after).enumerate() {
-            // Products of two waves are cut off where the grid is coarser.
-            let allowed = if quantity < 2 { 1e-13 } else { 1e-6 };
+            // Products of two waves are truncated where the grid is coarser.
+            let tolerance = if quantity < 2 { 1e-13 } else { 1e-6 };
             assert!(
-                (before - after).abs() < allowed * before,
+                (before - after).abs() < tolerance * before,
                 "{points} {quantity} {before} {after}"
             );
         }
     }
-    // A restart in place does the same.
+    // A restart in the same directory interpolates too.
     let set = ["--set", "grid.points=[20, 20, 20]", "--set", "time.max_steps=4"];
-    done(dir.path(), [&["restart", "run"][..], &set].concat());
-    assert_eq!(Series::read(&found.join("series.csv")).unwrap().rows(), 3);
+    run_ok(dir.path(), [&["restart", "run"][..], &set].concat());
+    assert_eq!(Series::read(&directory.join("series.csv")).unwrap().rows(), 3);
 }
 
 #[test]
-fn a_new_run_starts_from_the_checkpoint_of_another() {
+fn a_new_run_starts_from_the_checkpoint_of_another_run() {
     let dir = tempfile::tempdir().unwrap();
-    // No times to land on, which the new run has not.
+    // Fields by steps, not by times: the new run has no such times, and would not shorten its steps to reach them.
     let input = |steps| input(10, steps).replace("every_time = 0.11", "every_steps = 5");
-    let whole = run(dir.path(), &input(11), "whole");
+    let uninterrupted = run(dir.path(), &input(11), "whole");
     run(dir.path(), &input(6), "first");
     let from = |path: &str, further: &str| {
         format!(
@@ -527,43 +551,43 @@ fn a_new_run_starts_from_the_checkpoint_of_another() {
         ["first", "first/checkpoints/step_00000006.zarr", "first/checkpoints/step_00000004.zarr"];
     for (number, path) in paths.iter().enumerate() {
         let out = format!("second-{number}");
-        let found = run(dir.path(), &from(path, time), &out);
+        let directory = run(dir.path(), &from(path, time), &out);
         let last = |run: &Path| read(run.join("series.csv")).lines().last().unwrap().to_string();
-        assert_eq!(last(&found), last(&whole), "{path}");
-        let rows = Series::read(&found.join("series.csv")).unwrap();
+        assert_eq!(last(&directory), last(&uninterrupted), "{path}");
+        let rows = Series::read(&directory.join("series.csv")).unwrap();
         assert_eq!(rows.column("step").unwrap()[0], if number < 2 { 6.0 } else { 4.0 });
-        // What was resolved repeats the run, also elsewhere.
-        let config = found.join("config.toml");
+        // The resolved configuration repeats the run, also from another directory.
+        let config = directory.join("config.toml");
         fs::create_dir_all(dir.path().join("else/where")).unwrap();
         let again = ["run", config.to_str().unwrap(), "--out", &format!("{number}")];
-        done(&dir.path().join("else/where"), again);
-        assert_eq!(last(&dir.path().join(format!("else/where/{number}"))), last(&found));
-        // And goes on, where the first is gone.
+        run_ok(&dir.path().join("else/where"), again);
+        assert_eq!(last(&dir.path().join(format!("else/where/{number}"))), last(&directory));
+        // The run restarts even when the first run is gone.
         fs::rename(dir.path().join("first"), dir.path().join("away")).unwrap();
-        done(dir.path(), ["restart", &out, "--set", "time.max_steps=14"]);
+        run_ok(dir.path(), ["restart", &out, "--set", "time.max_steps=14"]);
         fs::rename(dir.path().join("away"), dir.path().join("first")).unwrap();
     }
-    // Not in the place of what it starts from, and not to where that is already.
+    // It must not replace the run that it starts from, nor end at a step that this run has already reached.
     fs::write(dir.path().join("input.toml"), from("first", time)).unwrap();
     let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "first", "--overwrite"]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("first would be replaced"), "{}", outcome.err);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("first would be replaced"), "{}", outcome.stderr);
     fs::write(dir.path().join("input.toml"), from("first", "[time]\nmax_steps = 5")).unwrap();
     let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "refused"]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-    assert!(outcome.err.contains("where this run is to end"), "{}", outcome.err);
-    for (further, told) in [
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("where this run is to end"), "{}", outcome.stderr);
+    for (further, message) in [
         ("[time]\nmax_steps = 11\n[gas]\ngamma = 1.3", "gas.gamma = 1.3; the checkpoint has 1.4"),
         ("mach = 0.2", "case.mach = 0.2; the checkpoint has 0.1"),
         ("speed = 1", "unknown key `speed`"),
     ] {
         fs::write(dir.path().join("input.toml"), from("first", further)).unwrap();
         let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "refused"]);
-        assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-        assert!(outcome.err.contains(told), "{}", outcome.err);
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
         assert!(!dir.path().join("refused").exists());
     }
-    for (text, told) in [
+    for (text, message) in [
         (
             from("nowhere", time),
             "2: path = nowhere: neither a checkpoint nor a run with a sound one",
@@ -573,7 +597,7 @@ fn a_new_run_starts_from_the_checkpoint_of_another() {
     ] {
         fs::write(dir.path().join("input.toml"), text).unwrap();
         let outcome = kolmo(dir.path(), ["run", "input.toml", "--out", "refused"]);
-        assert_eq!(outcome.code, Some(2), "{}", outcome.err);
-        assert!(outcome.err.contains(&format!("input.toml:{told}")), "{}", outcome.err);
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&format!("input.toml:{message}")), "{}", outcome.stderr);
     }
 }

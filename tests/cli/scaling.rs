@@ -1,15 +1,15 @@
-//! `kolmo plot-scaling`: its numbers are those of the files, and what cannot be compared is told.
+//! `kolmo plot-scaling`: its numbers are those of the files, and files that cannot be compared are rejected.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// What `kolmo bench step --weak --json` prints of a job of one rank.
-fn measured(directory: &Path, name: &str, further: &[&str]) -> Value {
+/// Runs `kolmo bench step --weak --json` on one rank; writes what it prints to `name`, and returns it.
+fn measure(directory: &Path, name: &str, further: &[&str]) -> Value {
     let words =
         "bench step --weak --ranks all --points 16 --repeats 1 --backend cpu --threads 1 --json";
     let words: Vec<&str> = words.split(' ').chain(further.iter().copied()).collect();
-    let text = done(directory, words).out;
+    let text = run_ok(directory, words).stdout;
     fs::write(directory.join(name), &text).unwrap();
     serde_json::from_str(&text).unwrap()
 }
@@ -18,8 +18,8 @@ fn write(directory: &Path, name: &str, value: &Value) {
     fs::write(directory.join(name), value.to_string()).unwrap();
 }
 
-/// What that job would print of more ranks: its step takes `seconds`.
-fn of_ranks(job: &Value, ranks: usize, seconds: f64) -> Value {
+/// What that job would print on `ranks` ranks, with a step of `seconds`.
+fn on_ranks(job: &Value, ranks: usize, seconds: f64) -> Value {
     let mut job = job.clone();
     let row = &mut job["results"][0];
     row["ranks"] = json!(ranks);
@@ -41,30 +41,33 @@ fn of_ranks(job: &Value, ranks: usize, seconds: f64) -> Value {
     job
 }
 
-/// Rows of the CSV, as cells; a comma within quotes has a space behind it, and becomes a semicolon.
+/// Rows of the CSV file, as cells. A comma within quotes is followed by a space, and becomes a semicolon.
 fn rows(path: &Path) -> Vec<Vec<String>> {
     let cell = |cell: &str| cell.trim_matches('"').to_string();
     let row = |line: &str| line.replace(", ", "; ").split(',').map(cell).collect();
     read(path).lines().map(row).collect()
 }
 
-/// Catches a time, or messages along an axis, in the column of another.
+/// Catches a time, or the messages along an axis, in the wrong column.
 #[test]
-fn efficiencies_are_those_of_the_times_in_the_files() {
+fn efficiencies_follow_from_the_times_in_the_files() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    let job = measured(dir.path(), "real.json", &[]);
-    done(dir.path(), ["plot-scaling", "real.json", "--out", "real"]);
+    let job = measure(dir.path(), "real.json", &[]);
+    run_ok(dir.path(), ["plot-scaling", "real.json", "--out", "real"]);
     for (ranks, seconds) in [(2, 2.0), (8, 2.5), (64, 4.0)] {
-        write(dir.path(), &format!("weak-{ranks}.json"), &of_ranks(&job, ranks, seconds));
+        write(dir.path(), &format!("weak-{ranks}.json"), &on_ranks(&job, ranks, seconds));
     }
     let model = "model --points-per-rank 16 --ranks 2,8,64,512 --method pcr --network torus --json";
-    fs::write(at("model.json"), done(dir.path(), model.split(' ')).out).unwrap();
+    fs::write(at("model.json"), run_ok(dir.path(), model.split(' ')).stdout).unwrap();
     let files = ["weak-64.json", "model.json", "weak-2.json", "weak-8.json"];
-    let told = done(dir.path(), [&["plot-scaling"], &files[..]].concat()).out;
-    assert!(told.contains("Weak scaling, 16x16x16 points per rank, compact6, f64"), "{told}");
-    assert!(told.contains("efficiency relative to 2 ranks"), "{told}");
-    assert!(told.ends_with("scaling-weak.svg\nscaling-weak-phases.svg\nscaling.csv\n"), "{told}");
+    let stdout = run_ok(dir.path(), [&["plot-scaling"], &files[..]].concat()).stdout;
+    assert!(stdout.contains("Weak scaling, 16x16x16 points per rank, compact6, f64"), "{stdout}");
+    assert!(stdout.contains("efficiency relative to 2 ranks"), "{stdout}");
+    assert!(
+        stdout.ends_with("scaling-weak.svg\nscaling-weak-phases.svg\nscaling.csv\n"),
+        "{stdout}"
+    );
 
     let rows = rows(&at("scaling.csv"));
     let efficiencies = |series: &str| -> Vec<(String, f64)> {
@@ -82,16 +85,16 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
     assert_eq!(row[4..9], ["1", "1", "8", "2.5", "2.25"].map(String::from));
     let own = ["1.25", "0.3125", "0.625", "0.0", "0.0", "0.15625", "0.46875"];
     assert_eq!(row[10..], own.map(String::from));
-    // All messages of a model are along some axis.
+    // In a model, every message is along one of the axes.
     let modelled = rows.iter().find(|row| row[1].contains("torus") && row[3] == "8").unwrap();
     let seconds: Vec<f64> = modelled[10..].iter().map(|cell| cell.parse().unwrap()).collect();
-    let along: f64 = seconds[4..].iter().sum();
-    assert!(seconds[4] > 0.0 && (along - seconds[2]).abs() < 0.01 * seconds[2], "{seconds:?}");
+    let axis_sum: f64 = seconds[4..].iter().sum();
+    assert!(seconds[4] > 0.0 && (axis_sum - seconds[2]).abs() < 0.01 * seconds[2], "{seconds:?}");
     let quoted = "\"modelled, torus, pcr\"";
     assert_eq!(read(at("scaling.csv")).matches(quoted).count(), 4);
 
-    // The whole step of 2.5 s is 2.1875 s of phases, and what is left.
-    let line = told.lines().find(|line| line.starts_with("measured") && line.contains(" 1x1x8 "));
+    // The step of 2.5 s consists of 2.1875 s of phases and a remainder.
+    let line = stdout.lines().find(|line| line.starts_with("measured") && line.contains(" 1x1x8 "));
     let words: Vec<&str> = line.unwrap().split_whitespace().skip(3).collect();
     let own = ["2500.000", "80.0", "1250.000", "312.500", "625.000", "0.000", "312.500"];
     assert_eq!(words, [&own[..], &["0.000", "156.250", "468.750"]].concat());
@@ -100,17 +103,17 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
         assert!(svg.contains("measured") && svg.contains("modelled, torus, pcr"), "{svg}");
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
-    // What the model says is pale with a border, what was measured is not.
+    // Modelled bars are pale with a border, measured bars are not.
     let svg = read(at("scaling-weak-phases.svg"));
     assert_eq!(svg.matches("stroke-dasharray=\"4 3\"").count(), 3 + 4);
 
-    // Relative to more ranks; a job that was repeated; nothing is asked before our own files are replaced.
-    write(dir.path(), "again.json", &of_ranks(&job, 8, 2.0));
-    let told = done(
+    // Efficiency relative to 8 ranks, with a repeated job. Files of `kolmo plot-scaling` itself are replaced without `--overwrite`.
+    write(dir.path(), "again.json", &on_ranks(&job, 8, 2.0));
+    let outcome = run_ok(
         dir.path(),
         "plot-scaling weak-2.json weak-8.json again.json weak-64.json --base 8".split(' '),
     );
-    assert!(told.out.contains(
+    assert!(outcome.stdout.contains(
         "8 ranks, more than once: the figure shows the step of 2000.0000 ms in again.json, not that of 2500"
     ));
     let efficiencies: Vec<f64> =
@@ -119,23 +122,23 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
 }
 
 #[test]
-fn strong_scaling_counts_all_ranks_and_has_pictures_of_its_own() {
+fn strong_scaling_efficiency_counts_all_ranks_and_has_separate_figures() {
     let dir = tempfile::tempdir().unwrap();
-    let job = measured(dir.path(), "job.json", &[]);
+    let job = measure(dir.path(), "job.json", &[]);
     for (ranks, seconds) in [(1, 8.0), (4, 4.0)] {
-        let mut job = of_ranks(&job, ranks, seconds);
+        let mut job = on_ranks(&job, ranks, seconds);
         job["results"][0]["scaling"] = json!("strong");
         job["results"][0]["points"] = json!([16, 16, 16 / ranks]);
         write(dir.path(), &format!("strong-{ranks}.json"), &job);
     }
     let words = "plot-scaling job.json strong-1.json strong-4.json --out new/both";
-    let told = done(dir.path(), words.split(' ')).out;
-    assert!(told.contains("Strong scaling, 16x16x16 points, "), "{told}");
+    let stdout = run_ok(dir.path(), words.split(' ')).stdout;
+    assert!(stdout.contains("Strong scaling, 16x16x16 points, "), "{stdout}");
     let rows = rows(&dir.path().join("new/both.csv"));
     let row = rows.iter().find(|row| row[0] == "strong" && row[3] == "4").unwrap();
     assert_eq!(row[9], "0.5");
     assert_eq!(
-        names(&dir.path().join("new")),
+        file_names(&dir.path().join("new")),
         [
             "both-strong-phases.svg",
             "both-strong.svg",
@@ -146,27 +149,27 @@ fn strong_scaling_counts_all_ranks_and_has_pictures_of_its_own() {
     );
 }
 
-/// Catches a picture of jobs that differ, a file that is read in part, and a number that is none.
+/// Catches a figure of jobs that differ, a file that is read in part, and an invalid number.
 #[test]
-fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
+fn plot_scaling_rejects_unusable_files_and_names_file_and_field() {
     let dir = tempfile::tempdir().unwrap();
-    let job = measured(dir.path(), "a.json", &[]);
-    measured(dir.path(), "f32.json", &["--precision", "f32"]);
-    measured(dir.path(), "set.json", &["--set", "scheme.convection=feiereisen"]);
-    measured(dir.path(), "scheme.json", &["--set", "scheme.derivative=compact4"]);
-    measured(dir.path(), "points.json", &["--points", "16x16x18"]);
-    let changed = |name: &str, pointer: &str, value: Value| {
-        let mut job = of_ranks(&job, 2, 1.0);
+    let job = measure(dir.path(), "a.json", &[]);
+    measure(dir.path(), "f32.json", &["--precision", "f32"]);
+    measure(dir.path(), "set.json", &["--set", "scheme.convection=feiereisen"]);
+    measure(dir.path(), "scheme.json", &["--set", "scheme.derivative=compact4"]);
+    measure(dir.path(), "points.json", &["--points", "16x16x18"]);
+    let write_changed = |name: &str, pointer: &str, value: Value| {
+        let mut job = on_ranks(&job, 2, 1.0);
         *job.pointer_mut(pointer).unwrap() = value;
         write(dir.path(), name, &job);
     };
-    changed("cpu.json", "/machine/cpu", json!("another"));
-    changed("threads.json", "/results/0/threads", json!(7));
-    changed("zero.json", "/results/0/seconds/median", json!(0.0));
-    changed("negative.json", "/results/0/phase_seconds/pack/median", json!(-1.0));
-    changed("nobody.json", "/results/0/ranks", json!(0));
-    changed("failed.json", "/failures", json!(["step on 16x16x16: wrong"]));
-    changed("text.json", "/results/0/seconds", json!("fast"));
+    write_changed("cpu.json", "/machine/cpu", json!("another"));
+    write_changed("threads.json", "/results/0/threads", json!(7));
+    write_changed("zero.json", "/results/0/seconds/median", json!(0.0));
+    write_changed("negative.json", "/results/0/phase_seconds/pack/median", json!(-1.0));
+    write_changed("nobody.json", "/results/0/ranks", json!(0));
+    write_changed("failed.json", "/failures", json!(["step on 16x16x16: wrong"]));
+    write_changed("text.json", "/results/0/seconds", json!("fast"));
     for (name, text) in [
         ("empty.json", ""),
         ("half.json", "{\"machine\": {"),
@@ -176,7 +179,7 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
         fs::write(dir.path().join(name), text).unwrap();
     }
     let copy = "bench copy --points 8 --repeats 1 --json";
-    fs::write(dir.path().join("copy.json"), done(dir.path(), copy.split(' ')).out).unwrap();
+    fs::write(dir.path().join("copy.json"), run_ok(dir.path(), copy.split(' ')).stdout).unwrap();
     for (name, words) in [
         (
             "model.json",
@@ -192,9 +195,9 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
             "model --derivative x --points-per-rank 16 --ranks 1 --method pcr --network torus --json",
         ),
     ] {
-        fs::write(dir.path().join(name), done(dir.path(), words.split(' ')).out).unwrap();
+        fs::write(dir.path().join(name), run_ok(dir.path(), words.split(' ')).stdout).unwrap();
     }
-    for (files, sentence) in [
+    for (files, message) in [
         ("", "required arguments were not provided"),
         ("none.json", "cannot read none.json: "),
         (".", "cannot read .: a directory, not a regular file"),
@@ -233,20 +236,24 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
         ("a.json --base 0", "1.."),
         ("a.json --out a.json/x", "a.json"),
     ] {
-        let before = names(dir.path());
+        let before = file_names(dir.path());
         let outcome =
             kolmo(dir.path(), ["plot-scaling"].into_iter().chain(files.split_whitespace()));
-        assert!(matches!(outcome.code, Some(1 | 2)), "{files}: {}", outcome.err);
-        assert!(outcome.err.contains(sentence), "{files}: {}", outcome.err);
-        assert!(outcome.out.is_empty() && !outcome.err.contains("panicked"), "{}", outcome.err);
-        assert_eq!(names(dir.path()), before, "{files}: something was written");
+        assert!(matches!(outcome.code, Some(1 | 2)), "{files}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{files}: {}", outcome.stderr);
+        assert!(
+            outcome.stdout.is_empty() && !outcome.stderr.contains("panicked"),
+            "{}",
+            outcome.stderr
+        );
+        assert_eq!(file_names(dir.path()), before, "{files}: a file was written");
     }
-    // A file of somebody else.
+    // A file that `kolmo plot-scaling` did not write.
     fs::write(dir.path().join("scaling.csv"), "my,own,table\n").unwrap();
     let outcome = kolmo(dir.path(), ["plot-scaling", "a.json"]);
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.err.contains("scaling.csv would be replaced"), "{}", outcome.err);
+    assert!(outcome.stderr.contains("scaling.csv would be replaced"), "{}", outcome.stderr);
     assert!(!dir.path().join("scaling-weak.svg").exists());
-    done(dir.path(), ["plot-scaling", "a.json", "--overwrite"]);
+    run_ok(dir.path(), ["plot-scaling", "a.json", "--overwrite"]);
     assert!(read(dir.path().join("scaling.csv")).starts_with("scaling,series,"));
 }

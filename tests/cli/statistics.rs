@@ -1,4 +1,4 @@
-//! The report draws what lies in statistics/.
+//! The report plots the data in statistics/.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use kolmo::physics::{Gas, Viscosity};
 
 use super::*;
 
-/// `statistics/spectra.csv` of a run: at each time sixteen shells that fall with k^(−5/3), the first of round-off.
+/// Writes `statistics/spectra.csv` of a run: at each time sixteen shells that decay as k^(−5/3), the first two at round-off.
 pub(super) fn write_spectra(run: &Path, times: &[f64]) {
     let mut text = String::from(
         "step,time,k,modes,energy,energy_solenoidal,energy_dilatational,energy_density_weighted,dissipation,density,pressure\n",
@@ -30,9 +30,9 @@ pub(super) fn write_spectra(run: &Path, times: &[f64]) {
 }
 
 #[test]
-fn the_report_draws_spectra_with_their_reference_structure_functions_and_densities() {
+fn report_plots_spectra_and_reference_structure_functions_and_pdfs() {
     let dir = tempfile::tempdir().unwrap();
-    done(dir.path(), small(&["--out", "run"]));
+    run_ok(dir.path(), small_run(&["--out", "run"]));
     let run = dir.path().join("run");
     assert!(!read(run.join("report.html")).contains("Statistics"));
     write_spectra(&run, &[0.0, 0.5, 1.0, 1.5, 9.0]);
@@ -61,7 +61,7 @@ fn the_report_draws_spectra_with_their_reference_structure_functions_and_densiti
     }
     fs::write(run.join("statistics/structure.csv"), structure).unwrap();
     fs::write(run.join("statistics/gradients.csv"), gradients).unwrap();
-    done(dir.path(), ["plot", "run"]);
+    run_ok(dir.path(), ["plot", "run"]);
     let page = read(run.join("report.html"));
     for text in ["<h2>Statistics</h2>", "slope −5/3", "t = 9.00", "t = 1.00", "Carton de Wiart"] {
         assert!(page.contains(text), "{text}");
@@ -69,13 +69,18 @@ fn the_report_draws_spectra_with_their_reference_structure_functions_and_densiti
     let drawn = read(run.join("plots/spectra.svg"));
     assert!(
         !drawn.contains("t = 0.50"),
-        "the first time, one in the middle and the last are drawn"
+        "only the first time, one in the middle and the last are drawn"
     );
-    assert!(page.contains("t = 0.50"), "a slider has the others");
+    assert!(page.contains("t = 0.50"), "a slider contains the others");
     // Round-off in the first shells does not stretch the axis.
-    let tiny =
+    let has_exponent =
         |lead: &str| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().any(|digit| drawn.contains(&format!("{lead}{digit}")));
-    assert!(drawn.contains("10⁻") && !tiny("10⁻¹") && !tiny("10⁻²") && !tiny("10⁻³"));
+    assert!(
+        drawn.contains("10⁻")
+            && !has_exponent("10⁻¹")
+            && !has_exponent("10⁻²")
+            && !has_exponent("10⁻³")
+    );
     for (name, words) in [
         ("spectra", ["reference, t = 9.00", "wavenumber k"]),
         ("structure", ["along z", "slope 2/3"]),
@@ -88,30 +93,42 @@ fn the_report_draws_spectra_with_their_reference_structure_functions_and_densiti
 }
 
 #[test]
-fn damaged_statistics_are_named() {
+fn damaged_statistics_files_are_reported() {
     let dir = tempfile::tempdir().unwrap();
-    done(dir.path(), small(&["--out", "run"]));
+    run_ok(dir.path(), small_run(&["--out", "run"]));
     let run = dir.path().join("run");
     write_spectra(&run, &[0.0]);
     let file = run.join("statistics/spectra.csv");
     let text = read(&file);
-    for (wrong, what) in [
+    for (damaged, message) in [
         (text.replace("energy,", "power,"), "column `energy` is missing"),
         (text.replacen("0,0.0,3", "0,0.0,three", 1), "`three` in column `k` is not a number"),
         (String::new(), "the file is empty"),
     ] {
-        fs::write(&file, wrong).unwrap();
+        fs::write(&file, damaged).unwrap();
         let outcome = kolmo(dir.path(), ["plot", "run"]);
         assert_eq!(outcome.code, Some(1));
-        assert!(outcome.err.starts_with("error: run/statistics/spectra.csv: "), "{}", outcome.err);
-        assert!(outcome.err.contains(what), "{}", outcome.err);
+        assert!(
+            outcome.stderr.starts_with("error: run/statistics/spectra.csv: "),
+            "{}",
+            outcome.stderr
+        );
+        assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
     }
     write_spectra(&run, &[0.0]);
     fs::write(run.join("reference_spectrum.csv"), "# somebody\nk,energy\n4,1e-3\n").unwrap();
     let outcome = kolmo(dir.path(), ["plot", "run"]);
-    assert!(outcome.err.contains("a line `# time: ` with a number is missing"), "{}", outcome.err);
+    assert!(
+        outcome.stderr.contains("a line `# time: ` with a number is missing"),
+        "{}",
+        outcome.stderr
+    );
     fs::remove_file(run.join("reference_spectrum.csv")).unwrap();
     fs::write(run.join("statistics/structure.csv"), "step,time,axis\n0,0.0\n").unwrap();
     let outcome = kolmo(dir.path(), ["plot", "run"]);
-    assert!(outcome.err.contains("line 2: 2 values where the header names 3"), "{}", outcome.err);
+    assert!(
+        outcome.stderr.contains("line 2: 2 values where the header names 3"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -1,19 +1,19 @@
-//! The verdict of a run: one status and one sentence, wherever it is told, and no pass without a reason.
+//! The verdict of a run: one status and one reason, the same wherever it is reported, and no pass without a reason.
 
 use super::*;
 
-/// Runs the Taylor-Green vortex into `run` with `set`; (status, sentence), which the last line of the run, its report and
-/// `kolmo compare` tell as its summary does.
+/// Runs the Taylor-Green vortex into `run` with `set`; returns (status, reason), and asserts that the end of the run's output, its
+/// report and `kolmo compare` state the same as its summary.
 fn verdict(directory: &Path, set: &[&str]) -> (String, String) {
     let arguments =
         ["run", "taylor-green", "--out", "run", "--overwrite", "--set", "output.fields=none"];
     let set = set.iter().flat_map(|set| ["--set", set]);
-    let outcome = done(directory, arguments.into_iter().chain(set));
+    let outcome = run_ok(directory, arguments.into_iter().chain(set));
     let run = directory.join("run");
     let summary = summary(&run);
     let [status, reason] = ["verdict", "verdict_reason"].map(|key| summary[key].as_str().unwrap());
-    let told = format!("{status}: {reason}");
-    assert_eq!(outcome.err.lines().rev().nth(1), Some(&*told), "{}", outcome.err);
+    let expected = format!("{status}: {reason}");
+    assert_eq!(outcome.stderr.lines().rev().nth(1), Some(&*expected), "{}", outcome.stderr);
     let page = read(run.join("report.html"));
     let block = page.lines().find(|line| line.starts_with("<div class=\"verdict")).unwrap();
     assert_eq!(page.matches("<div class=\"verdict").count(), 1);
@@ -22,14 +22,14 @@ fn verdict(directory: &Path, set: &[&str]) -> (String, String) {
         words(block).contains(&words(status)) && words(block).contains(&words(reason)),
         "{block}"
     );
-    assert!(done(directory, ["compare", "run"]).out.contains(&format!("run: {told}")));
+    assert!(run_ok(directory, ["compare", "run"]).stdout.contains(&format!("run: {expected}")));
     let compared = read(directory.join("compare.html"));
-    assert!(compared.contains(&told), "{told}");
+    assert!(compared.contains(&expected), "{expected}");
     (status.into(), reason.into())
 }
 
 #[test]
-fn a_run_of_five_points_a_side_that_was_compared_at_its_start_alone_has_not_passed() {
+fn a_run_on_5x5x5_points_compared_only_at_its_start_has_not_passed() {
     let dir = tempfile::tempdir().unwrap();
     let set = [
         "case.reynolds=1600",
@@ -44,7 +44,7 @@ fn a_run_of_five_points_a_side_that_was_compared_at_its_start_alone_has_not_pass
 }
 
 #[test]
-fn rows_by_wall_time_or_by_many_steps_give_no_pass() {
+fn an_under_resolved_run_with_few_series_rows_does_not_pass() {
     let dir = tempfile::tempdir().unwrap();
     for every in ["every_steps = 1000", "every_wall = 600.0"] {
         let every = format!("output.series={{ {every} }}");
@@ -64,38 +64,39 @@ fn a_resolved_run_that_ends_before_the_peak_has_no_verdict() {
 }
 
 #[test]
-fn a_case_with_an_exact_solution_tells_the_error_of_what_shows_it() {
+fn cases_with_exact_solutions_report_the_error_of_a_relevant_quantity() {
     let dir = tempfile::tempdir().unwrap();
     for (case, points, quantity) in [
         ("entropy-wave", "[16, 1, 1]", "the density"),
-        // Its density stays as it is: an error of that says nothing.
+        // Its density is constant, so the error of the density is not meaningful.
         ("shear-wave", "[16, 1, 1]", "ρv"),
         ("scalar-advection", "[16, 16, 1]", "the scalar"),
     ] {
         let points = format!("grid.points={points}");
         let set = ["--set", &points, "--set", "time.max_steps=9"];
-        let outcome = done(dir.path(), [&["run", case, "--out", case][..], &set].concat());
+        let outcome = run_ok(dir.path(), [&["run", case, "--out", case][..], &set].concat());
         let run = dir.path().join(case);
         let series = Series::read(&run.join("series.csv")).unwrap();
         let error = series.column("error_max").unwrap().last().copied().unwrap();
-        let told = format!(
+        let message = format!(
             "the largest error against the exact solution is {error:.1e} at the end, of {quantity}"
         );
-        let line = outcome.err.lines().find(|line| line.starts_with("measured: "));
-        assert_eq!(line.unwrap_or(&outcome.err), format!("measured: {told}"));
+        let line = outcome.stderr.lines().find(|line| line.starts_with("measured: "));
+        assert_eq!(line.unwrap_or(&outcome.stderr), format!("measured: {message}"));
         let profile = Series::read(&run.join("profile.csv")).unwrap();
         let [of_run, exact] = [1, 2].map(|at| profile.column(&profile.names()[at]).unwrap());
-        let apart = of_run.iter().zip(exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        // In the plane of the scalar the line through the middle need not meet the largest.
-        let is_met = if case == "scalar-advection" { apart <= error } else { apart == error };
-        assert!(is_met && error > 0.0, "{case}: {apart:e} {error:e}");
+        let deviation = of_run.iter().zip(exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        // In the two-dimensional scalar case, the line through the middle may miss the largest error.
+        let is_consistent =
+            if case == "scalar-advection" { deviation <= error } else { deviation == error };
+        assert!(is_consistent && error > 0.0, "{case}: {deviation:e} {error:e}");
     }
 }
 
 #[test]
-fn a_report_leaves_out_what_is_round_off_and_shows_the_profile_against_the_exact_solution() {
+fn report_omits_round_off_quantities_and_plots_profile_against_exact() {
     let dir = tempfile::tempdir().unwrap();
-    // The wave has uniform velocity and pressure, the vortex has not.
+    // The wave has uniform velocity and pressure, the vortex does not.
     for (case, drawn, slices) in [
         ("entropy-wave", &["error", "kinetic_energy", "profile"][..], false),
         ("isentropic-vortex", &["budget", "enstrophy", "error", "kinetic_energy", "profile"], true),
@@ -108,9 +109,9 @@ fn a_report_leaves_out_what_is_round_off_and_shows_the_profile_against_the_exact
             let arguments = ["run", case, "--out", "run", "--overwrite", "--set", points];
             let more =
                 ["--set", steps, "--set", "output.series={ every_steps = 1 }", "--set", &set];
-            done(dir.path(), [&arguments[..], &more].concat());
+            run_ok(dir.path(), [&arguments[..], &more].concat());
             let plots: Vec<String> = drawn.iter().map(|name| format!("{name}.svg")).collect();
-            assert_eq!(names(&dir.path().join("run/plots")), plots, "{case} {precision}");
+            assert_eq!(file_names(&dir.path().join("run/plots")), plots, "{case} {precision}");
             let page = read(dir.path().join("run/report.html"));
             assert_eq!(page.contains("<h2>Slices"), slices, "{case} {precision}");
             assert_eq!(page.contains("energy budget closes to"), case == "isentropic-vortex");
@@ -118,22 +119,22 @@ fn a_report_leaves_out_what_is_round_off_and_shows_the_profile_against_the_exact
     }
 }
 
-/// Catches a usual grid of a channel that is called under-resolved, by its longest spacing and the dissipation at the wall.
+/// Catches a typical channel grid that is reported as under-resolved because of its largest spacing and the dissipation at the wall.
 #[test]
-fn a_channel_tells_its_spacings_in_wall_units_and_is_not_judged_by_kmax_eta() {
+fn channel_reports_wall_unit_spacings_and_is_not_judged_by_kmax_eta() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["--set", "grid.points=[12, 33, 8]", "--set", "grid.length=[3, 2, 1]"];
     let stretched = ["--set", "grid.stretching={ y = { map = 'tanh', factor = 1.5 } }"];
     let steps = ["--set", "time.max_steps=3"];
     let more = [&["run", "channel", "--out", "run"][..], &set, &stretched, &steps].concat();
-    done(dir.path(), more);
+    run_ok(dir.path(), more);
     let run = dir.path().join("run");
-    let told = summary(&run);
+    let summary = summary(&run);
     let series = Series::read(&run.join("series.csv")).unwrap();
     let re = *series.column("friction_reynolds").unwrap().last().unwrap();
     // y = tanh(1.5 η) / tanh 1.5 between the walls at ±1.
     let y = |i: f64| (1.5 * (i / 16.0 - 1.0)).tanh() / 1.5_f64.tanh();
-    let units = &told["wall_units"];
+    let units = &summary["wall_units"];
     let close = |at: &serde_json::Value, value: f64| {
         assert!((at.as_f64().unwrap() / value - 1.0).abs() < 1e-12, "{units}: {value}");
     };
@@ -144,16 +145,16 @@ fn a_channel_tells_its_spacings_in_wall_units_and_is_not_judged_by_kmax_eta() {
         close(&units["spacing"][axis][0], least * re);
         close(&units["spacing"][axis][1], most * re);
     }
-    assert!(told["resolution"].is_null() && told["verdict"] == "no reference");
-    let reason = told["verdict_reason"].as_str().unwrap();
+    assert!(summary["resolution"].is_null() && summary["verdict"] == "no reference");
+    let reason = summary["verdict_reason"].as_str().unwrap();
     let expected = format!("Δx⁺ = {:.1}, Δy⁺ = ", 0.25 * re);
     assert!(reason.contains(&expected) && reason.contains(&format!("Re_τ = {re:.1}")), "{reason}");
     assert!(!run.join("plots/resolution.svg").exists());
 }
 
-/// Planes of symmetry do no work and take no heat, but push.
+/// Symmetry planes do no work and transfer no heat, but exert a force.
 #[test]
-fn what_a_report_says_is_conserved_follows_the_ends_of_the_box() {
+fn conserved_quantities_in_the_report_follow_the_boundary_conditions() {
     let dir = tempfile::tempdir().unwrap();
     let all = ["mass, relative", "momentum, absolute", "total energy, relative"];
     for (case, set, conserved, loses) in [
@@ -163,18 +164,18 @@ fn what_a_report_says_is_conserved_follows_the_ends_of_the_box() {
     ] {
         let points =
             ["--set", "grid.points=[17, 17, 17]", "--set", "time.max_steps=2", "--set", set];
-        done(dir.path(), [&["run", case, "--out", "run", "--overwrite"][..], &points].concat());
+        run_ok(dir.path(), [&["run", case, "--out", "run", "--overwrite"][..], &points].concat());
         let page = read(dir.path().join("run/report.html"));
         for name in all {
-            let told = page.contains(&format!("drift of {name}"));
-            assert_eq!(told, conserved.contains(&name), "{case} {set}: {name}");
+            let is_listed = page.contains(&format!("drift of {name}"));
+            assert_eq!(is_listed, conserved.contains(&name), "{case} {set}: {name}");
         }
         assert_eq!(page.contains("From the energy: "), loses, "{case} {set}");
     }
 }
 
 #[test]
-fn a_resolved_run_on_its_reference_past_the_peak_passes() {
+fn a_resolved_run_that_matches_its_reference_past_the_peak_passes() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["case.reynolds=100", "grid.points=[32, 32, 32]", "time.end=5.5"];
     let (status, reason) = verdict(dir.path(), &set);
@@ -182,9 +183,9 @@ fn a_resolved_run_on_its_reference_past_the_peak_passes() {
     assert!(reason.starts_with("on the reference up to t = 5.5: "), "{reason}");
 }
 
-/// The rows of the coarse grid were judged by the spacing of the fine one.
+/// Regression: the rows of the coarse grid were judged by the spacing of the fine one.
 #[test]
-fn what_was_under_resolved_stays_so_on_a_finer_grid() {
+fn an_under_resolved_run_stays_under_resolved_after_a_grid_refinement() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["case.reynolds=100", "grid.points=[8, 8, 8]", "time={ max_steps = 2, cfl = 0.8 }"];
     let (status, reason) = verdict(dir.path(), &set);
@@ -194,7 +195,7 @@ fn what_was_under_resolved_stays_so_on_a_finer_grid() {
             &format!("grid.points=[{points}, {points}, {points}]"),
             &format!("time.max_steps={further}"),
         ];
-        done(dir.path(), ["restart", "run", "--set", set[0], "--set", set[1]]);
+        run_ok(dir.path(), ["restart", "run", "--set", set[0], "--set", set[1]]);
         let summary = summary(&dir.path().join("run"));
         assert_eq!(summary["verdict"], "under-resolved");
         assert_eq!(summary["verdict_reason"], reason);
@@ -202,13 +203,13 @@ fn what_was_under_resolved_stays_so_on_a_finer_grid() {
 }
 
 #[test]
-fn a_run_of_two_flows_is_not_held_against_the_reference_of_one() {
+fn a_run_with_changed_physics_is_not_compared_with_a_reference() {
     let dir = tempfile::tempdir().unwrap();
     let set =
         ["case.reynolds=100", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
     verdict(dir.path(), &set);
     let set = ["--set", "case.reynolds=50", "--set", "time.max_steps=3"];
-    done(dir.path(), [&["restart", "run", "--allow-physics-change"][..], &set].concat());
+    run_ok(dir.path(), [&["restart", "run", "--allow-physics-change"][..], &set].concat());
     let summary = summary(&dir.path().join("run"));
     assert_eq!(summary["verdict"], "no verdict");
     let reason = summary["verdict_reason"].as_str().unwrap();
@@ -216,9 +217,9 @@ fn a_run_of_two_flows_is_not_held_against_the_reference_of_one() {
     assert!(summary["reference"].is_null());
 }
 
-/// What the new run begins with is no better than what it was computed with.
+/// The initial state of the new run is no more valid than the settings with which it was computed.
 #[test]
-fn a_run_from_the_checkpoint_of_another_flow_is_not_held_against_the_reference_of_its_own() {
+fn a_run_started_from_another_flow_is_not_compared_with_its_reference() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["case.reynolds=50", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
     verdict(dir.path(), &set);
@@ -226,7 +227,7 @@ fn a_run_from_the_checkpoint_of_another_flow_is_not_held_against_the_reference_o
     let set = from.iter().chain(&["grid.points=[32, 32, 32]", "time.max_steps=3"]);
     let set = set.flat_map(|set| ["--set", set]);
     let command = ["run", "taylor-green", "--out", "next", "--allow-physics-change"];
-    done(dir.path(), command.into_iter().chain(set));
+    run_ok(dir.path(), command.into_iter().chain(set));
     let summary = summary(&dir.path().join("next"));
     let reason = summary["verdict_reason"].as_str().unwrap();
     assert!(reason.starts_with("it was a different flow up to step 2"), "{reason}");
@@ -234,7 +235,7 @@ fn a_run_from_the_checkpoint_of_another_flow_is_not_held_against_the_reference_o
 }
 
 #[test]
-fn a_part_on_another_grid_that_shows_no_row_leaves_a_run_without_a_verdict() {
+fn a_part_on_another_grid_without_series_rows_gives_no_verdict() {
     let dir = tempfile::tempdir().unwrap();
     let set =
         ["case.reynolds=100", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
@@ -246,18 +247,18 @@ fn a_part_on_another_grid_that_shows_no_row_leaves_a_run_without_a_verdict() {
             format!("time.max_steps={steps}"),
         ];
         let set = set.iter().flat_map(|set| ["--set", set]);
-        done(dir.path(), ["restart", "run"].into_iter().chain(set));
+        run_ok(dir.path(), ["restart", "run"].into_iter().chain(set));
     }
     let summary = summary(&dir.path().join("run"));
     let reason = summary["verdict_reason"].as_str().unwrap();
-    let told = "no row of series.csv shows the part on another grid up to step 4";
-    assert!(summary["verdict"] == "no verdict" && reason.starts_with(told), "{reason}");
+    let message = "no row of series.csv shows the part on another grid up to step 4";
+    assert!(summary["verdict"] == "no verdict" && reason.starts_with(message), "{reason}");
 }
 
-/// A table that anybody may change said what is right.
+/// Regression: a table that anybody may change served as the reference.
 #[cfg(unix)]
 #[test]
-fn the_reference_is_that_of_the_case_whatever_became_of_its_table() {
+fn the_reference_is_that_of_the_case_even_if_its_table_is_removed() {
     use super::signals::send;
     let dir = tempfile::tempdir().unwrap();
     let child = super::endings::long_run(dir.path());
@@ -265,25 +266,25 @@ fn the_reference_is_that_of_the_case_whatever_became_of_its_table() {
     fs::remove_file(run.join("reference.csv")).unwrap();
     send(libc::SIGTERM, &child);
     let ended: Outcome = child.wait_with_output().unwrap().into();
-    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert_eq!(ended.code, Some(3), "{}", ended.stderr);
     assert!(!summary(&run)["reference"].is_null());
-    // Nor does one stay that is of another flow.
+    // The table of another flow is removed.
     let steps = summary(&run)["steps"].as_u64().unwrap() + 1;
     let (steps, flow) = (format!("time={{ max_steps = {steps}, cfl = 0.8 }}"), "case.reynolds=333");
     let set = ["--allow-physics-change", "--set", flow];
-    for (set, there) in [(&[][..], true), (&set, false)] {
+    for (set, exists) in [(&[][..], true), (&set, false)] {
         let command = ["restart", "runs/taylor-green", "--set", &steps];
-        done(dir.path(), [&command[..], set].concat());
-        assert_eq!(run.join("reference.csv").exists(), there);
-        if there {
+        run_ok(dir.path(), [&command[..], set].concat());
+        assert_eq!(run.join("reference.csv").exists(), exists);
+        if exists {
             fs::remove_file(run.join("report.html")).unwrap();
         }
     }
 }
 
-/// ν and ε are those of the gas as it is, not of that of the scaling.
+/// ν and ε are those of the actual gas state, not of the reference state of the scaling.
 #[test]
-fn kmax_eta_of_a_dense_and_of_a_hot_gas_is_that_of_the_statistics() {
+fn kmax_eta_of_a_dense_and_of_a_hot_gas_matches_the_statistics() {
     let dir = tempfile::tempdir().unwrap();
     let flow = "mach = 0.1, reynolds = 50, u = 'sin(x)*cos(y)*cos(z)', v = '-cos(x)*sin(y)*cos(z)'";
     for state in ["rho = '4', T = '1'", "rho = '1', T = '4'"] {
@@ -296,12 +297,12 @@ fn kmax_eta_of_a_dense_and_of_a_hot_gas_is_that_of_the_statistics() {
             "output.statistics={ every_steps = 1, quantities = ['turbulence'] }",
         ];
         let set = set.iter().flat_map(|set| ["--set", set]);
-        done(dir.path(), ["run", "custom", "--out", "run", "--overwrite"].into_iter().chain(set));
+        run_ok(dir.path(), ["run", "custom", "--out", "run", "--overwrite"].into_iter().chain(set));
         let run = dir.path().join("run");
-        let told = summary(&run)["resolution"]["kmax_eta_min"].as_f64().unwrap();
+        let reported = summary(&run)["resolution"]["kmax_eta_min"].as_f64().unwrap();
         let table = Series::read(&run.join("statistics/turbulence.csv")).unwrap();
         let rows = table.column("kmax_eta").unwrap();
         let least = rows.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!((told / least - 1.0).abs() < 1e-6, "{state}: {told} {least}");
+        assert!((reported / least - 1.0).abs() < 1e-6, "{state}: {reported} {least}");
     }
 }

@@ -1,4 +1,4 @@
-//! Sweeps along lines that are spread over ranks, on devices: the ranks are threads, each with its block.
+//! Sweeps along lines that are split across ranks, on devices. The ranks are threads, each with its subdomain.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::common::{config, noise};
 use crate::operators::grid;
 use crate::spread::threads::on_ranks;
 
-/// Products, two operators in one stage, one behind the other, and a field that is read and written.
+/// A sweep with products, two operators in one stage, one operator applied to another, and a field that is read and written.
 fn sweep() -> Sweep {
     let s = SweepBuilder::new();
     let (a, b, before) = (s.read(0), s.read(1), s.previous(1));
@@ -39,7 +39,7 @@ fn values(grid: &Grid) -> [Vec<f64>; 3] {
     std::array::from_fn(|_| (0..grid.len()).map(|_| random()).collect())
 }
 
-/// What the sweep makes of the two fields it writes, in the order of the points of this rank.
+/// The two fields that the sweep writes, in the order of the points of this rank.
 fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis) -> [Vec<f64>; 2] {
     let operators = LineOperators::new(family(scheme).unwrap(), None, grid, backend.precision());
     let block = backend.block(grid.points);
@@ -73,8 +73,15 @@ fn on_device(
     Ranks::new(Box::new(gpu.fusing(fusing)), comm, decomposition, &settings(method)).unwrap()
 }
 
-/// The largest difference from the host on one rank, in units of the largest value.
-fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize, fusing: Fusing) -> f64 {
+/// The largest deviation from one rank on the host, relative to the largest value.
+fn deviation(
+    method: Method,
+    scheme: &str,
+    axis: Axis,
+    n: usize,
+    ranks: usize,
+    fusing: Fusing,
+) -> f64 {
     let grid = grid(axis, n, [5, 3], true);
     let expected = swept(&Cpu::<f64>::new(Some(1)).unwrap(), scheme, &grid, axis);
     let expected = expected.each_ref();
@@ -98,8 +105,8 @@ fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize, fusing:
 }
 
 #[test]
-fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
-    // What is fused changes the solve of a block alone, which is the same by all methods.
+fn distributed_sweeps_on_devices_match_one_rank_on_the_host() {
+    // Fusing changes only the solve within a subdomain, which is the same for all methods.
     for (method, scheme, axis, n, ranks, fusing) in [
         (Method::Neighbour, "compact6", Axis::X, 97, 2, Fusing::Nothing),
         (Method::Neighbour, "compact6", Axis::X, 97, 2, Fusing::All),
@@ -107,40 +114,40 @@ fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
         (Method::Gather, "compact10-penta", Axis::Z, 26, 2, Fusing::Nothing),
         (Method::Gather, "compact10-penta", Axis::Z, 26, 2, Fusing::All),
         (Method::Chain, "compact4", Axis::X, 23, 3, Fusing::Nothing),
-        // Blocks of fewer points than a chunk of a pentadiagonal solve has.
+        // Subdomains with fewer points than a chunk of a pentadiagonal solve.
         (Method::Chain, "compact8-penta", Axis::X, 20, 4, Fusing::Nothing),
         (Method::Chain, "compact8-penta", Axis::Y, 20, 4, Fusing::All),
         (Method::Transpose, "compact6", Axis::Y, 23, 2, Fusing::All),
         (Method::Neighbour, "explicit4", Axis::Z, 25, 2, Fusing::All),
     ] {
-        let off = off(method, scheme, axis, n, ranks, fusing);
+        let error = deviation(method, scheme, axis, n, ranks, fusing);
         let name = method.name();
-        assert!(off <= 1e-13, "{name} {scheme} along {axis:?}, {fusing:?} fused: {off:.1e}");
+        assert!(error <= 1e-13, "{name} {scheme} along {axis:?}, {fusing:?} fused: {error:.1e}");
     }
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_blocks_that_are_coupled() {
-    let off = off(Method::Pcr, "compact4", Axis::X, 13, 2, Fusing::All);
-    assert!(off <= 1e-13, "{off:.1e}");
+fn small_coupled_blocks_match_one_rank_on_the_host() {
+    let error = deviation(Method::Pcr, "compact4", Axis::X, 13, 2, Fusing::All);
+    assert!(error <= 1e-13, "{error:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_blocks_of_an_explicit_scheme() {
-    let off = off(Method::Neighbour, "explicit2", Axis::Y, 16, 2, Fusing::Nothing);
-    assert!(off <= 1e-13, "{off:.1e}");
+fn small_blocks_of_an_explicit_scheme_match_one_rank_on_the_host() {
+    let error = deviation(Method::Neighbour, "explicit2", Axis::Y, 16, 2, Fusing::Nothing);
+    assert!(error <= 1e-13, "{error:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_blocks_whose_lines_travel() {
-    let off = off(Method::Transpose, "explicit2", Axis::Z, 7, 2, Fusing::Nothing);
-    assert!(off <= 1e-13, "{off:.1e}");
+fn small_blocks_with_transposed_lines_match_one_rank_on_the_host() {
+    let error = deviation(Method::Transpose, "explicit2", Axis::Z, 7, 2, Fusing::Nothing);
+    assert!(error <= 1e-13, "{error:.1e}");
 }
 
-/// Asks `device` for the kernels of sweeps along lines that are spread over ranks.
+/// Requests from `device` the kernels of sweeps along lines that are split across ranks.
 pub(super) fn ask(device: &Arc<Device>) {
     for (method, axis) in
         [(Method::Neighbour, Axis::X), (Method::Pcr, Axis::Z), (Method::Transpose, Axis::Y)]

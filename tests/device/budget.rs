@@ -1,5 +1,5 @@
-//! What the sweeps of a stage take as one kernel, without a GPU: registers, on-chip memory and words moved. The table is in
-//! docs/performance.md.
+//! Resources of the sweeps of a stage as one kernel each, computed without a GPU: registers, on-chip memory and words moved. The table
+//! is in docs/performance.md.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,22 +13,22 @@ use super::nvrtc::{Architecture, Compilers, REGISTERS, architectures, run};
 use super::on_two_threads;
 use crate::common::config;
 
-/// The last sweep of a stage, with the gradients for the next.
+/// The last sweep of a stage, which also stores the gradients for the next stage.
 const LINK: &str = "c";
-/// What is swept in a stage along each axis, in the order in which a run asks for it.
+/// The sweeps of a stage along each axis, in the order in which a run requests them.
 const SWEEPS: [&[&str]; 3] =
     [&["a"], &["gradients b", "b"], &["gradients c", LINK, "c, last stage"]];
 
-/// Compute capabilities that the table is about.
+/// Compute capabilities of the table.
 const CAPABILITIES: [u32; 2] = [80, 90];
-/// Bytes of on-chip memory that the system takes of every block, and that no block may take of a multiprocessor (CUDA C++
+/// Bytes of on-chip memory that the system reserves for every thread block, and that no block may use of a multiprocessor (CUDA C++
 /// Programming Guide, "Technical Specifications per Compute Capability").
 const SYSTEM: usize = 1 << 10;
 
-/// (forms, what sets them, points of a line)
+/// (forms, settings that select them, points of a line)
 type Line = (&'static str, &'static [&'static str], usize);
 
-/// What the table lists.
+/// The lines of the table.
 fn lines() -> Vec<Line> {
     let feiereisen = &["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"];
     let penta = &["scheme.derivative=compact10-penta"];
@@ -36,14 +36,14 @@ fn lines() -> Vec<Line> {
     for n in [128, 256, 512, 1024, 132, 500] {
         lines.push(("default", &[], n));
     }
-    // Fewer values are live: what the default forms have room for, these have.
+    // Fewer values are live: if the default forms fit, these do.
     lines.push(("Feiereisen", feiereisen, 1024));
     lines.push(("default, f32", &["compute.precision=f32"], 256));
     lines.push(("compact10-penta", penta, 128));
     lines
 }
 
-/// The kernels of the sweeps along one axis with `n` points, the others short; none where not all of them are one kernel.
+/// The kernels of the sweeps along one axis with `n` points; the other axes are short. Empty if not all sweeps are one kernel.
 fn kernels(
     compilers: &Arc<Compilers>,
     on: Architecture,
@@ -60,38 +60,42 @@ fn kernels(
     let block = Block { start: [0; 3], points };
     let parts = Parts::of(&config("taylor-green", points, set), &block, Some(device.info()));
     let composed = recording.kernels().iter().any(|k| k.source.name.starts_with("products"));
-    let said = parts.described();
-    assert_eq!(said.contains("operators"), composed, "{forms}, {n} points along {axis:?}: {said}");
+    let description = parts.described();
+    assert_eq!(
+        description.contains("operators"),
+        composed,
+        "{forms}, {n} points along {axis:?}: {description}"
+    );
     let mut sweeps = SWEEPS[axis.index()].to_vec();
     let found: Vec<_> = recording.kernels().into_iter().filter(is_along).collect();
     if axis == Axis::Z && found.len() + 1 == sweeps.len() {
         sweeps.retain(|sweep| *sweep != LINK);
     }
-    // The link is one where registers and on-chip memory hold all its values at 8 points a thread. Sm_80 has too little on-chip memory
-    // for lines of 1024 points along z.
-    let is_whole = found.len() == sweeps.len();
+    // The link is one kernel if registers and on-chip memory can store all its values at 8 points per thread. Sm_80 has too little
+    // on-chip memory for lines of 1024 points along z.
+    let is_complete = found.len() == sweeps.len();
     assert!(
-        is_whole || (axis == Axis::Z && n > 512 && on.number < 90),
+        is_complete || (axis == Axis::Z && n > 512 && on.number < 90),
         "{forms}, {n} points along {axis:?}: {}",
         found.len()
     );
-    if is_whole { sweeps.into_iter().zip(found).collect() } else { Vec::new() }
+    if is_complete { sweeps.into_iter().zip(found).collect() } else { Vec::new() }
 }
 
-/// Whether a kernel is a sweep that advances the state: it reads no field that it does not write.
+/// Whether a kernel is a sweep that advances the state: such a sweep reads only fields that it also writes.
 fn is_of_a_stage(kernel: &KernelRequest) -> bool {
     let fields = kernel.source.text.lines().find(|line| line.starts_with("#define FIELDS "));
     fields.is_some_and(|fields| !fields.contains("restrict r"))
 }
 
-/// A number of a kernel's text.
+/// The number that a kernel's text defines as `name`, or 0.
 fn number(kernel: &KernelRequest, name: &str) -> usize {
     let head = format!("#define {name} ");
     let line = kernel.source.text.lines().find_map(|line| line.strip_prefix(&head));
     line.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// Words of device memory that a kernel moves at a point: fields that it loads and that it stores.
+/// Words of device memory that a kernel moves per point: fields that it loads plus fields that it stores.
 fn words(kernel: &KernelRequest) -> usize {
     let moved = |line: &str| {
         let (what, rest) = line.trim_start_matches("if (beta != 0) ").split_once('(')?;
@@ -107,7 +111,7 @@ fn words(kernel: &KernelRequest) -> usize {
 }
 
 #[test]
-fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
+fn each_sweep_of_a_stage_is_one_kernel_without_register_spills() {
     let compilers = Compilers::new();
     let mut work = Vec::new();
     for on in architectures(&[90], &CAPABILITIES) {
@@ -115,9 +119,9 @@ fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
             work.extend(Axis::ALL.map(|axis| (on, line, axis)));
         }
     }
-    // The assembler for sm_100 sees through what the others do not (FORGET_INT of kernels/prelude.cu).
-    let one: Line = ("default", &[], 256);
-    work.extend(architectures(&[100], &[100]).into_iter().map(|on| (on, one, Axis::Y)));
+    // The assembler for sm_100 optimises where the others cannot (FORGET_INT of kernels/prelude.cu).
+    let single: Line = ("default", &[], 256);
+    work.extend(architectures(&[100], &[100]).into_iter().map(|on| (on, single, Axis::Y)));
     let found = on_two_threads(work, |&(on, line, axis)| {
         let kernels = kernels(&compilers, on, axis, line);
         kernels.into_iter().map(|(sweep, kernel)| (on, line, sweep, kernel)).collect::<Vec<_>>()
@@ -137,7 +141,7 @@ fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
             usage.spilled,
             words(kernel)
         );
-        // The compiler counts what the system takes as the kernel's own, and so does the driver where a block asks for more.
+        // The compiler counts the system's share as part of the kernel, and so does the driver if a block requests more.
         let starts = kernel.on_chip + SYSTEM <= on.on_chip;
         (row, usage.spilled > 0 || blocks == 0 || !starts)
     });

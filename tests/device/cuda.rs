@@ -1,6 +1,6 @@
-//! CUDA without a GPU: the real calls to a driver that is not one (tests/data/cuda_driver.c), which is strict and computes
-//! one kernel; and what users are told of drivers that cannot be used. The tests of the device are ignored unless a
-//! driver is there: run with that driver here, and with `--ignored` on a machine with a GPU.
+//! CUDA without a GPU: the real calls go to a strict substitute driver (tests/data/cuda_driver.c), which computes one kernel. Also the
+//! error messages for drivers that cannot be used. The tests of the device itself are ignored, because they need a driver: they run here
+//! with the substitute, and with `--ignored` on a machine with a GPU.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -12,7 +12,7 @@ use super::runtime::{request, saxpy, saxpy_source, waited};
 use crate::common::{program, root};
 
 #[test]
-fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
+fn device_tests_pass_on_a_strict_driver_without_leaks_or_recompilation() {
     let driver = tempfile::tempdir().unwrap();
     Driver::Strict.build(driver.path());
     let run = || {
@@ -20,63 +20,60 @@ fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
         command.args(["--ignored", "--test-threads=1", "--nocapture", "device::cuda::"]);
         Driver::Strict.with(driver.path(), &mut command).output().unwrap()
     };
-    let (said, told) = words(&run());
-    assert!(said.contains("8 passed; 0 failed"), "{said}\n{told}");
-    assert!(told.contains("graph of 2 launches") && !told.contains("left over"), "{told}");
-    let kept = || {
+    let (stdout, stderr) = output_text(&run());
+    assert!(stdout.contains("8 passed; 0 failed"), "{stdout}\n{stderr}");
+    assert!(stderr.contains("graph of 2 launches") && !stderr.contains("left over"), "{stderr}");
+    let cached = || {
         let files = std::fs::read_dir(driver.path().join("kolmo")).unwrap();
         let times = files.map(|file| file.unwrap().metadata().unwrap().modified().unwrap());
         times.collect::<Vec<_>>()
     };
-    let before = kept();
-    assert_eq!(
-        before.len(),
-        1 + TEXTS,
-        "a text was not compiled, or two were compiled that differ in nothing"
-    );
-    let (said, _) = words(&run());
-    assert!(said.contains("8 passed; 0 failed"), "{said}");
-    assert_eq!(kept(), before, "what was compiled before is compiled again");
+    let before = cached();
+    assert_eq!(before.len(), 1 + TEXTS, "a kernel text was not compiled, or was compiled twice");
+    let (stdout, _) = output_text(&run());
+    assert!(stdout.contains("8 passed; 0 failed"), "{stdout}");
+    assert_eq!(cached(), before, "cached kernels are compiled again");
 }
 
-/// Catches a run that ends because memory is left for fields and not for a graph.
+/// Catches a run that fails because the memory suffices for the fields but not for a graph.
 #[test]
-fn a_list_of_launches_that_finds_no_room_as_a_graph_goes_without() {
+fn launches_run_without_a_graph_if_there_is_no_memory_for_it() {
     let driver = tempfile::tempdir().unwrap();
     Driver::Strict.build(driver.path());
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--nocapture", "device::cuda::a_list_of_launches_gives"]);
+    command.args(["--ignored", "--nocapture", "device::cuda::launches_accept_new_scalars"]);
     let command = Driver::Strict.with(driver.path(), &mut command);
-    let (said, told) = words(&command.env("KOLMO_CUDA_GRAPHS", "0").output().unwrap());
-    assert!(said.contains("1 passed; 0 failed"), "{said}\n{told}");
-    assert!(!told.contains("graph of") && !told.contains("left over"), "{told}");
+    let (stdout, stderr) = output_text(&command.env("KOLMO_CUDA_GRAPHS", "0").output().unwrap());
+    assert!(stdout.contains("1 passed; 0 failed"), "{stdout}\n{stderr}");
+    assert!(!stderr.contains("graph of") && !stderr.contains("left over"), "{stderr}");
 }
 
 #[test]
-fn what_was_compiled_is_found_where_the_compiler_lies_elsewhere() {
+fn cached_kernels_are_reused_after_the_compiler_moves() {
     let folder = tempfile::tempdir().unwrap();
     let [here, there] = ["here", "there"].map(|name| folder.path().join(name));
     std::fs::create_dir(&here).unwrap();
     Driver::OpenCl.build(&here);
-    let kept = |driver: &Path| {
+    let cached = |driver: &Path| {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([
             "--ignored",
             "--exact",
-            "device::cuda::numbers_come_while_the_device_goes_on",
+            "device::cuda::fetches_return_earlier_values_while_later_launches_run",
         ]);
-        let (said, told) = words(&Driver::OpenCl.with(driver, &mut command).output().unwrap());
-        assert!(said.contains("1 passed; 0 failed"), "{said}\n{told}");
+        let (stdout, stderr) =
+            output_text(&Driver::OpenCl.with(driver, &mut command).output().unwrap());
+        assert!(stdout.contains("1 passed; 0 failed"), "{stdout}\n{stderr}");
         std::fs::read_dir(driver.join("kolmo")).unwrap().count()
     };
-    assert_eq!(kept(&here), 1);
+    assert_eq!(cached(&here), 1);
     std::fs::rename(&here, &there).unwrap();
-    assert_eq!(kept(&there), 1, "it was compiled again");
+    assert_eq!(cached(&there), 1, "the kernel was compiled again");
 }
 
-/// Catches registers and resident blocks that are those of another kernel, or of none.
+/// Catches numbers of registers and of resident blocks that belong to another kernel, or to none.
 #[test]
-fn a_bench_of_sweeps_says_what_the_driver_tells_of_their_kernels() {
+fn bench_sweeps_reports_the_kernel_attributes_of_the_driver() {
     let driver = tempfile::tempdir().unwrap();
     Driver::OpenCl.build(driver.path());
     let arguments = "bench sweeps --points 16x16x1 --backend cuda --repeats 1 --json \
@@ -86,9 +83,9 @@ fn a_bench_of_sweeps_says_what_the_driver_tells_of_their_kernels() {
         .with(driver.path(), command.args(arguments.split_whitespace()))
         .output()
         .unwrap();
-    let (said, told) = words(&output);
-    assert!(output.status.success(), "{told}");
-    let report: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let (stdout, stderr) = output_text(&output);
+    assert!(output.status.success(), "{stderr}");
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let rows = report["results"].as_array().unwrap();
     let stages: Vec<_> = rows.iter().map(|row| row["stages"].as_str().unwrap()).collect();
     assert_eq!(stages, ["first", "all", "all but last", "last"]);
@@ -102,7 +99,7 @@ fn a_bench_of_sweeps_says_what_the_driver_tells_of_their_kernels() {
 }
 
 #[test]
-fn a_driver_that_cannot_be_used_is_refused_with_its_cause_and_the_way_out() {
+fn info_reports_cause_and_remedy_for_unusable_drivers() {
     let driver = tempfile::tempdir().unwrap();
     Driver::Strict.build(driver.path());
     let info = |set: &[(&str, &str)]| {
@@ -111,35 +108,35 @@ fn a_driver_that_cannot_be_used_is_refused_with_its_cause_and_the_way_out() {
             .with(driver.path(), command.arg("info"))
             .envs(set.iter().copied())
             .output();
-        let (said, told) = words(&output.unwrap());
-        assert_eq!(told, "");
-        said
+        let (stdout, stderr) = output_text(&output.unwrap());
+        assert_eq!(stderr, "");
+        stdout
     };
-    for (name, value, cause, way_out) in [
+    for (name, value, cause, remedy) in [
         ("KOLMO_CUDA_VERSION", "12040", "is of CUDA 12.4; 12.8 or newer is needed", "release 570"),
         ("KOLMO_CUDA_INIT", "100", "finds no GPU", "nvidia-smi"),
         ("KOLMO_CUDA_INIT", "34", "is the stub of a toolkit", "LD_LIBRARY_PATH"),
         ("KOLMO_CUDA_INIT", "999", "CUDA could not start the driver: driver error 999", ""),
         ("KOLMO_CUDA_CAPABILITY", "35", "does not fit the driver", "pip install"),
     ] {
-        let said = info(&[(name, value)]);
-        assert!(said.contains(cause) && said.contains(way_out), "{said}");
+        let stdout = info(&[(name, value)]);
+        assert!(stdout.contains(cause) && stdout.contains(remedy), "{stdout}");
     }
-    let said = info(&[]);
-    assert!(said.contains("cuda     0: Strict 0\n"), "{said}");
+    let stdout = info(&[]);
+    assert!(stdout.contains("cuda     0: Strict 0\n"), "{stdout}");
     assert!(
-        said.contains("CUDA 13.0, compute capability 9.0; 1.0 GiB of memory, 227 KiB"),
-        "{said}"
+        stdout.contains("CUDA 13.0, compute capability 9.0; 1.0 GiB of memory, 227 KiB"),
+        "{stdout}"
     );
-    assert!(said.contains("nvrtc    13.0, "), "{said}");
-    // The compiler that fits an older driver, and an older GPU.
+    assert!(stdout.contains("nvrtc    13.0, "), "{stdout}");
+    // An older driver and an older GPU each select the older compiler.
     assert!(info(&[("KOLMO_CUDA_VERSION", "12090")]).contains("nvrtc    12.9, "));
     assert!(info(&[("KOLMO_CUDA_CAPABILITY", "70")]).contains("nvrtc    12.9, "));
 }
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn a_list_of_launches_gives_the_same_with_new_scalars_each_time_also_as_a_graph() {
+fn launches_accept_new_scalars_each_time_also_as_a_graph() {
     let device = Device::open(Api::Cuda, 0).unwrap();
     for n in [1, 7, 8, 9, 16, 31] {
         let values: Vec<f64> = (0..n).map(|i| f64::from(i) + 0.5).collect();
@@ -159,7 +156,7 @@ fn a_list_of_launches_gives_the_same_with_new_scalars_each_time_also_as_a_graph(
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch() {
+fn kernels_may_request_extra_on_chip_memory_and_launch_on_any_thread() {
     let device = Device::open(Api::Cuda, 0).unwrap();
     let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
@@ -178,10 +175,10 @@ fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch()
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn a_kernel_that_spills_is_given_back_unless_somebody_holds_it() {
+fn spilling_kernels_are_unloaded_unless_in_use() {
     let device = Device::open(Api::Cuda, 0).unwrap();
     let unspilled = || device.compiled(request(saxpy_source::<f64>(), 64), false).unwrap();
-    // The driver of these tests says that 24 bytes are, but not of kernels that it runs; on a GPU the kernel has few values.
+    // The substitute driver reports 24 spilled bytes, except for kernels that it runs; on a GPU the kernel has few values and spills none.
     let runs_all = std::env::var("KOLMO_CUDA_KERNELS").is_ok_and(|value| value != "0");
     let spills = device.info().name.starts_with("Strict") && !runs_all;
     let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
@@ -196,14 +193,14 @@ fn a_kernel_that_spills_is_given_back_unless_somebody_holds_it() {
     }
 }
 
-/// Texts that several threads ask for at once.
+/// Number of kernel texts that several threads request at once.
 const TEXTS: usize = 2;
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn threads_that_ask_for_one_text_at_once_get_what_one_of_them_compiled() {
+fn concurrent_requests_for_a_kernel_text_share_one_compilation() {
     let device = Device::open(Api::Cuda, 0).unwrap();
-    // A module that is loaded twice is left over in the end, as the driver of these tests says.
+    // A module that is loaded twice is left over at the end, which the substitute driver reports.
     let spills = device.info().name.starts_with("Strict");
     std::thread::scope(|scope| {
         for number in (0..TEXTS).cycle().take(4 * TEXTS) {
@@ -228,44 +225,44 @@ fn threads_that_ask_for_one_text_at_once_get_what_one_of_them_compiled() {
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn numbers_come_while_the_device_goes_on() {
+fn fetches_return_earlier_values_while_later_launches_run() {
     let device = Device::open(Api::Cuda, 0).unwrap();
     let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
     for a in [2.0, 3.0, 4.0] {
         saxpy(&device, a, &x, &x, &out).unwrap();
-        let coming = out.fetch(8).unwrap();
+        let pending = out.fetch(8).unwrap();
         saxpy(&device, 9.0, &x, &x, &out).unwrap();
-        assert_eq!(waited(coming), [a + 1.0; 8]);
+        assert_eq!(waited(pending), [a + 1.0; 8]);
     }
-    // What nobody waits for is given back with the device.
+    // A fetch without a wait is released with the device.
     drop(out.fetch(1).unwrap());
 }
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn more_memory_than_there_is_is_refused_with_both_numbers() {
+fn oversized_buffers_are_rejected_with_needed_and_free_memory() {
     let device = Device::open(Api::Cuda, 0).unwrap();
     let free = device.free_memory().unwrap();
     let values = usize::try_from(device.info().memory / 8 + 1).unwrap();
-    let refusal = Buffer::new(&device, Precision::F64, values).err().unwrap().to_string();
-    assert!(refusal.contains(&format!("{} bytes", 8 * values)), "{refusal}");
-    assert!(refusal.contains(&format!("where {free} are free")), "{refusal}");
+    let message = Buffer::new(&device, Precision::F64, values).err().unwrap().to_string();
+    assert!(message.contains(&format!("{} bytes", 8 * values)), "{message}");
+    assert!(message.contains(&format!("where {free} are free")), "{message}");
 }
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn a_device_that_is_not_there_is_refused_with_how_many_there_are() {
+fn missing_cuda_devices_are_rejected_with_their_index() {
     let count = devices(Api::Cuda).unwrap().len();
-    let refusal = Device::open(Api::Cuda, count).err().unwrap().to_string();
-    assert!(refusal.contains(&format!("no CUDA device {count}")), "{refusal}");
+    let message = Device::open(Api::Cuda, count).err().unwrap().to_string();
+    assert!(message.contains(&format!("no CUDA device {count}")), "{message}");
 }
 
 #[test]
 #[ignore = "needs a CUDA device"]
-fn the_makers_solver_solves_every_system_of_a_batch() {
+fn cusparse_solves_every_system_of_a_batch() {
     let device = Device::open(Api::Cuda, 0).unwrap();
-    // u'' by 1, -3, 1 of u = m, with what is beyond the ends zero; two systems, 8 numbers apart.
+    // The stencil 1, -3, 1 applied to u = 1, 2, …, n, with zero beyond the ends; two systems, 8 numbers apart.
     let (n, stride) = (5, 8);
     let line = |values: [f64; 5]| [&values[..], &[f64::NAN; 3]].concat().repeat(2);
     let buffer = |values: [f64; 5]| Buffer::from_host(&device, &line(values)).unwrap();
@@ -281,12 +278,12 @@ fn the_makers_solver_solves_every_system_of_a_batch() {
 }
 
 #[test]
-fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
+fn backend_auto_skips_unusable_cuda_and_reports_why() {
     let driver = tempfile::tempdir().unwrap();
     Driver::Strict.build(driver.path());
     let vortex =
         ["run", "taylor-green", "--set", "grid.points=[8, 8, 8]", "--set", "time.max_steps=1"];
-    for (name, value, why) in [
+    for (name, value, reason) in [
         ("KOLMO_CUDA_VERSION", "12040", "is of CUDA 12.4; 12.8 or newer is needed"),
         (
             "KOLMO_CUDA_CAPABILITY",
@@ -301,53 +298,56 @@ fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
             command.env(name, value).env("OCL_ICD_VENDORS", "none").output().unwrap()
         };
         let auto = run("auto");
-        let told = words(&auto).1;
-        assert!(auto.status.success() && told.contains("note: ") && told.contains(why), "{told}");
+        let stderr = output_text(&auto).1;
+        assert!(
+            auto.status.success() && stderr.contains("note: ") && stderr.contains(reason),
+            "{stderr}"
+        );
         let summary = driver.path().join("runs/taylor-green/summary.json");
         assert!(std::fs::read_to_string(summary).unwrap().contains("\"backend\": \"cpu\""));
-        let asked = run("cuda");
-        let told = words(&asked).1;
-        assert!(asked.status.code() == Some(2) && told.contains(why), "{told}");
+        let explicit = run("cuda");
+        let stderr = output_text(&explicit).1;
+        assert!(explicit.status.code() == Some(2) && stderr.contains(reason), "{stderr}");
     }
 }
 
 #[test]
-fn a_start_compiles_what_a_step_runs_and_nothing_of_rows_and_files() {
+fn startup_compiles_only_the_kernels_of_a_step() {
     let driver = tempfile::tempdir().unwrap();
     Driver::Strict.build(driver.path());
     let mut command = Command::new(program());
     command.args(["run", "taylor-green", "--backend", "cuda", "--set", "grid.points=[12, 12, 1]"]);
     let command = Driver::Strict.with(driver.path(), command.current_dir(driver.path()));
-    let refused = command.env("KOLMO_CUDA_OTHERS", "2").output().unwrap();
-    // Kernels that do nothing make no state that has a meaning.
-    let told = words(&refused).1;
-    assert!(told.contains("the initial state has"), "{told}");
-    // The name of a text ends the first line of what it is kept for.
+    let output = command.env("KOLMO_CUDA_OTHERS", "2").output().unwrap();
+    // Kernels that compute nothing give an invalid initial state.
+    let stderr = output_text(&output).1;
+    assert!(stderr.contains("the initial state has"), "{stderr}");
+    // The name of a kernel text ends the first line of its cache key.
     let name = |file: std::io::Result<std::fs::DirEntry>| {
-        let kept = std::fs::read(file.unwrap().path()).unwrap();
-        let line = String::from_utf8_lossy(&kept).lines().nth(2).unwrap().to_string();
+        let content = std::fs::read(file.unwrap().path()).unwrap();
+        let line = String::from_utf8_lossy(&content).lines().nth(2).unwrap().to_string();
         line.rsplit([' ', ':']).next().unwrap().to_string()
     };
     let files = std::fs::read_dir(driver.path().join("kolmo")).unwrap();
     let mut names: Vec<String> = files.map(name).collect();
     names.sort();
-    // Along two axes: a pass, the first sweep, the last with gradients for the next stage and without.
+    // Along two axes: a pass, the first sweep, and the last sweep with and without gradients for the next stage.
     assert_eq!(names, ["StepRate", "Zero", "sweep", "sweep", "sweep", "sweep"]);
 }
 
-/// A driver that is none, and what goes with it.
+/// A substitute driver and the libraries that accompany it.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Driver {
-    /// It knows one kernel, and there is cuSPARSE.
+    /// It computes one kernel, and cuSPARSE.
     Strict,
-    /// There is NCCL, too.
+    /// With NCCL.
     Nccl,
-    /// With NCCL and a compiler, all kernels are run by OpenCL.
+    /// With NCCL and a compiler; OpenCL runs all kernels.
     OpenCl,
 }
 
 impl Driver {
-    /// Make it, under all the names that are looked for: what one library is asked for takes part in the queue of the driver.
+    /// Builds it under all library names that the program searches, because calls to one library take part in the driver's queue.
     pub(crate) fn build(self, folder: &Path) {
         let compile = |library: &str, sources: &[&str], needed: &str| {
             let data = root().join("tests/data");
@@ -359,8 +359,8 @@ impl Driver {
                 .arg(folder)
                 .args([&format!("-l:{needed}"), "-lpthread"])
                 .output()
-                .unwrap_or_else(|error| panic!("cc, which Rust links with: {error}"));
-            assert!(cc.status.success(), "{}", words(&cc).1);
+                .unwrap_or_else(|error| panic!("cc, the linker of Rust: {error}"));
+            assert!(cc.status.success(), "{}", output_text(&cc).1);
         };
         compile("libcuda.so", &["cuda_driver.c", "opencl.c"], "libOpenCL.so.1");
         let solver = folder.join("libcusparse.so");
@@ -373,21 +373,21 @@ impl Driver {
         }
     }
 
-    /// Let a command find it before any other, the compilers of `./test`, and an empty cache.
+    /// Lets a command find this driver first, the compilers of `./test`, and an empty cache.
     pub(crate) fn with<'a>(self, folder: &Path, command: &'a mut Command) -> &'a mut Command {
         for name in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES"] {
             command.env_remove(name);
         }
         command.env("LD_LIBRARY_PATH", folder).env("XDG_CACHE_HOME", folder);
         let set = |so: bool| if so { "1" } else { "0" };
-        // Memory is tried with the kernels that clear and copy it there, and without running them.
+        // Trials of memory need the kernels that clear and copy it: with NCCL they exist, but do not run.
         command.env("KOLMO_CUDA_OTHERS", set(self == Driver::Nccl));
         command.env("KOLMO_CUDA_KERNELS", set(self == Driver::OpenCl));
         command.env("VIRTUAL_ENV", root().join(".venv"))
     }
 }
 
-fn words(output: &Output) -> (String, String) {
+fn output_text(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }

@@ -1,4 +1,4 @@
-//! Sweeps as one kernel against the host: every operator, map and advance, fields in place, any line.
+//! Fused sweeps (one kernel each) against the host: all operators, maps, advanced fields, fields updated in place, and lines of any length.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use kolmo::scheme::{compact_filter, family};
 use kolmo::time::Simulation;
 
 use super::{gpu, nvrtc, runtime};
-use crate::common::{config, cores, max_difference, noise, simulation, state, steps};
+use crate::common::{config, host_with_threads, max_difference, noise, simulation, state, steps};
 use crate::operators::{check_random, grid};
 
 fn fused(precision: Precision, len: usize) -> Gpu {
@@ -27,24 +27,25 @@ impl Formula<2, 2> for Ratio {
     }
 }
 
-/// Products, formulas before and behind operators, a field that is advanced and then differentiated, fields in place.
+/// A sweep with products, formulas of operands and of results of operators, a field that is advanced and then differentiated, and fields
+/// updated in place.
 fn sweep(periodic: bool) -> Sweep {
     let s = SweepBuilder::new();
     let (a, b, before) = (s.read(0), s.read(1), s.previous(1));
     let [ratio, other] = s.map(Ratio, [a, b]);
     s.add(0, s.d1(a * b) + 0.5 * s.d2(ratio));
     let op = if periodic { Op::InterpolateToMidpoints } else { Op::D1 };
-    let behind = s.apply(op, other);
-    s.add(0, 0.25 * s.d1(behind * a) + 1.5 * other);
+    let applied = s.apply(op, other);
+    s.add(0, 0.25 * s.d1(applied * a) + 1.5 * other);
     let new = s.advanced(s.previous(2), 0);
-    let [ratio, _] = s.map(Ratio, [new, behind]);
+    let [ratio, _] = s.map(Ratio, [new, applied]);
     s.store(2, new);
     s.store(3, s.d1(ratio + before));
     s.store(1, s.apply(Op::Filter, before));
     s.build()
 }
 
-/// What the sweep makes of the four fields that it writes.
+/// The four fields that the sweep writes.
 fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis, beta: f64) -> [Vec<f64>; 4] {
     let filter = compact_filter(8, 0.3);
     let operators =
@@ -55,7 +56,7 @@ fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis, beta: f64
         backend.field(&values.into()).unwrap()
     };
     let (read, mut written) = ([0, 1].map(&mut field), [0, 1, 2, 3].map(&mut field));
-    let sweep = sweep(grid.closes(axis.index()));
+    let sweep = sweep(grid.is_closed_along(axis.index()));
     let program = backend.program(&sweep, (axis, grid.points, &operators)).unwrap();
     let [first, second, third, fourth] = &mut written;
     let weights = Weights { beta, advance: 0.3 };
@@ -63,8 +64,8 @@ fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis, beta: f64
     written.map(|field| backend.values(&field).unwrap().into())
 }
 
-/// The largest difference from the host, in units of the largest value of each field.
-fn off(
+/// The largest deviation from the host, relative to the largest value of each field.
+fn deviation(
     precision: Precision,
     scheme: &str,
     axis: Axis,
@@ -74,21 +75,21 @@ fn off(
 ) -> f64 {
     let grid = grid(axis, n, across, periodic);
     let beta = if n.is_multiple_of(2) { 0.0 } else { 0.5 };
-    let expected = swept(&*cores(precision, 1), scheme, &grid, axis, beta);
+    let expected = swept(&*host_with_threads(precision, 1), scheme, &grid, axis, beta);
     let found = swept(&fused(precision, grid.len()), scheme, &grid, axis, beta);
     let mut worst = 0.0_f64;
     for (found, expected) in found.iter().zip(&expected) {
         let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
         for (found, expected) in found.iter().zip(expected) {
-            let off = (found - expected).abs() / largest;
-            worst = if off.is_nan() { f64::INFINITY } else { worst.max(off) };
+            let error = (found - expected).abs() / largest;
+            worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
         }
     }
     worst
 }
 
 #[test]
-fn fused_sweeps_give_the_answer_of_the_host() {
+fn fused_sweeps_match_the_host() {
     for (scheme, axis, n, across, periodic) in [
         ("compact6", Axis::X, 64, [5, 3], true),
         ("compact10-penta", Axis::Y, 37, [17, 2], true),
@@ -100,22 +101,23 @@ fn fused_sweeps_give_the_answer_of_the_host() {
         ("compact6", Axis::Z, 40, [5, 3], false),
         ("explicit4", Axis::Y, 41, [2, 3], false),
     ] {
-        let off = off(Precision::F64, scheme, axis, n, across, periodic);
-        assert!(off <= 1e-12, "{scheme} along {axis:?}, {n} points: {off:.1e}");
+        let error = deviation(Precision::F64, scheme, axis, n, across, periodic);
+        assert!(error <= 1e-12, "{scheme} along {axis:?}, {n} points: {error:.1e}");
     }
     for (scheme, axis, n) in [("compact6", Axis::X, 37), ("compact10-penta", Axis::Y, 64)] {
-        let off = off(Precision::F32, scheme, axis, n, [5, 3], true);
-        assert!(off <= 1e-5, "{scheme} along {axis:?}, {n} points, f32: {off:.1e}");
+        let error = deviation(Precision::F32, scheme, axis, n, [5, 3], true);
+        assert!(error <= 1e-5, "{scheme} along {axis:?}, {n} points, f32: {error:.1e}");
     }
 }
 
 #[test]
-fn random_fused_sweeps_do_what_they_say() {
+fn random_fused_sweeps_match_plain_evaluation() {
     let gpu = |len| -> Box<dyn Backend> { Box::new(fused(Precision::F64, len)) };
     (0..9).for_each(|seed| check_random(gpu, seed, 1e-12));
 }
 
-/// 20 fused steps against 20 of the host taken operator by operator. The last sweep of a stage leaves velocity gradients for the next.
+/// Compares 20 fused steps with 20 steps of the host, which evaluates operator by operator. The last sweep of a stage stores velocity
+/// gradients for the next stage.
 fn check_steps(points: [usize; 3], set: &[&str], bound: f64) {
     let fused_config = config("taylor-green", points, set);
     let composed: Vec<&str> =
@@ -127,18 +129,21 @@ fn check_steps(points: [usize; 3], set: &[&str], bound: f64) {
     steps(&mut host, 20);
     let at_rest = host.system_and_state().0.base_state();
     for (k, (found, expected)) in state(&device).iter().zip(state(&host)).enumerate() {
-        // Where symmetry keeps a momentum at zero: density and velocity are of size 1.
+        // At least 1, the size of density and velocity, because symmetry keeps a momentum at zero.
         let size = expected.iter().map(|a| (a + at_rest[k]).abs()).fold(1.0, f64::max);
-        let off = max_difference(found, &expected);
-        assert!(off <= bound * size, "{points:?} {set:?}, field {k}: {off:e} of {size}");
+        let deviation = max_difference(found, &expected);
+        assert!(
+            deviation <= bound * size,
+            "{points:?} {set:?}, field {k}: {deviation:e} of {size}"
+        );
     }
 }
 
 #[test]
-fn fused_steps_give_the_answer_of_the_host_operator_by_operator() {
+fn fused_steps_match_composed_steps_of_the_host() {
     let staggered = ["scheme.convection=staggered", "gas.viscosity=sutherland"];
-    // The order of the sweeps along three axes and what they leave for each other do not depend on the scheme; without line systems
-    // the kernels compile several times faster.
+    // The order of the sweeps along three axes and the fields that they store for each other do not depend on the scheme; without line
+    // systems the kernels compile several times faster.
     let explicit = [
         "scheme.derivative=explicit4",
         "scheme.convection=feiereisen",
@@ -151,7 +156,7 @@ fn fused_steps_give_the_answer_of_the_host_operator_by_operator() {
 }
 
 #[test]
-fn operators_apply_to_what_a_sweep_advances_where_it_is_one_kernel() {
+fn operators_apply_to_advanced_fields_only_in_fused_sweeps() {
     for (n, fusing, applies) in [
         (40, Fusing::All, true),
         (37, Fusing::All, true),
@@ -167,14 +172,15 @@ fn operators_apply_to_what_a_sweep_advances_where_it_is_one_kernel() {
         s.store(1, new);
         s.store(2, s.d1(new));
         let gpu = gpu(Precision::F64, grid.len()).fusing(fusing);
-        let found = gpu.program_of_advanced(&s.build(), (Axis::Y, grid.points, &operators));
+        let found = gpu.program_on_advanced_field(&s.build(), (Axis::Y, grid.points, &operators));
         assert_eq!(found.unwrap().is_some(), applies, "{n} points, {fusing:?}");
     }
 }
 
-/// NVRTC 13 counts 1 KiB that the system takes as the kernel's own: the driver starts no block that asks for all that there is.
+/// NVRTC 13 counts the 1 KiB reserved by the system as part of the kernel: the driver starts no thread block that requests all on-chip
+/// memory.
 #[test]
-fn sweeps_leave_on_chip_what_the_compiler_counts_as_theirs() {
+fn sweeps_leave_1_kib_of_on_chip_memory_for_the_system() {
     let info = runtime::gpu();
     for points in [[9, 8, 500], [9, 500, 8], [500, 9, 8], [9, 8, 320]] {
         let (device, recording) = Device::recording(info.clone(), |_| 0);
@@ -187,13 +193,13 @@ fn sweeps_leave_on_chip_what_the_compiler_counts_as_theirs() {
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_fused_sweep_along_x() {
-    let off = off(Precision::F64, "compact6", Axis::X, 13, [2, 1], true);
-    assert!(off <= 1e-12, "{off:.1e}");
+    let error = deviation(Precision::F64, "compact6", Axis::X, 13, [2, 1], true);
+    assert!(error <= 1e-12, "{error:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_fused_sweep_with_ends() {
-    let off = off(Precision::F64, "explicit4", Axis::Y, 20, [3, 1], false);
-    assert!(off <= 1e-12, "{off:.1e}");
+fn small_fused_sweep_with_boundary_closures() {
+    let error = deviation(Precision::F64, "explicit4", Axis::Y, 20, [3, 1], false);
+    assert!(error <= 1e-12, "{error:.1e}");
 }

@@ -1,4 +1,4 @@
-//! Implicit steps on a device against the host.
+//! Implicit time steps on a device against the host.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::common::{config, max_difference, on_host, state, steps};
 const POINTS: [usize; 3] = [33, 18, 1];
 const COUNT: usize = 33 * 18;
 
-/// The flow round a cylinder at Re = 40, on few points.
+/// The flow around a cylinder at Re = 40 on a coarse grid.
 fn cylinder(implicit: &str) -> Config {
     let set = [
         "case.reynolds=40",
@@ -25,10 +25,10 @@ fn cylinder(implicit: &str) -> Config {
     config("cylinder", POINTS, &set)
 }
 
-/// Catches a kernel that orders unknowns wrongly, a vector that is not what it is on the host, and blocks of the correction before.
+/// Catches a kernel that orders unknowns wrongly, a vector that differs from that of the host, and blocks of the previous correction.
 #[test]
-fn implicit_steps_on_a_device_are_those_of_the_host() {
-    // Through time to the tolerance; a step of a steady run is one correction, to that of its linear system.
+fn implicit_steps_on_a_device_match_the_host() {
+    // Time-accurate steps converge to `tolerance`; a step of a steady run is one correction, accurate to the linear tolerance.
     let in_time = "tolerance = 1e-10, linear_tolerance = 1e-4";
     for (method, bound) in [
         (format!("method = 'bdf2', {in_time}"), 1e-8),
@@ -41,22 +41,25 @@ fn implicit_steps_on_a_device_are_those_of_the_host() {
         steps(&mut device, 2);
         steps(&mut host, 2);
         for (found, expected) in state(&device).iter().zip(&state(&host)) {
-            let off = max_difference(found, expected);
-            assert!(off < bound, "{method}: {off:e}");
+            let deviation = max_difference(found, expected);
+            assert!(deviation < bound, "{method}: {deviation:e}");
         }
         for column in ["newton_corrections", "linear_products"] {
             let [found, expected] =
                 [&mut device, &mut host].map(|flow| flow.quantity(column).unwrap());
-            let off = (found - expected).abs();
-            // A stage whose residual is at its tolerance may take a correction more, of 17.
-            assert!(off <= (0.1 * expected).max(1.0), "{method}: {found} {column}, {expected}");
+            let deviation = (found - expected).abs();
+            // A stage whose residual is close to its tolerance may take one more correction, of 17.
+            assert!(
+                deviation <= (0.1 * expected).max(1.0),
+                "{method}: {found} {column}, {expected}"
+            );
         }
     }
 }
 
-/// Catches a vector that goes through the host in a product of the linear systems.
+/// Catches a vector that passes through the host in a matrix-vector product of the linear systems.
 #[test]
-fn a_product_of_a_linear_system_moves_no_field_to_or_from_the_host() {
+fn matrix_vector_products_copy_no_field_to_or_from_the_host() {
     let device = open();
     let moved = |products: usize| {
         let implicit = format!(
@@ -75,7 +78,7 @@ fn a_product_of_a_linear_system_moves_no_field_to_or_from_the_host() {
     };
     let (few, many) = (moved(10), moved(20));
     for (few, many) in few.into_iter().zip(many) {
-        // A vector is five fields, and every product has several.
-        assert!(many - few < 10 * 8 * COUNT as u64, "{} bytes of 10 products", many - few);
+        // A vector is five fields, and every product involves several vectors.
+        assert!(many - few < 10 * 8 * COUNT as u64, "10 products copy {} bytes", many - few);
     }
 }

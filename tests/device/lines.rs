@@ -1,4 +1,4 @@
-//! Every line solver on a device against the operators of the host.
+//! All line solvers on a device against the operators on the host.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use super::device;
 use crate::common::noise;
 use crate::operators::{apply, grid};
 
-/// 25 is four chunks of which one is longer, which PoCL 3.1 compiled wrongly where the first point of a chunk was written otherwise.
+/// 25 points are four chunks of which one is longer. PoCL 3.1 compiled this case wrongly when the first point of a chunk was computed by
+/// another expression.
 const SIZES: [usize; 12] = [8, 9, 17, 25, 31, 32, 33, 64, 65, 127, 128, 257];
 
 /// One operator along one axis.
@@ -86,8 +87,8 @@ fn error_of<T: Real>(
     worst / largest
 }
 
-/// What solver and host may differ by in units of max |f'|: 1e-13 in f64, 3e-6 in f32, and ε ‖A‖ ‖A⁻¹‖ of a filter whose
-/// matrix is nearly singular.
+/// The permitted deviation between solver and host relative to max |f'|: 1e-13 in f64, 3e-6 in f32, and ε ‖A‖ ‖A⁻¹‖ for a filter
+/// whose matrix is nearly singular.
 fn limit<T: Real>(problem: &Problem) -> f64 {
     let condition = problem.filter.map_or(0.0, |filter| {
         let norm = 1.0 + 2.0 * filter.alpha.abs() + 2.0 * filter.beta.abs();
@@ -103,7 +104,7 @@ fn assert_agrees<T: Real>(device: &Arc<Device>, p: &Problem, solver: LineSolver,
     assert!(error <= limit::<T>(p), "{}: {error:.2e}", p.label(solver, pencils));
 }
 
-/// compact6 at every size, the axis and the kind of ends changing from size to size and from solver to solver.
+/// compact6 at every size. The axis and the kind of ends (periodic or not) vary with the size and the solver.
 fn all_sizes(name: &str) {
     let device = device();
     let solver = solver(name);
@@ -162,14 +163,14 @@ fn chunked_solves_lines_of_every_size() {
     all_sizes("chunked");
 }
 
-/// Solvers of pentadiagonal systems.
+/// Solvers that also support pentadiagonal systems.
 const BANDED: [&str; 3] = ["thomas", "pcr-banded", "chunked"];
 
 fn solver(name: &str) -> LineSolver {
     LineSolver::from_name(name).unwrap()
 }
 
-/// All that need no CUDA.
+/// All solvers that do not need CUDA.
 fn all() -> impl Iterator<Item = LineSolver> {
     LineSolver::ALL.into_iter().filter(|solver| solver.name() != "cusparse")
 }
@@ -189,7 +190,7 @@ fn every_operator_of_tridiagonal_families_agrees_with_the_host() {
         ("explicit8", None, Op::D1),
     ];
     for (at, solver) in all().enumerate() {
-        // Every second operator, and all of them with two solvers that follow each other.
+        // Every second operator per solver; two consecutive solvers together cover all operators.
         for (c, (family, filter, op)) in cases.into_iter().enumerate().skip(at % 2).step_by(2) {
             let periodic = !matches!(op, Op::D2 | Op::D1 | Op::Filter) || (at / 2 + c / 2) % 2 == 0;
             let axis = Axis::ALL[(at + c) % 3];
@@ -256,40 +257,42 @@ fn permuted_pencils_agree_with_the_host() {
 }
 
 #[test]
-fn what_a_solver_cannot_do_is_said_in_a_sentence_that_names_those_that_can() {
+fn line_solver_limits_are_reported_with_suitable_alternatives() {
     let device = device();
     let penta = Problem { family: "compact10-penta", ..Problem::first(Axis::X, 16, [1, 1], true) };
     let operators = penta.operators::<f64>();
     let (operator, along_x) = (operators.get(Axis::X, Op::D1), (Axis::X, Pencils::Strided));
     for solver in LineSolver::ALL {
         assert_eq!(LineSolver::from_name(solver.name()), Some(solver));
-        let sentence = obstacle(solver, operator, along_x, device.info());
-        assert_eq!(sentence.is_none(), BANDED.contains(&solver.name()), "{sentence:?}");
+        let message = why_unsupported(solver, operator, along_x, device.info());
+        assert_eq!(message.is_none(), BANDED.contains(&solver.name()), "{message:?}");
     }
-    let sentence = obstacle(solver("neato-shared"), operator, along_x, device.info()).unwrap();
+    let message =
+        why_unsupported(solver("neato-shared"), operator, along_x, device.info()).unwrap();
     let expected = "the line solver `neato-shared` is for tridiagonal operators, and this one is pentadiagonal; \
         use `thomas`, `pcr-banded`, `chunked`";
-    assert_eq!(sentence, expected);
+    assert_eq!(message, expected);
     let opencl = DeviceInfo { api: Api::OpenCl, ..device.info().clone() };
-    let sentence = obstacle(solver("cusparse"), operator, along_x, &opencl).unwrap();
-    assert!(sentence.contains("needs CUDA"), "{sentence}");
+    let message = why_unsupported(solver("cusparse"), operator, along_x, &opencl).unwrap();
+    assert!(message.contains("needs CUDA"), "{message}");
 
     let long = Problem::first(Axis::X, 4096, [1, 1], true).operators::<f64>();
     let mut small = device.info().clone();
     small.on_chip = 48 << 10;
-    let sentence = obstacle(solver("cr"), long.get(Axis::X, Op::D1), along_x, &small).unwrap();
-    assert!(sentence.contains("131072 bytes") && sentence.contains("49152"), "{sentence}");
-    let chunked = obstacle(LineSolver::CHUNKED, long.get(Axis::X, Op::D1), along_x, &small);
+    let message =
+        why_unsupported(solver("cr"), long.get(Axis::X, Op::D1), along_x, &small).unwrap();
+    assert!(message.contains("131072 bytes") && message.contains("49152"), "{message}");
+    let chunked = why_unsupported(LineSolver::CHUNKED, long.get(Axis::X, Op::D1), along_x, &small);
     assert_eq!(chunked, None);
 
     let scratch = Scratch::new(&device, Precision::F64);
     let method = (solver("cr"), Pencils::Strided);
-    let refused = DeviceOperator::new(&scratch, operator, [16, 1, 1], Axis::X, method);
-    assert!(refused.err().unwrap().to_string().contains("pentadiagonal"));
+    let rejected = DeviceOperator::new(&scratch, operator, [16, 1, 1], Axis::X, method);
+    assert!(rejected.err().unwrap().to_string().contains("pentadiagonal"));
 }
 
 #[test]
-fn a_solver_with_no_obstacle_is_made_and_one_with_an_obstacle_is_refused_with_it() {
+fn line_solvers_are_created_exactly_if_no_obstacle_is_reported() {
     let info = DeviceInfo { api: Api::Cuda, ..device().info().clone() };
     let (device, _) = Device::recording(info, |_| 0);
     let scratch = Scratch::new(&device, Precision::F64);
@@ -301,22 +304,23 @@ fn a_solver_with_no_obstacle_is_made_and_one_with_an_obstacle_is_refused_with_it
         let operator = operators.get(axis, Op::D1);
         for solver in LineSolver::ALL {
             for pencils in [Pencils::Strided, Pencils::Permuted] {
-                let told = obstacle(solver, operator, (axis, pencils), device.info());
-                let made = DeviceOperator::new(&scratch, operator, points, axis, (solver, pencils));
-                let refusal = made.err().map(|error| error.to_string());
-                let same = match (&told, &refusal) {
+                let reported = why_unsupported(solver, operator, (axis, pencils), device.info());
+                let created =
+                    DeviceOperator::new(&scratch, operator, points, axis, (solver, pencils));
+                let error_message = created.err().map(|error| error.to_string());
+                let same = match (&reported, &error_message) {
                     (None, None) => true,
-                    (Some(told), Some(refusal)) => refusal.contains(told),
+                    (Some(reported), Some(error_message)) => error_message.contains(reported),
                     _ => false,
                 };
-                assert!(same, "{}: {told:?}, {refusal:?}", p.label(solver, pencils));
+                assert!(same, "{}: {reported:?}, {error_message:?}", p.label(solver, pencils));
             }
         }
     }
-    // What the yardstick lacks along y is not known of the operator alone.
+    // The limit of cuSPARSE along y depends on the pencils, not on the operator alone.
     let operators = Problem::first(Axis::Y, 32, [3, 5], true).operators::<f64>();
     let operator = operators.get(Axis::Y, Op::D1);
-    let of = |lies| obstacle(solver("cusparse"), operator, lies, device.info());
+    let of = |layout| why_unsupported(solver("cusparse"), operator, layout, device.info());
     assert!(of((Axis::Y, Pencils::Strided)).unwrap().contains("compute.pencils = \"permuted\""));
     assert_eq!(of((Axis::Y, Pencils::Permuted)), None);
 }

@@ -1,5 +1,5 @@
-//! Kernels compiled for NVIDIA's GPUs, without one: by NVRTC for every architecture that is served, then assembled by
-//! ptxas, which tells registers, on-chip memory, and spills of registers to device memory.
+//! Kernels compiled for NVIDIA GPUs without a GPU: by NVRTC for every supported architecture, then assembled by ptxas, which reports
+//! registers, on-chip memory, and spills of registers to device memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use kolmo::backend::device::cuda::{Code, Nvrtc};
 use kolmo::backend::device::{
     Device, DeviceInfo, DeviceOperator, Gpu, KernelRequest, LineSolver, Recording, Scratch, Source,
-    obstacle,
+    why_unsupported,
 };
 use kolmo::config::Pencils;
 use kolmo::engine::{LineOperators, Op};
@@ -25,17 +25,17 @@ use super::runtime::{ask_for_saxpy, gpu, saxpy_source};
 use crate::common::{config, root};
 use crate::operators::grid;
 
-/// Asks a device for the kernels of a computation.
+/// A function that requests the kernels of a computation from a device.
 type Ask = Box<dyn Fn(&Arc<Device>) + Send + Sync>;
-/// A computation whose kernels are compiled, by name.
+/// The name of a computation, and the function that requests its kernels.
 type Specialisation = (&'static str, Ask);
 
-/// The computations whose kernels are compiled; one line adds another.
+/// The computations whose kernels are compiled. One line adds another computation.
 pub(super) fn specialisations() -> Vec<Specialisation> {
     forms().into_iter().chain(others()).collect()
 }
 
-/// Those that are compiled for every architecture that is asked for.
+/// The computations that are compiled for every requested architecture.
 fn others() -> Vec<Specialisation> {
     let mut all: Vec<Specialisation> = vec![
         ("saxpy f64", Box::new(ask_for_saxpy::<f64>)),
@@ -51,8 +51,8 @@ fn others() -> Vec<Specialisation> {
     all
 }
 
-/// Those of `specialisations` that are compiled for the architecture that has least of everything, and for others only where all are
-/// asked for: what others would find is a spill.
+/// The computations that are compiled for the architecture with the fewest resources, and for others only if all architectures are
+/// requested: the others could reveal nothing but a register spill.
 fn forms() -> Vec<Specialisation> {
     vec![
         (
@@ -103,23 +103,24 @@ fn forms() -> Vec<Specialisation> {
     ]
 }
 
-/// Lines that chunks divide evenly, and others.
+/// Lines that chunks divide evenly, and lines that they do not.
 const POINTS: [usize; 3] = [64, 63, 62];
 
-/// What asks for all that a run of `case` takes.
+/// Returns a function that requests all kernels of a run of `case`.
 pub(super) fn run(case: &'static str, points: [usize; 3], set: &'static [&'static str]) -> Ask {
     Box::new(move |device| {
         let config = config(case, points, set);
         let len = config.grid.points.iter().product();
         let gpu = || Arc::new(Gpu::configured(device.clone(), len, &config.compute).unwrap());
         Stepper::new(&*gpu(), config.time.integrator, 1, len).unwrap();
-        // A device that computes nothing gives no state that makes sense; by then everything has been asked for.
-        let refused = Simulation::on(gpu(), &config).err();
-        assert!(matches!(refused, None | Some(Error::Diverged { .. })), "{refused:?}");
+        // A device that computes nothing gives an invalid state; by then all kernels have been requested.
+        let error = Simulation::on(gpu(), &config).err();
+        assert!(matches!(error, None | Some(Error::Diverged { .. })), "{error:?}");
     })
 }
 
-/// What asks for the kernels of one line solver: both precisions, axes and ends, long and short lines, where it can.
+/// Returns a function that requests the kernels of one line solver, where it has no obstacle: both precisions, axes, periodic and closed
+/// lines, long and short lines.
 fn line_solver(solver: LineSolver) -> Ask {
     fn ask<T: Real>(
         device: &Arc<Device>,
@@ -132,11 +133,11 @@ fn line_solver(solver: LineSolver) -> Ask {
         let operators = LineOperators::new(family("compact6").unwrap(), None, &grid, T::PRECISION);
         let (operator, scratch) = (operators.get(axis, Op::D1), Scratch::new(device, T::PRECISION));
         for pencils in [Pencils::Strided, Pencils::Permuted] {
-            if obstacle(solver, operator, (axis, pencils), device.info()).is_none() {
+            if why_unsupported(solver, operator, (axis, pencils), device.info()).is_none() {
                 let points = grid.points;
                 let method = (solver, pencils);
-                let made = DeviceOperator::new(&scratch, operator, points, axis, method);
-                drop(made.unwrap());
+                let created = DeviceOperator::new(&scratch, operator, points, axis, method);
+                drop(created.unwrap());
             }
         }
     }
@@ -148,14 +149,14 @@ fn line_solver(solver: LineSolver) -> Ask {
     })
 }
 
-/// A compute capability, and with what it is served.
+/// A compute capability with its limit of on-chip memory and its compiler.
 #[derive(Clone, Copy)]
 pub(super) struct Architecture {
     /// Ten times the capability.
     pub(super) number: u32,
-    /// Bytes of on-chip memory that a block may take.
+    /// Bytes of on-chip memory that a thread block may use.
     pub(super) on_chip: usize,
-    /// The CUDA whose compiler and assembler are used.
+    /// The major version of CUDA whose compiler and assembler are used.
     cuda: u32,
 }
 
@@ -167,34 +168,34 @@ pub(super) const ARCHITECTURES: [Architecture; 5] = [
     Architecture { number: 100, on_chip: 227 << 10, cuda: 13 },
 ];
 
-/// Whether the variable KOLMO_ARCHITECTURES asks for all.
-fn all_are_asked_for() -> bool {
+/// Whether the environment variable KOLMO_ARCHITECTURES requests all architectures.
+fn all_are_requested() -> bool {
     std::env::var("KOLMO_ARCHITECTURES").is_ok_and(|which| which == "all")
 }
 
-/// Those of `usual` numbers; all of `numbers` where all are asked for.
+/// The architectures with `usual` numbers, or those with `numbers` if all are requested.
 pub(super) fn architectures(usual: &[u32], numbers: &[u32]) -> Vec<Architecture> {
-    let wanted = if all_are_asked_for() { numbers } else { usual };
+    let wanted = if all_are_requested() { numbers } else { usual };
     ARCHITECTURES.into_iter().filter(|on| wanted.contains(&on.number)).collect()
 }
 
-/// Registers of a multiprocessor, of which a block of threads must find enough.
+/// Registers of a multiprocessor, which must suffice for a thread block.
 pub(super) const REGISTERS: u32 = 65536;
 
-/// What the assembler says of a kernel.
+/// The resources of a kernel as reported by the assembler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Usage {
     pub(super) registers: u32,
-    /// Beyond what a launch asks for.
+    /// Bytes in addition to those that a launch requests.
     on_chip: u32,
-    /// Bytes that a thread keeps in device memory.
+    /// Bytes that a thread spills to device memory.
     pub(super) spilled: u32,
 }
 
-/// What the assembler says of each kernel of a text, by entry; or what the compiler refuses.
+/// The resources of each kernel of a text by entry, or the error message of the compiler.
 pub(super) type Usages = Result<BTreeMap<String, Usage>, String>;
 
-/// The compilers, and what they made of texts so far.
+/// The compilers, and the resources of all texts compiled so far.
 pub(super) struct Compilers {
     of: BTreeMap<u32, Nvrtc>,
     known: Mutex<HashMap<(u32, Source), Usages>>,
@@ -216,22 +217,22 @@ impl Compilers {
         })
     }
 
-    /// A GPU of an architecture that computes nothing, with these compilers for the kernels that are `looked_at`: others are taken to
-    /// spill nothing.
+    /// A recording GPU of an architecture, which computes nothing. Kernels that are `examined` are compiled; the others are assumed not to
+    /// spill.
     pub(super) fn recording(
         self: &Arc<Self>,
         on: Architecture,
-        looked_at: impl Fn(&KernelRequest) -> bool + Send + Sync + 'static,
+        examined: impl Fn(&KernelRequest) -> bool + Send + Sync + 'static,
     ) -> (Arc<Device>, Recording) {
         let info = DeviceInfo {
             memory: 80 << 30,
             largest_buffer: 80 << 30,
             on_chip: on.on_chip,
-            copies_beside: on.number >= 80,
+            has_async_copies: on.number >= 80,
             ..gpu()
         };
         let compilers = Arc::clone(self);
-        Device::recording(info, move |kernel| match looked_at(kernel) {
+        Device::recording(info, move |kernel| match examined(kernel) {
             true => compilers.usages(on, &kernel.source).unwrap()[&kernel.entry].spilled as usize,
             false => 0,
         })
@@ -239,68 +240,68 @@ impl Compilers {
 }
 
 #[test]
-fn every_kernel_compiles_for_the_oldest_architecture_and_a_new_one_and_spills_no_register() {
+fn all_kernels_compile_for_an_old_and_a_new_architecture_without_spills() {
     let compilers = Compilers::new();
     let mut work = Vec::new();
     for on in architectures(&[70, 90], &ARCHITECTURES.map(|on| on.number)) {
-        let here =
-            if on.number == 70 || all_are_asked_for() { specialisations() } else { others() };
-        work.extend(here.into_iter().map(|(name, ask)| (on, name, ask)));
+        let computations =
+            if on.number == 70 || all_are_requested() { specialisations() } else { others() };
+        work.extend(computations.into_iter().map(|(name, ask)| (on, name, ask)));
     }
-    let asked = on_two_threads(work, |(on, name, ask)| {
+    let requested = on_two_threads(work, |(on, name, ask)| {
         let (device, recording) = compilers.recording(*on, |_| true);
         ask(&device);
-        assert!(!recording.kernels().is_empty(), "{name} asks for no kernel");
+        assert!(!recording.kernels().is_empty(), "{name} requests no kernel");
         recording.kernels().into_iter().map(|kernel| (*on, *name, kernel)).collect::<Vec<_>>()
     });
-    let work = texts(asked.into_iter().flatten());
+    let work = texts(requested.into_iter().flatten());
     let results = on_two_threads(work, |(architecture, (source, kernels))| {
         match compilers.usages(*architecture, source) {
-            Ok(usages) => judged(*architecture, kernels, &usages),
+            Ok(usages) => checked(*architecture, kernels, &usages),
             Err(message) => (Vec::new(), vec![format!("{}: {message}", kernels[0].0)]),
         }
     });
-    let (rows, wrong): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-    let (rows, wrong) = (rows.concat(), wrong.concat());
+    let (rows, errors): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    let (rows, errors) = (rows.concat(), errors.concat());
     let table = format!("architecture  registers  on chip  spilled  kernel\n{}\n", rows.join("\n"));
     println!("{table}");
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels.txt"), table).unwrap();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
-/// The rows of the table for the kernels of one text, and what is wrong with them.
-fn judged(
+/// The table rows of the kernels of one text, and their errors.
+fn checked(
     Architecture { number, on_chip: limit, .. }: Architecture,
     kernels: &[(String, KernelRequest)],
     usages: &BTreeMap<String, Usage>,
 ) -> (Vec<String>, Vec<String>) {
-    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    let (mut rows, mut errors) = (Vec::new(), Vec::new());
     for (name, kernel) in kernels {
         let Some(&Usage { registers, on_chip, spilled }) = usages.get(&kernel.entry) else {
-            wrong.push(format!("{name}: the assembler does not speak of it"));
+            errors.push(format!("{name}: missing in the output of the assembler"));
             continue;
         };
         let on_chip = kernel.on_chip + on_chip as usize;
         rows.push(format!("sm_{number:<9} {registers:10} {on_chip:8} {spilled:8}  {name}"));
-        let mut refuse = |what: String| wrong.push(format!("{name} on sm_{number}: {what}"));
+        let mut report = |error: String| errors.push(format!("{name} on sm_{number}: {error}"));
         if spilled > 0 {
-            refuse(format!("{spilled} bytes are spilled"));
+            report(format!("{spilled} bytes are spilled"));
         }
         if on_chip > limit {
-            refuse(format!("{on_chip} bytes on chip a block; there are {limit}"));
+            report(format!("{on_chip} bytes of on-chip memory per block; the limit is {limit}"));
         }
         let threads: u32 = kernel.threads.iter().product();
-        // A warp takes registers by 256, so a thread by 8.
+        // Registers are allocated per warp in units of 256, so per thread in units of 8.
         if registers.next_multiple_of(8) * threads.next_multiple_of(32) > REGISTERS {
-            refuse(format!("{threads} threads of {registers} registers cannot start"));
+            report(format!("{threads} threads of {registers} registers cannot start"));
         }
     }
-    (rows, wrong)
+    (rows, errors)
 }
 
 #[test]
-fn a_spill_is_seen() {
-    // 300 values that are all needed at the end do not fit into the 255 registers of a thread.
+fn register_spills_are_detected() {
+    // 300 values that are all live until the end exceed the 255 registers of a thread.
     let many = (0..300).map(|i| format!("double a{i} = x[{i}] * x[{i} + n];\n"));
     let sums = (0..300).map(|i| format!("x[{i} * n] = a{i} / a{};\n", 299 - i));
     let body: String = many.chain(["__syncthreads();\n".to_string()]).chain(sums).collect();
@@ -313,47 +314,51 @@ fn a_spill_is_seen() {
 }
 
 #[test]
-fn the_compiler_that_fits_the_driver_and_the_chip_is_taken() {
+fn nvrtc_is_chosen_by_driver_version_and_compute_capability() {
     let [new, old] = [13, 12].map(|major| compiler(major).path().to_path_buf());
     let both = [new.clone(), PathBuf::from("/nowhere/libnvrtc.so"), old.clone()];
     for (driver, capability, version) in [
         ((13, 0), 90, (13, 0)),
         ((13, 2), 75, (13, 0)),
         ((12, 9), 90, (12, 9)),
-        // No newer than the driver where there is one; else of its major version, whose machine code it loads.
+        // A compiler that is not newer than the driver, if there is one; otherwise one of the same major version, whose machine code the
+        // driver loads.
         ((12, 8), 90, (12, 9)),
         ((13, 0), 70, (12, 9)),
     ] {
         let found = Nvrtc::fitting(both.clone(), driver, capability).unwrap();
         assert_eq!(found.version(), version, "driver {driver:?}, {capability}");
     }
-    let refusal = |candidates: &[PathBuf], driver, capability| {
+    let error_message = |candidates: &[PathBuf], driver, capability| {
         let error = Nvrtc::fitting(candidates.to_vec(), driver, capability).err().unwrap();
         error.to_string()
     };
-    let told = refusal(&[], (13, 1), 90);
+    let message = error_message(&[], (13, 1), 90);
     assert!(
-        told.contains("was not found") && told.contains("pip install 'nvidia-cuda-nvrtc<13.2'")
+        message.contains("was not found")
+            && message.contains("pip install 'nvidia-cuda-nvrtc<13.2'")
     );
-    let told = refusal(&[], (12, 8), 90);
-    assert!(told.contains("pip install 'nvidia-cuda-nvrtc-cu12<12.9'"), "{told}");
-    let told = refusal(std::slice::from_ref(&new), (12, 8), 90);
-    assert!(told.contains("does not fit the driver (CUDA 12.8)") && told.contains("of CUDA 13.0"));
-    let told = refusal(&[new], (13, 0), 70);
-    assert!(told.contains("pip install 'nvidia-cuda-nvrtc-cu12<13.0'"), "{told}");
+    let message = error_message(&[], (12, 8), 90);
+    assert!(message.contains("pip install 'nvidia-cuda-nvrtc-cu12<12.9'"), "{message}");
+    let message = error_message(std::slice::from_ref(&new), (12, 8), 90);
+    assert!(
+        message.contains("does not fit the driver (CUDA 12.8)") && message.contains("of CUDA 13.0")
+    );
+    let message = error_message(&[new], (13, 0), 70);
+    assert!(message.contains("pip install 'nvidia-cuda-nvrtc-cu12<13.0'"), "{message}");
 }
 
 #[test]
-fn a_chip_gets_its_own_code_and_one_newer_than_the_compiler_that_of_the_nearest() {
+fn known_gpus_get_cubins_and_newer_gpus_the_newest_ptx() {
     let nvrtc = compiler(13);
     assert_eq!(nvrtc.code_for(75).unwrap(), Code::Cubin(75));
     assert_eq!(nvrtc.code_for(90).unwrap(), Code::Cubin(90));
     let newest = *nvrtc.capabilities().last().unwrap();
     assert_eq!(nvrtc.code_for(newest + 10).unwrap(), Code::Ptx(newest));
-    let told = nvrtc.code_for(70).unwrap_err().to_string();
+    let message = nvrtc.code_for(70).unwrap_err().to_string();
     assert!(
-        told.contains("compiles for compute capability 7.5 and newer; this GPU has 7.0"),
-        "{told}"
+        message.contains("compiles for compute capability 7.5 and newer; this GPU has 7.0"),
+        "{message}"
     );
     let image = nvrtc.compile(&saxpy_source::<f64>(), Code::Cubin(90)).unwrap();
     assert!(image.starts_with(b"\x7fELF"));
@@ -362,33 +367,33 @@ fn a_chip_gets_its_own_code_and_one_newer_than_the_compiler_that_of_the_nearest(
 }
 
 #[test]
-fn what_does_not_compile_is_refused_with_the_lines_it_speaks_of() {
+fn compile_errors_quote_the_source_lines() {
     let Source { text, .. } = saxpy_source::<f64>();
     let line = text.lines().count() + 1;
     let source = Source {
         name: "saxpy f64".into(),
         text: text + "DEVICE int wrong(void) { return missing; }\n",
     };
-    let told = compiler(13).compile(&source, Code::Cubin(90)).unwrap_err().to_string();
+    let message = compiler(13).compile(&source, Code::Cubin(90)).unwrap_err().to_string();
     for part in [
         "could not compile `saxpy f64` for sm_90",
         &format!("saxpy f64({line}): error: identifier \"missing\" is undefined"),
         &format!("\n{line:6} | DEVICE int wrong(void) {{ return missing; }}"),
     ] {
-        assert!(told.contains(part), "{part}\nin\n{told}");
+        assert!(message.contains(part), "{part}\nin\n{message}");
     }
 }
 
-/// A text with the kernels in it, each named for the specialisation that asks for it first.
+/// A text with its kernels, each named after the computation that requests it first.
 type Text = (Source, Vec<(String, KernelRequest)>);
 
-/// Every text of kernels that are asked for, each once for an architecture.
+/// The texts of all requested kernels, each once per architecture.
 fn texts(
-    asked: impl Iterator<Item = (Architecture, &'static str, KernelRequest)>,
+    requested: impl Iterator<Item = (Architecture, &'static str, KernelRequest)>,
 ) -> Vec<(Architecture, Text)> {
     let mut texts: Vec<(Architecture, Text)> = Vec::new();
     let (mut seen, mut places) = (HashSet::new(), HashMap::new());
-    for (on, name, kernel) in asked {
+    for (on, name, kernel) in requested {
         if !seen.insert((on.number, kernel.clone())) {
             continue;
         }
@@ -415,12 +420,12 @@ fn compiled(nvrtc: &Nvrtc, architecture: u32, source: &Source) -> Usages {
         .arg(file.path())
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}; run ./test", assembler.display()));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(usages(&said)) } else { Err(said) }
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(usages(&stderr)) } else { Err(stderr) }
 }
 
-/// The assembler's words as numbers.
-fn usages(said: &str) -> BTreeMap<String, Usage> {
+/// Parses the output of the assembler.
+fn usages(output: &str) -> BTreeMap<String, Usage> {
     let before = |line: &str, unit: &str| -> u32 {
         let number =
             line.split(unit).next().unwrap().rsplit([' ', ',']).find(|word| !word.is_empty());
@@ -428,7 +433,7 @@ fn usages(said: &str) -> BTreeMap<String, Usage> {
     };
     let mut all = BTreeMap::new();
     let mut entry = String::new();
-    for line in said.lines() {
+    for line in output.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             entry = rest.split('\'').next().unwrap().to_string();
         }
@@ -446,7 +451,7 @@ fn usages(said: &str) -> BTreeMap<String, Usage> {
     all
 }
 
-/// NVRTC of this major version, which `./test` installs.
+/// The NVRTC of this major version, which `./test` installs.
 fn compiler(major: u32) -> Nvrtc {
     let path = tool(match major {
         13 => "nvidia/cu13/lib/libnvrtc.so.13",

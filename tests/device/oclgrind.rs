@@ -1,6 +1,6 @@
-//! Kernels under Oclgrind, an interpreter that sees what a GPU does not tell: reads and writes out of bounds, races,
-//! values that were never written, barriers that not all threads reach. The tests of the device layer with `small` in
-//! their names are run under it, by this test program anew; a diagnosis fails.
+//! Kernels under Oclgrind, an interpreter that detects errors which a GPU does not report: out-of-bounds reads and writes, races,
+//! uninitialised values, and barriers that not all threads reach. This test program starts itself under Oclgrind with each test of the
+//! device layer whose name contains `small`; any diagnosis is a failure.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,17 +11,17 @@ use kolmo::backend::device::{Api, Buffer, Device, KernelRequest};
 use super::on_two_threads;
 use super::runtime::source;
 
-/// The part of Oclgrind that the OpenCL loader takes for a driver.
+/// The library of Oclgrind that the OpenCL loader loads as a driver.
 const DRIVER: [&str; 3] = [
     "/usr/lib/oclgrind/liboclgrind-rt-icd.so",
     "/usr/lib64/oclgrind/liboclgrind-rt-icd.so",
     "/usr/local/lib/oclgrind/liboclgrind-rt-icd.so",
 ];
 
-/// The variable that tells [`planted`] which kernel to run.
+/// The environment variable with the name of the kernel that [`planted_kernel_writes_finite_values`] runs.
 const PLANTED: &str = "KOLMO_PLANTED";
 
-/// (name, body of a kernel of two blocks of 8 threads, x of 16 numbers, out of 16; what Oclgrind must say)
+/// (name; body of a kernel of two blocks of 8 threads, where x and out have 16 numbers each; the required diagnosis of Oclgrind)
 const PLANTS: [(&str, &str, Option<&str>); 6] = [
     ("sound", "s[t] = x[i]; __syncthreads(); out[i] = s[7 - t];", None),
     (
@@ -48,7 +48,7 @@ const PLANTS: [(&str, &str, Option<&str>); 6] = [
 ];
 
 #[test]
-fn oclgrind_finds_nothing_wrong_in_the_device_layer() {
+fn oclgrind_reports_no_error_in_the_device_layer() {
     let list = Command::new(std::env::current_exe().unwrap()).arg("--list").output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     let tests: Vec<&str> = (list.lines().filter_map(|line| line.strip_suffix(": test")))
@@ -56,7 +56,7 @@ fn oclgrind_finds_nothing_wrong_in_the_device_layer() {
         .collect();
     assert!(!tests.is_empty(), "no test of the device layer has `small` in its name");
     let start = Instant::now();
-    // A test a process: Oclgrind keeps what it knows of memory by thread, and each test has a thread of its own.
+    // One process per test: Oclgrind stores its knowledge of memory per thread, and each test has its own thread.
     let found = on_two_threads(tests, |test| (under_oclgrind(test, ""), *test));
     println!("{} tests in {:.0} s", found.len(), start.elapsed().as_secs_f64());
     for ((passed, log), test) in found {
@@ -66,9 +66,10 @@ fn oclgrind_finds_nothing_wrong_in_the_device_layer() {
 }
 
 #[test]
-fn a_planted_mistake_is_seen_and_named() {
+fn oclgrind_detects_and_names_planted_errors() {
     for (name, _, diagnosis) in PLANTS {
-        let (passed, log) = under_oclgrind("device::oclgrind::planted", name);
+        let (passed, log) =
+            under_oclgrind("device::oclgrind::planted_kernel_writes_finite_values", name);
         match diagnosis {
             None => assert!(passed && log.is_empty(), "{name}: {log}"),
             Some(diagnosis) => assert!(log.contains(diagnosis), "{name}: {log}"),
@@ -77,8 +78,8 @@ fn a_planted_mistake_is_seen_and_named() {
 }
 
 #[test]
-#[ignore = "run under Oclgrind by a_planted_mistake_is_seen_and_named"]
-fn planted() {
+#[ignore = "run under Oclgrind by oclgrind_detects_and_names_planted_errors"]
+fn planted_kernel_writes_finite_values() {
     let name = std::env::var(PLANTED).unwrap();
     let (_, body, _) = PLANTS.iter().find(|(plant, ..)| *plant == name).unwrap();
     let text = format!(
@@ -105,7 +106,7 @@ KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
     assert!(out.download::<f64>().unwrap().iter().all(|value| value.is_finite()));
 }
 
-/// Run a test of this program with Oclgrind for the only OpenCL device: whether it passed, and what Oclgrind found.
+/// Runs a test of this program with Oclgrind as the only OpenCL device. Returns whether it passed, and the log of Oclgrind.
 fn under_oclgrind(test: &str, plant: &str) -> (bool, String) {
     let driver = DRIVER.iter().find(|path| Path::new(path).exists());
     let driver = driver.unwrap_or_else(|| panic!("Oclgrind is in none of {DRIVER:?}; run ./test"));
@@ -122,20 +123,20 @@ fn under_oclgrind(test: &str, plant: &str) -> (bool, String) {
             ("OCLGRIND_DATA_RACES", "1"),
             ("OCLGRIND_UNIFORM_WRITES", "1"),
             ("OCLGRIND_MAX_ERRORS", "20"),
-            // Optimised code has an instruction that the search for unwritten values does not know.
+            // Optimised code contains an instruction that the check for uninitialised values does not support.
             ("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable"),
-            // Bytes: what the smallest GPU has on chip, and enough for small tests.
+            // Bytes: the on-chip memory of the smallest GPU, and enough device memory for small tests.
             ("OCLGRIND_LOCAL_MEM_SIZE", "49152"),
             ("OCLGRIND_GLOBAL_MEM_SIZE", "1073741824"),
         ])
-        // It keeps what was written by thread, and crashes where ranks are threads.
+        // Oclgrind tracks written values per thread, and crashes where ranks are threads.
         .envs((!test.contains("blocks")).then_some(("OCLGRIND_UNINITIALIZED", "1")))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("running 1 test"), "{test} was not run:\n{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("running 1 test"), "{test} was not run:\n{stdout}");
     if !output.status.success() {
-        println!("{said}");
+        println!("{stdout}");
     }
     (output.status.success(), std::fs::read_to_string(log).unwrap_or_default())
 }

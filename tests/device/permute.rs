@@ -1,4 +1,4 @@
-//! Orders of axes on a device.
+//! Permutations of axes on a device.
 
 use kolmo::Real;
 use kolmo::backend::device::{Buffer, Permutation};
@@ -7,7 +7,7 @@ use super::device;
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// Every point of the result, and nothing else, is the point of the source with the same coordinates.
+/// Panics unless every point of the result equals the point of the source with the same coordinates.
 fn assert_permutes<T: Real + From<f32>>(points: [usize; 3], order: [usize; 3]) {
     let device = device();
     let len: usize = points.iter().product();
@@ -34,7 +34,7 @@ fn assert_permutes<T: Real + From<f32>>(points: [usize; 3], order: [usize; 3]) {
 }
 
 #[test]
-fn every_order_of_axes_moves_every_point_to_its_place() {
+fn permutations_move_every_point_to_its_place() {
     for order in ORDERS {
         assert_permutes::<f64>([33, 7, 65], order);
         assert_permutes::<f64>([5, 3, 40], order);

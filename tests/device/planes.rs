@@ -1,4 +1,4 @@
-//! Planes: a sweep or a formula makes of the values of one plane what it makes of a field that has them at every z.
+//! Planes: a sweep or a formula gives the same result for the values of one plane as for a field with these values at every z.
 
 use std::any::Any;
 
@@ -10,10 +10,10 @@ use kolmo::grid::{Axis, Grid};
 use kolmo::scheme::family;
 
 use super::gpu;
-use crate::common::{cores, max_difference, noise};
+use crate::common::{host_with_threads, max_difference, noise};
 use crate::operators::grid;
 
-/// a p + b in place of b.
+/// a p + b, which replaces b.
 struct Blend;
 
 impl Formula<2, 1> for Blend {
@@ -31,9 +31,9 @@ impl Formula<2, 1> for Product {
     }
 }
 
-/// Products with p before and behind operators, p itself, and formulas of it; p is a `plane`, or a field. With what they were made of:
-/// see `small.rs` for why.
-fn made(
+/// Products with p as operands and as factors of operators, p itself, and formulas of it; p is a `plane`, or a field. Also returns the
+/// objects that must live until the end of the test (see `small.rs`).
+fn results(
     backend: &dyn Backend,
     scheme: &str,
     grid: &Grid,
@@ -75,26 +75,26 @@ fn check(
     grid: &Grid,
     bound: f64,
 ) -> [Box<dyn Any>; 2] {
-    let [(found, kept), (expected, also)] =
-        [true, false].map(|plane| made(backend, scheme, grid, axis, plane));
+    let [(found, retained), (expected, retained_too)] =
+        [true, false].map(|plane| results(backend, scheme, grid, axis, plane));
     for (found, expected) in found.iter().zip(&expected) {
-        let off = max_difference(found, expected);
-        assert!(off <= bound, "{scheme} along {axis:?}: {off:e}");
+        let deviation = max_difference(found, expected);
+        assert!(deviation <= bound, "{scheme} along {axis:?}: {deviation:e}");
     }
-    [kept, also]
+    [retained, retained_too]
 }
 
-/// Tiles of lines along x that go over the end of a plane, chunks of points that do, and a stride along z.
+/// Catches errors in tiles of lines along x and chunks of points that cross the end of a plane, and in the stride along z.
 #[test]
-fn planes_are_fields_that_do_not_vary_along_z() {
-    // On the host more points than a chunk of a formula has.
+fn planes_act_as_fields_that_are_constant_along_z() {
+    // On the host, more points than a chunk of a formula.
     for (axis, n, across) in
         [(Axis::X, 43, [11, 13]), (Axis::Y, 35, [13, 11]), (Axis::Z, 13, [19, 29])]
     {
         let grid = grid(axis, n, across, true);
-        check(&*cores(Precision::F64, 2), "compact6", axis, &grid, 0.0);
+        check(&*host_with_threads(Precision::F64, 2), "compact6", axis, &grid, 0.0);
     }
-    // Without line systems kernels compile several times faster; they are loaded alike.
+    // Without line systems kernels compile several times faster; planes are loaded in the same way.
     for fusing in [Fusing::All, Fusing::Nothing] {
         for (axis, n, across) in
             [(Axis::X, 20, [3, 5]), (Axis::Y, 24, [5, 3]), (Axis::Z, 13, [5, 3])]
@@ -109,10 +109,10 @@ fn planes_are_fields_that_do_not_vary_along_z() {
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_sweeps_that_read_planes() {
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for (axis, n, across) in [(Axis::X, 9, [3, 2]), (Axis::Z, 7, [3, 2])] {
         let grid = grid(axis, n, across, true);
         let gpu = gpu(Precision::F64, grid.len()).fusing(Fusing::All);
-        kept.push((check(&gpu, "explicit4", axis, &grid, 1e-13), gpu));
+        retained.push((check(&gpu, "explicit4", axis, &grid, 1e-13), gpu));
     }
 }

@@ -1,4 +1,4 @@
-//! Quotients without a branch for denormal numbers (QUOTIENT of kernels/prelude.cu), as sweeps have them on an NVIDIA GPU.
+//! Quotients without a branch for denormal numbers (QUOTIENT of kernels/prelude.cu), which sweeps use on an NVIDIA GPU.
 
 use kolmo::Real;
 use kolmo::backend::device::{Buffer, KernelRequest};
@@ -14,12 +14,12 @@ KERNEL_OF(8) void divided(GLOBAL const REAL *restrict a, GLOBAL const REAL *rest
 }
 ";
 
-/// How many of the quotients of numbers over many orders of magnitude are not the nearest ones, where an instruction gives 1/b too large
-/// by a factor of `1 + off`.
-fn not_nearest<T: Real>(off: f64) -> usize {
-    // Without the instruction, one that is as coarse.
+/// The number of quotients that are not correctly rounded, for operands over many orders of magnitude and a seed instruction that returns
+/// 1/b times `1 + seed_error`.
+fn misrounded<T: Real>(seed_error: f64) -> usize {
+    // A substitute of the same accuracy where there is no such instruction.
     let seed = format!(
-        "#ifndef __CUDA_ARCH__\n#define SEED(y, b) (y = (REAL)(1 + {off:e}) / (b))\n#endif\n"
+        "#ifndef __CUDA_ARCH__\n#define SEED(y, b) (y = (REAL)(1 + {seed_error:e}) / (b))\n#endif\n"
     );
     let source = source::<T>("divided", &seed, DIVIDED);
     let request = KernelRequest { source, entry: "divided".into(), threads: [8, 1, 1], on_chip: 0 };
@@ -36,9 +36,9 @@ fn not_nearest<T: Real>(off: f64) -> usize {
 }
 
 #[test]
-fn quotients_are_the_nearest_numbers_however_the_coarse_reciprocal_is_off() {
-    for off in [0.0, 0.5_f64.powi(20), -0.5_f64.powi(20)] {
-        let not_nearest = [not_nearest::<f64>(off), not_nearest::<f32>(off)];
-        assert_eq!(not_nearest, [0, 0], "of {} where it is off by {off:e}", 1 << 16);
+fn quotients_are_correctly_rounded_with_inexact_reciprocal_seeds() {
+    for seed_error in [0.0, 0.5_f64.powi(20), -0.5_f64.powi(20)] {
+        let misrounded = [misrounded::<f64>(seed_error), misrounded::<f32>(seed_error)];
+        assert_eq!(misrounded, [0, 0], "of {} quotients, seed error {seed_error:e}", 1 << 16);
     }
 }

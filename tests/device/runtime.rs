@@ -1,5 +1,5 @@
-//! The device layer: buffers, kernels and their lists, on an OpenCL device and on one that only records; the cache of
-//! compiled kernels; memory checks.
+//! The device layer: buffers, kernels and launch lists, on an OpenCL device and on a recording device; the cache of compiled kernels;
+//! memory checks.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::{api, device};
 
 const PRELUDE: &str = include_str!("../../kernels/prelude.cu");
 
-/// out = a x + y, a block of 8 threads by way of on-chip memory.
+/// out = a x + y, in thread blocks of 8 threads, through on-chip memory.
 const SAXPY: &str = "
 KERNEL_OF(8) void saxpy(GLOBAL const REAL *restrict x, GLOBAL const REAL *restrict y, GLOBAL REAL *restrict out,
                   GLOBAL const REAL *restrict scalars, int first, int n) {
@@ -31,36 +31,36 @@ KERNEL_OF(8) void saxpy(GLOBAL const REAL *restrict x, GLOBAL const REAL *restri
 }
 ";
 
-/// A kernel's whole text: `above` and `text` with the prelude in between.
+/// The complete text of a kernel: `above`, the prelude and `text`.
 pub(super) fn source<T: Real>(name: &str, above: &str, text: &str) -> Source {
     let real =
         if size_of::<T>() == 8 { "#define REAL_IS_DOUBLE\n#define WIDE_IS_DOUBLE\n" } else { "" };
     Source { name: name.into(), text: format!("{real}{above}{PRELUDE}{text}") }
 }
 
-/// The whole text of [`SAXPY`].
+/// The complete text of [`SAXPY`].
 pub(super) fn saxpy_source<T: Real>() -> Source {
     source::<T>("saxpy", "", SAXPY)
 }
 
-/// The kernel of such a text, in blocks of 8 threads.
+/// The request for the kernel of such a text, in thread blocks of 8 threads.
 pub(super) fn request(source: Source, on_chip: usize) -> KernelRequest {
     KernelRequest { source, entry: "saxpy".into(), threads: [8, 1, 1], on_chip }
 }
 
-/// Numbers that were asked for.
+/// Waits for fetched values.
 pub(super) fn waited<const W: usize>(pending: PendingReduction) -> [f64; W] {
     let mut values = [f64::NAN; W];
     pending.wait(&mut values).unwrap();
     values
 }
 
-/// What a computation with [`SAXPY`] does first.
+/// Requests the kernel [`SAXPY`].
 pub(super) fn ask_for_saxpy<T: Real>(device: &Arc<Device>) {
     device.kernel(request(saxpy_source::<T>(), 64)).unwrap();
 }
 
-/// out = a x + y, queued.
+/// Queues out = a x + y.
 pub(super) fn saxpy(
     device: &Arc<Device>,
     a: f64,
@@ -79,7 +79,7 @@ pub(super) fn saxpy(
 }
 
 #[test]
-fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
+fn small_launch_lists_accept_new_scalars_each_time() {
     let device = device();
     for n in [1, 7, 8, 9, 16, 31] {
         let values: Vec<f64> = (0..n).map(|i| f64::from(i) + 0.5).collect();
@@ -99,22 +99,22 @@ fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
 }
 
 #[test]
-fn numbers_come_as_they_were_when_they_were_asked_for() {
+fn fetches_return_the_values_at_the_time_of_the_request() {
     let device = device();
     let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
     saxpy(&device, 2.0, &x, &x, &out).unwrap();
-    let [first, again] = [out.fetch(8).unwrap(), out.fetch(3).unwrap()];
+    let [first, second] = [out.fetch(8).unwrap(), out.fetch(3).unwrap()];
     saxpy(&device, 4.0, &x, &x, &out).unwrap();
     assert_eq!(waited(first), [3.0; 8]);
-    assert_eq!(waited(again), [3.0; 3]);
+    assert_eq!(waited(second), [3.0; 3]);
     assert_eq!(waited(out.fetch(1).unwrap()), [5.0]);
     let small = Buffer::from_host(&device, &[0.5_f32, 2.0]).unwrap();
     assert_eq!(waited(small.fetch(2).unwrap()), [0.5, 2.0]);
 }
 
 #[test]
-fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
+fn recording_devices_store_each_kernel_once_and_run_none() {
     let (device, recording) = Device::recording(gpu(), |_| 0);
     let x = Buffer::from_host(&device, &[1.0, 2.0]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 2]).unwrap();
@@ -131,14 +131,14 @@ fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
 
 #[test]
 #[should_panic(expected = "a buffer of another device")]
-fn a_buffer_of_another_device_goes_to_no_kernel() {
+fn kernels_reject_buffers_of_another_device() {
     let [one, other] = [(), ()].map(|()| Device::recording(gpu(), |_| 0).0);
     let [x, out] = [&one, &other].map(|device| Buffer::from_host(device, &[1.0; 8]).unwrap());
     saxpy(&one, 2.0, &x, &x, &out).unwrap();
 }
 
 #[test]
-fn a_gpu_says_that_a_solver_that_was_chosen_keeps_sweeps_from_being_fused() {
+fn gpu_notes_that_a_chosen_line_solver_prevents_fused_sweeps() {
     let notes = |solver| {
         let (device, _) = Device::recording(gpu(), |_| 0);
         Gpu::new(device, Precision::F64, 8, solver, Pencils::Strided).unwrap().notes()
@@ -149,42 +149,42 @@ fn a_gpu_says_that_a_solver_that_was_chosen_keeps_sweeps_from_being_fused() {
 }
 
 #[test]
-fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
+fn oversized_thread_blocks_are_rejected_with_need_and_limit() {
     let (device, recording) = Device::recording(gpu(), |_| 0);
-    let refusal = |threads, on_chip| {
+    let message = |threads, on_chip| {
         let request = KernelRequest { threads, ..request(saxpy_source::<f64>(), on_chip) };
         device.kernel(request).err().unwrap().to_string()
     };
     assert_eq!(
-        refusal([32, 33, 1], 0),
+        message([32, 33, 1], 0),
         "the kernel `saxpy` of `saxpy` needs 1056 threads per block; G has 1024"
     );
     assert_eq!(
-        refusal([32, 1, 1], 232_449),
+        message([32, 1, 1], 232_449),
         "the kernel `saxpy` of `saxpy` needs 232449 bytes of on-chip memory per block; G has 232448"
     );
     assert!(recording.kernels().is_empty());
 }
 
 #[test]
-fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
+fn cusparse_is_rejected_without_cuda() {
     let (device, _) = Device::recording(DeviceInfo { api: Api::OpenCl, ..gpu() }, |_| 0);
     let buffer = Buffer::from_host(&device, &[1.0; 8]).unwrap();
     device.solve_tridiagonal([4, 2, 4], [&buffer; 3], &buffer);
-    let refusal = device.finish().unwrap_err();
-    assert!(refusal.to_string().contains("`cusparse` needs a CUDA device"), "{refusal}");
+    let error = device.finish().unwrap_err();
+    assert!(error.to_string().contains("`cusparse` needs a CUDA device"), "{error}");
 }
 
 #[test]
-fn a_text_that_does_not_compile_is_refused_with_the_compilers_words() {
+fn compile_errors_include_the_compiler_output() {
     let text = format!("{SAXPY}\nint wrong(void) {{ return undeclared; }}\n");
-    let refusal =
+    let message =
         device().kernel(request(source::<f64>("saxpy", "", &text), 64)).err().unwrap().to_string();
-    assert!(refusal.contains("`saxpy`") && refusal.contains("undeclared"), "{refusal}");
+    assert!(message.contains("`saxpy`") && message.contains("undeclared"), "{message}");
 }
 
 #[test]
-fn there_is_a_device_with_f64_and_its_limits() {
+fn a_device_with_f64_and_sufficient_limits_exists() {
     let devices = devices(api()).unwrap();
     let device = devices.iter().find(|device| device.has_f64).expect("PoCL; run ./test");
     assert!(device.memory > 1 << 28 && device.block_threads >= 256 && device.on_chip >= 32 << 10);
@@ -192,7 +192,7 @@ fn there_is_a_device_with_f64_and_its_limits() {
 }
 
 #[test]
-fn a_grid_that_does_not_fit_is_refused_with_what_would() {
+fn grids_beyond_device_memory_are_rejected_with_a_suggestion() {
     let needed = 16.0 * f64::from(1 << 30);
     assert!(check_memory(&gpu(), None, needed, [512; 3], || panic!("it fits")).is_ok());
     let error =
@@ -206,9 +206,9 @@ fn a_grid_that_does_not_fit_is_refused_with_what_would() {
 }
 
 #[test]
-fn a_compiled_kernel_is_found_again_and_only_under_its_own_key() {
+fn disk_cache_returns_entries_only_under_their_own_key() {
     let dir = tempfile::tempdir().unwrap();
-    let folder = dir.path().join("not yet there");
+    let folder = dir.path().join("not yet created");
     let cache = DiskCache::at(&folder);
     assert_eq!(cache.get("a"), None);
     cache.put("a", b"image of a");
@@ -222,23 +222,23 @@ fn a_compiled_kernel_is_found_again_and_only_under_its_own_key() {
 }
 
 #[test]
-fn a_broken_cache_is_as_good_as_none() {
+fn damaged_cache_entries_are_ignored() {
     let dir = tempfile::tempdir().unwrap();
     let cache = DiskCache::at(dir.path());
     cache.put("key", b"0123456789");
     let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-    let whole = std::fs::read(&path).unwrap();
-    for at in 0..whole.len() {
-        let mut broken = whole.clone();
-        broken[at] ^= 1;
-        std::fs::write(&path, &broken).unwrap();
+    let intact = std::fs::read(&path).unwrap();
+    for at in 0..intact.len() {
+        let mut damaged = intact.clone();
+        damaged[at] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
         assert_eq!(cache.get("key"), None, "byte {at} changed");
-        std::fs::write(&path, &whole[..at]).unwrap();
+        std::fs::write(&path, &intact[..at]).unwrap();
         assert_eq!(cache.get("key"), None, "cut after {at} bytes");
     }
     cache.put("key", b"0123456789");
     assert_eq!(cache.get("key").unwrap(), b"0123456789");
-    // A folder that cannot be made, and a folder where the file should be.
+    // A folder that cannot be created, and a folder in place of the file.
     let nowhere = DiskCache::at(path.join("below a file"));
     nowhere.put("key", b"image");
     assert_eq!(nowhere.get("key"), None);
@@ -249,7 +249,7 @@ fn a_broken_cache_is_as_good_as_none() {
 }
 
 #[test]
-fn what_the_cache_has_no_use_for_goes_least_recently_used_first() {
+fn cache_pruning_removes_stale_and_least_recently_used_files() {
     let dir = tempfile::tempdir().unwrap();
     let cache = DiskCache::at(dir.path());
     let day = Duration::from_secs(24 * 3600);
@@ -257,7 +257,7 @@ fn what_the_cache_has_no_use_for_goes_least_recently_used_first() {
         let file = std::fs::File::options().append(true).open(path).unwrap();
         file.set_modified(SystemTime::now() - days * day).unwrap();
     };
-    // The file that is new.
+    // Stores an entry and returns the path of its new file.
     let put = |key: &str, days| {
         let files = || -> BTreeSet<PathBuf> {
             std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()).collect()
@@ -289,11 +289,11 @@ fn what_the_cache_has_no_use_for_goes_least_recently_used_first() {
         (beside("notes of a user.kept", 400), true),
     ];
     cache.prune(1 << 20);
-    for (path, stays) in others {
-        assert_eq!(path.exists(), stays, "{}", path.display());
+    for (path, remains) in others {
+        assert_eq!(path.exists(), remains, "{}", path.display());
     }
     assert_eq!(cache.get("of last year"), None);
-    // It is used now, so that the other is the one that was not used for longest.
+    // This entry is used now, so the other is the least recently used.
     assert!(cache.get("of this month").is_some());
     age(&of_yesterday, 3);
     cache.prune(2500);
@@ -302,7 +302,7 @@ fn what_the_cache_has_no_use_for_goes_least_recently_used_first() {
 }
 
 #[test]
-fn many_who_write_read_and_prune_at_once_find_what_they_wrote_or_nothing() {
+fn concurrent_cache_access_returns_complete_entries_or_none() {
     let dir = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4_u8 {
@@ -320,10 +320,10 @@ fn many_who_write_read_and_prune_at_once_find_what_they_wrote_or_nothing() {
     });
     let cache = DiskCache::at(dir.path());
     cache.prune(0);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "a part of a file is left");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "a partial file is left");
 }
 
-/// A GPU that is not there.
+/// The properties of an imaginary GPU.
 pub(crate) fn gpu() -> DeviceInfo {
     DeviceInfo {
         api: Api::Cuda,
@@ -337,6 +337,6 @@ pub(crate) fn gpu() -> DeviceInfo {
         block_threads: 1024,
         multiprocessors: 132,
         has_f64: true,
-        copies_beside: true,
+        has_async_copies: true,
     }
 }

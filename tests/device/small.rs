@@ -1,12 +1,14 @@
-//! The kernels on so few points that Oclgrind can interpret them (`oclgrind.rs` runs these tests); on a device that
-//! computes, the other tests of this folder cover the same and more.
+//! The kernels on grids so small that Oclgrind can interpret them (`oclgrind.rs` runs these tests). On a real device, the other tests of
+//! this folder cover the same and more.
 
 use std::sync::Arc;
 
 use kolmo::Real;
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::device::{Buffer, DeviceOperator, LineSolver, Permutation, Scratch, obstacle};
+use kolmo::backend::device::{
+    Buffer, DeviceOperator, LineSolver, Permutation, Scratch, why_unsupported,
+};
 use kolmo::config::{Pencils, Precision};
 use kolmo::engine::{Formula, LineOperators, Number, Op, PointFormula};
 use kolmo::grid::Axis;
@@ -17,7 +19,7 @@ use super::{device, gpu};
 use crate::common::{config, noise};
 use crate::operators::{apply, field, grid};
 
-/// Derivatives along one axis by every solver that can, against the host.
+/// Compares derivatives along one axis by every suitable solver with the host.
 fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, bound: f64) {
     let device = device();
     let grid = grid(axis, n, [3, 2], periodic);
@@ -31,31 +33,36 @@ fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, boun
     let largest = expected.iter().map(|x| x.f64().abs()).fold(0.0, f64::max);
     let operator = operators.get(axis, op);
     let able = |solver: &LineSolver| {
-        obstacle(*solver, operator, (axis, Pencils::Strided), device.info()).is_none()
+        why_unsupported(*solver, operator, (axis, Pencils::Strided), device.info()).is_none()
     };
     let solvers: Vec<LineSolver> = LineSolver::ALL.into_iter().filter(able).collect();
     assert!(solvers.len() > 1, "{name}: {solvers:?}");
     let scratch = Scratch::new(&device, T::PRECISION);
-    // Oclgrind 21.10 takes a buffer in the place of a smaller one that was released for never written beyond that one's
-    // end. So nothing is released before the end.
-    let mut kept = Vec::new();
+    // If a buffer replaces a smaller one that was released, Oclgrind 21.10 treats it as never written beyond the end of the smaller one.
+    // So nothing is released before the end.
+    let mut retained = Vec::new();
     for solver in solvers {
         for pencils in [Pencils::Strided, Pencils::Permuted] {
-            // The maker's takes lines along y and z as permuted pencils alone.
+            // cuSPARSE solves lines along y and z only as permuted pencils.
             if solver.name() == "cusparse" && axis != Axis::X && pencils == Pencils::Strided {
                 continue;
             }
             let method = (solver, pencils);
-            let made = DeviceOperator::new(&scratch, operator, grid.points, axis, method);
+            let device_operator =
+                DeviceOperator::new(&scratch, operator, grid.points, axis, method);
             let from = Buffer::from_host(&device, &values).unwrap();
             let out = Buffer::from_host(&device, &vec![T::of(f64::NAN); values.len()]).unwrap();
-            let made = made.unwrap();
-            made.apply(&from, &out);
+            let device_operator = device_operator.unwrap();
+            device_operator.apply(&from, &out);
             for (found, expected) in out.download::<T>().unwrap().iter().zip(expected.iter()) {
-                let off = (found.f64() - expected.f64()).abs() / largest;
-                assert!(off <= bound, "{} {pencils:?}, {name}, {n}: {off:.1e}", solver.name());
+                let deviation = (found.f64() - expected.f64()).abs() / largest;
+                assert!(
+                    deviation <= bound,
+                    "{} {pencils:?}, {name}, {n}: {deviation:.1e}",
+                    solver.name()
+                );
             }
-            kept.push((made, from, out));
+            retained.push((device_operator, from, out));
         }
     }
 }
@@ -74,7 +81,7 @@ fn small_lines_in_single_precision() {
 
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_lines_with_ends() {
+fn small_lines_with_boundary_closures() {
     check::<f64>("compact6", Op::D1, Axis::Y, 18, false, 1e-13);
 }
 
@@ -89,7 +96,7 @@ fn small_lines_of_a_pentadiagonal_scheme() {
 fn small_permutations() {
     let (device, points) = (device(), [5, 3, 4]);
     let values: Vec<f64> = (0..60_u8).map(f64::from).collect();
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let permutation = Permutation::new(&device, Precision::F64, points, order).unwrap();
         let from = Buffer::from_host(&device, &values).unwrap();
@@ -104,11 +111,11 @@ fn small_permutations() {
             (0..3).for_each(|axis| source[order[axis]] = index[axis]);
             assert_eq!(*found, values[source[0] + 5 * (source[1] + 3 * source[2])], "{order:?}");
         }
-        kept.push((permutation, from, to));
+        retained.push((permutation, from, to));
     }
 }
 
-/// u v in place of w, u.
+/// Adds u v to the first result, and stores u as the second.
 struct Product;
 
 impl Formula<2, 2> for Product {
@@ -119,7 +126,7 @@ impl Formula<2, 2> for Product {
 
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_formulas_and_sums() {
+fn small_formulas_and_reductions() {
     let len = 7;
     let gpu = gpu(Precision::F64, len);
     let u = gpu.field(&vec![2.0; len].into()).unwrap();
@@ -143,10 +150,10 @@ impl Formula<1, 1> for Value {
     }
 }
 
-/// All kernels of a right-hand side with products at points and at midpoints, of a filter and of a step.
+/// Runs all kernels of a right-hand side with products at points and at midpoints, of a filter and of a step.
 #[test]
 #[ignore = "run under Oclgrind"]
-fn small_whole_step() {
+fn small_step_with_filter_and_midpoint_products() {
     let set = [
         "scheme.viscous=midpoint",
         "gas.viscosity={ law = 'sutherland' }",

@@ -1,4 +1,4 @@
-//! Whole runs on a device against the host: the same configuration, the same answer.
+//! Complete runs on a device against the host, with the same configuration.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ fn on_device(config: &Config) -> Simulation {
     Simulation::on(Arc::new(gpu), config).unwrap()
 }
 
-/// max |a − b| over the fields, each relative to the largest value of what it stands for.
+/// max |a − b| over the fields, each relative to its largest value including the base state.
 fn difference(device: &Simulation, host: &mut Simulation) -> f64 {
     let reference = host.system_and_state().0.base_state();
     let (found, expected) = (state(device), state(host));
-    // Momentum along an axis along which nothing moves is round-off, and so is the last part of that of a weak wave, since
-    // it is the pressure's round-off that moves it: it is held against the largest momentum, or 0.01 ρc.
+    // Momentum along an axis without motion is round-off, and so are the last digits of that of a weak wave, because the round-off of
+    // the pressure drives it. Momentum is therefore compared with the largest momentum, or 0.01 ρc.
     let sizes: Vec<f64> = (expected.iter().zip(&reference))
         .map(|(field, at_rest)| field.iter().map(|x| (x + at_rest).abs()).fold(0.0, f64::max))
         .collect();
@@ -42,34 +42,34 @@ fn difference(device: &Simulation, host: &mut Simulation) -> f64 {
     for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let size = if (1..4).contains(&k) { momentum } else { sizes[k] };
         for (found, expected) in found.iter().zip(expected) {
-            let off = (found - expected).abs() / size;
-            assert!(off.is_finite(), "field {k}: {found} and {expected}");
-            worst = worst.max(off);
+            let deviation = (found - expected).abs() / size;
+            assert!(deviation.is_finite(), "field {k}: {found} and {expected}");
+            worst = worst.max(deviation);
         }
     }
     worst
 }
 
-/// Run both for 20 steps and hold the fields and the row of the series of the one against those of the other.
+/// Runs 20 steps on both and compares the fields and the row of the time series.
 fn check(config: &Config, bound: f64, what: &str) {
     let (mut device, mut host) = (on_device(config), on_host(config));
     steps(&mut device, STEPS);
     steps(&mut host, STEPS);
-    let off = difference(&device, &mut host);
-    assert!(off <= bound, "{what}: {off:e}");
+    let deviation = difference(&device, &mut host);
+    assert!(deviation <= bound, "{what}: {deviation:e}");
     let names = device.columns().to_vec();
     let (found, expected) = (device.row().unwrap(), host.row().unwrap());
     let largest = expected[3..].iter().copied().map(f64::abs).fold(1.0, f64::max);
     for ((name, found), expected) in names.iter().zip(found).zip(expected) {
-        let off = (found - expected).abs() / largest;
-        assert!(off <= 10.0 * bound, "{what}: {name} = {found:e}, on the host {expected:e}");
+        let deviation = (found - expected).abs() / largest;
+        assert!(deviation <= 10.0 * bound, "{what}: {name} = {found:e}, on the host {expected:e}");
     }
 }
 
-/// Twelve runs in which every two of (convection, energy, viscous terms, viscosity law) meet (an orthogonal array), each on
-/// a grid of another shape.
+/// Twelve runs that combine each pair of options of (convection, energy, viscous terms, viscosity law) (an orthogonal array), on grids of
+/// different shapes.
 #[test]
-fn every_form_gives_the_answer_of_the_host() {
+fn all_forms_match_the_host() {
     let shapes = [[16, 9, 11], [8, 17, 13], [31, 8, 9], [12, 10, 16]];
     for (i, convection) in CONVECTION.iter().enumerate() {
         for (j, energy) in ENERGY.iter().enumerate() {
@@ -94,7 +94,7 @@ fn every_form_gives_the_answer_of_the_host() {
 }
 
 #[test]
-fn every_family_every_case_and_both_kinds_of_integrators_give_the_answer_of_the_host() {
+fn all_families_cases_and_both_integrator_kinds_match_the_host() {
     let dye = "scalars.dye={ schmidt = 0.5, start = 'sin(x)*cos(y) + 0.3*z' }";
     let runs: [(&str, [usize; 3], &[&str]); 11] = [
         (
@@ -124,7 +124,7 @@ fn every_family_every_case_and_both_kinds_of_integrators_give_the_answer_of_the_
 }
 
 #[test]
-fn every_force_gives_the_answer_of_the_host() {
+fn all_forces_match_the_host() {
     for (force, points) in FORCES.into_iter().zip([[12, 9, 11], [16, 13, 1], [9, 12, 10]]) {
         let set = [force, &["case.mach=0.4", "time.dt=0.02"]].concat();
         check(&config("taylor-green", points, &set), 1e-12, &format!("{force:?}"));
@@ -132,7 +132,7 @@ fn every_force_gives_the_answer_of_the_host() {
 }
 
 #[test]
-fn single_precision_gives_the_answer_of_the_host() {
+fn single_precision_matches_the_host() {
     let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"];
     let staggered = ["scheme.convection=staggered", "gas.viscosity={ law = 'sutherland' }"];
     for (what, case, points, set) in [
@@ -146,9 +146,9 @@ fn single_precision_gives_the_answer_of_the_host() {
     }
 }
 
-/// Every input that comes with the program, made small.
+/// Every input file that is distributed with the program, on a coarser grid.
 #[test]
-fn every_shipped_input_gives_the_answer_of_the_host() {
+fn all_shipped_inputs_match_the_host() {
     for entry in std::fs::read_dir("configs").unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|extension| extension != "toml") {
@@ -164,7 +164,7 @@ fn every_shipped_input_gives_the_answer_of_the_host() {
 }
 
 #[test]
-fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
+fn steps_copy_no_field_to_the_host_and_allocate_nothing() {
     let config = config("taylor-green", [16, 16, 16], &["scheme.filter={ order = 6 }"]);
     let device = open();
     let gpu = Gpu::configured(device.clone(), 16 * 16 * 16, &config.compute).unwrap();
@@ -175,21 +175,21 @@ fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
     let after = device.traffic();
     let count = STEPS as u64;
     assert_eq!(after.allocations, before.allocations);
-    // A step asks for the time step, minus the smallest density and pressure, and the energy before and after the filter.
+    // A step fetches the time step, minus the smallest density and pressure, and the energy before and after the filter.
     assert_eq!(after.to_host - before.to_host, count * (3 + 2) * 8);
-    // What goes there are dt and the coefficients of the stages: far less than one plane of one field.
+    // Only dt and the coefficients of the stages are sent to the device: far less than one plane of one field.
     assert!(after.to_device - before.to_device < count * 16 * 16 * 8);
     assert!(after.launches > before.launches);
 }
 
-/// Whoever looks at the state between two steps takes the fields of what was begun.
+/// Reading the state between two steps discards the step that was begun early, because it uses the same fields.
 #[test]
-fn looking_at_the_state_between_steps_changes_no_bit() {
+fn diagnostics_between_steps_leave_the_state_bitwise_identical() {
     for set in [&[][..], &["scheme.filter={ order = 6, every = 2 }"], &["time.integrator=rk4"]] {
         let config = config("taylor-green", [12, 13, 8], set);
-        let [mut alone, mut watched] = [(), ()].map(|()| on_device(&config));
+        let [mut plain, mut watched] = [(), ()].map(|()| on_device(&config));
         for step in 0..6 {
-            alone.step(None).unwrap();
+            plain.step(None).unwrap();
             watched.step(None).unwrap();
             match step {
                 0 => drop(watched.row().unwrap()),
@@ -204,13 +204,13 @@ fn looking_at_the_state_between_steps_changes_no_bit() {
                 _ => {}
             }
         }
-        assert_eq!(state(&alone), state(&watched));
+        assert_eq!(state(&plain), state(&watched));
     }
 }
 
-/// What was begun was begun from another state.
+/// A step that was begun early started from the previous state.
 #[test]
-fn a_state_from_outside_takes_no_part_of_the_one_before() {
+fn replaced_states_discard_the_step_begun_from_the_old_state() {
     let config = config("taylor-green", [12, 13, 8], &[]);
     let [mut other, mut used, mut fresh] = [(); 3].map(|()| on_device(&config));
     steps(&mut other, 5);
@@ -225,51 +225,51 @@ fn a_state_from_outside_takes_no_part_of_the_one_before() {
 }
 
 #[test]
-fn a_step_is_begun_before_its_size_is_known_unless_somebody_looks_first() {
+fn next_step_begins_early_unless_its_fields_are_read_first() {
     let config = config("taylor-green", [12, 13, 8], &[]);
     let device = open();
     let gpu = Gpu::configured(device.clone(), 12 * 13 * 8, &config.compute).unwrap();
     let mut simulation = Simulation::on(Arc::new(gpu), &config).unwrap();
     let mut launches = |look: bool, lands: bool| {
         let before = device.traffic().launches;
-        simulation.expect_look(look);
+        simulation.expect_read(look);
         let until = simulation.time() + 1e-3;
         simulation.step(lands.then_some(until)).unwrap();
         device.traffic().launches - before
     };
-    let whole = launches(true, false);
-    assert_eq!(launches(true, false), whole);
-    let begun = launches(false, false) - whole;
-    assert!(begun > 0, "{whole} launches");
-    // Each is begun by the one before.
-    assert_eq!([(); 3].map(|()| launches(false, false)), [whole; 3]);
-    assert_eq!(launches(true, false), whole - begun);
-    assert_eq!(launches(false, false), whole + begun);
-    assert_eq!(launches(false, true), whole - begun);
-    assert_eq!(launches(false, true), whole);
+    let complete = launches(true, false);
+    assert_eq!(launches(true, false), complete);
+    let begun = launches(false, false) - complete;
+    assert!(begun > 0, "{complete} launches");
+    // Each step is begun by the previous one.
+    assert_eq!([(); 3].map(|()| launches(false, false)), [complete; 3]);
+    assert_eq!(launches(true, false), complete - begun);
+    assert_eq!(launches(false, false), complete + begun);
+    assert_eq!(launches(false, true), complete - begun);
+    assert_eq!(launches(false, true), complete);
 }
 
 #[test]
-fn a_state_without_meaning_is_told_as_on_the_host() {
+fn divergence_is_reported_with_the_step_and_field_of_the_host() {
     let config = config("taylor-green", [12, 12, 12], &["time.dt=0.2", "scheme.viscous=laplacian"]);
     let (mut device, mut host) = (on_device(&config), on_host(&config));
-    let broken = loop {
+    let errors = loop {
         match (device.step(None), host.step(None)) {
             (Ok(_), Ok(_)) => {}
             (Err(device), Err(host)) => break [device, host],
             (device, host) => panic!("device {device:?}, host {host:?}"),
         }
     };
-    let [a, b] = broken.map(|error| match error {
+    let [a, b] = errors.map(|error| match error {
         Error::Diverged { step, field, index, .. } => (step, field, index),
         other => panic!("{other}"),
     });
     assert_eq!((a.0, a.1), (b.0, b.1), "step and field");
 }
 
-/// 1/Re of such a Reynolds number is infinite: the kernels have to say what the host says.
+/// 1/Re of such a Reynolds number overflows to infinity: the kernels must report the same error as the host.
 #[test]
-fn parameters_beyond_all_numbers_are_refused_as_on_the_host() {
+fn parameters_that_overflow_are_rejected_as_on_the_host() {
     for (what, set) in [("time step", "case.reynolds=1e-310"), ("pressure", "case.mach=1e-160")] {
         let config = config("taylor-green", [8, 8, 8], &[set]);
         match Simulation::on(Arc::new(gpu(Precision::F64, 512)), &config).err() {
@@ -280,20 +280,20 @@ fn parameters_beyond_all_numbers_are_refused_as_on_the_host() {
 }
 
 #[test]
-fn a_solver_that_cannot_is_refused_with_the_operator_that_it_cannot_do() {
+fn unsuitable_line_solvers_are_rejected_with_the_operator() {
     let config = config("taylor-green", [16, 16, 16], &["scheme.derivative=compact10-penta"]);
     let solver = LineSolver::from_name("cr");
     let gpu = Gpu::new(device(), Precision::F64, 4096, solver, Pencils::Strided).unwrap();
-    let refusal = Simulation::on(Arc::new(gpu), &config).err().unwrap();
-    let told = refusal.to_string();
+    let error = Simulation::on(Arc::new(gpu), &config).err().unwrap();
+    let message = error.to_string();
     assert!(
-        told.contains("that is the first derivative along x") && refusal.exit_code() == 2,
-        "{told}"
+        message.contains("that is the first derivative along x") && error.exit_code() == 2,
+        "{message}"
     );
 }
 
 #[test]
-fn what_is_written_is_what_the_host_writes() {
+fn outputs_match_the_host() {
     let config = config("taylor-green", [16, 12, 9], &["case.mach=0.5"]);
     let (mut device, mut host) = (on_device(&config), on_host(&config));
     device.step(None).unwrap();
@@ -324,8 +324,8 @@ fn what_is_written_is_what_the_host_writes() {
     close(&found, &expected, "vorticity");
 }
 
-/// In f32 the fields hold deviations from the state at rest. A run of the vortex at Ma 0.1 then stays within 1e-5 of the
-/// kinetic energy of the f64 run; the total energy itself in f32 would be off by 1e-4 of it at once.
+/// In f32 the fields store deviations from the state at rest. A run of the vortex at Ma 0.1 then stays within 1e-5 of the kinetic energy
+/// of the f64 run; with the total energy itself in f32, the initial error would be 1e-4 of the kinetic energy.
 #[test]
 fn single_precision_follows_the_kinetic_energy_of_double_precision() {
     let config = |precision| config("taylor-green", [16, 16, 16], &["time.dt=0.01", precision]);
@@ -351,7 +351,7 @@ impl Formula<2, 3> for Products {
     }
 }
 
-/// Every operation that a formula may use; s v in place of w.
+/// Every operation that a formula may use.
 struct Everything;
 
 impl Formula<2, 2, 1> for Everything {
@@ -373,7 +373,7 @@ fn host_field(values: &[f64]) -> cpu::Field<f64> {
 }
 
 #[test]
-fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
+fn sums_and_maxima_match_the_host_and_are_bitwise_reproducible() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for len in [1, 7, 255, 256, 257, 65_535, 65_537, 200_003] {
         let gpu = gpu(Precision::F64, len);
@@ -396,18 +396,18 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
         let expected = on_host(PointFormula::max(Products));
         assert_eq!(total(&max, &a), expected);
         for at in [0, len / 2, len - 1] {
-            let mut spoilt = u.clone();
-            spoilt[at] = f64::NAN;
-            let spoilt = gpu.field(&spoilt.into()).unwrap();
-            let [u, product, one] = total(&max, &spoilt);
+            let mut with_nan = u.clone();
+            with_nan[at] = f64::NAN;
+            let with_nan = gpu.field(&with_nan.into()).unwrap();
+            let [u, product, one] = total(&max, &with_nan);
             assert_eq!([u, product, one], [f64::INFINITY, f64::INFINITY, 1.0]);
-            assert!(total(&sum, &spoilt)[0].is_nan());
+            assert!(total(&sum, &with_nan)[0].is_nan());
         }
     }
 }
 
 #[test]
-fn formulas_give_at_every_point_what_they_give_on_the_host() {
+fn formulas_match_the_host_at_every_point() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for len in [1, 255, 256, 257, 1031] {
         let gpu = gpu(Precision::F64, len);
@@ -428,7 +428,7 @@ fn formulas_give_at_every_point_what_they_give_on_the_host() {
     }
 }
 
-/// Numbers that change from launch to launch stand one behind the other, f32 and f64 alike.
+/// Scalars that change with each launch are stored one after another, f32 and f64 in the same array.
 #[test]
 fn both_precisions_share_a_device() {
     let (len, [a, b]) = (257, [0.1, 0.7]);
@@ -454,7 +454,7 @@ impl Formula<1, 1, 1> for Scaled {
 }
 
 #[test]
-fn random_sweeps_do_what_they_say() {
+fn random_sweeps_match_plain_evaluation() {
     let gpu = |len| -> Box<dyn Backend> { Box::new(gpu(Precision::F64, len)) };
     (0..12).for_each(|seed| check_random(gpu, seed, 1e-12));
 }

@@ -1,12 +1,12 @@
-//! `compute.sweeps`: every key changes the kernels of a run as it says, and nothing else. The kernels are those that a GPU which computes
-//! nothing is asked for.
+//! `compute.sweeps`: every key changes the kernels of a run as documented, and nothing else. The kernels are those that a run requests
+//! from a recording GPU, which computes nothing.
 
 use kolmo::backend::device::{Device, DeviceInfo, KernelRequest};
 
 use super::nvrtc::run;
 use super::runtime::gpu;
 
-/// On-chip memory of a block, and of a multiprocessor beside 1 KiB.
+/// Bytes of on-chip memory of a thread block; a multiprocessor has 1 KiB more.
 const ON_CHIP: usize = 232_448;
 
 /// The fused sweeps of a run.
@@ -18,21 +18,21 @@ fn sweeps(points: [usize; 3], set: &'static [&'static str]) -> Vec<KernelRequest
     kernels.filter(|kernel| kernel.source.name == "fused sweep").collect()
 }
 
-/// What the text of a kernel defines as `name`, the last of several times.
+/// The value that the text of a kernel defines as `name`; the last definition counts.
 fn defined(kernel: &KernelRequest, name: &str) -> usize {
     let line = format!("#define {name} ");
     let value = kernel.source.text.lines().rev().find_map(|text| text.strip_prefix(&line));
     value.unwrap().parse().unwrap()
 }
 
-/// The same of all kernels.
+/// The values that all kernels define as `name`.
 fn all(kernels: &[KernelRequest], name: &str) -> Vec<usize> {
-    assert!(kernels.len() >= 5, "sweeps are lost: {}", kernels.len());
+    assert!(kernels.len() >= 5, "sweeps are missing: {}", kernels.len());
     kernels.iter().map(|kernel| defined(kernel, name)).collect()
 }
 
 #[test]
-fn a_thread_takes_as_many_points_as_are_asked_for() {
+fn sweeps_points_sets_the_points_per_thread() {
     for (points, set) in [
         (4, &["compute.sweeps.points=4"]),
         (5, &["compute.sweeps.points=5"]),
@@ -45,22 +45,25 @@ fn a_thread_takes_as_many_points_as_are_asked_for() {
         let chunks = 64_usize.div_ceil(points);
         assert!(all(&kernels, "CHUNKS").iter().all(|count| *count == chunks), "{points} points");
     }
-    // What is taken anyhow is the same text.
-    let asked = sweeps([64; 3], &["compute.sweeps.points=8"]);
-    let mut usual = sweeps([64; 3], &[]);
-    usual.retain(|kernel| defined(kernel, "LENGTH") == 8);
-    assert!(usual.len() >= 5 && usual.iter().all(|kernel| asked.contains(kernel)), "another text");
+    // An explicit value equal to the default gives the same kernel text.
+    let explicit = sweeps([64; 3], &["compute.sweeps.points=8"]);
+    let mut default = sweeps([64; 3], &[]);
+    default.retain(|kernel| defined(kernel, "LENGTH") == 8);
+    assert!(
+        default.len() >= 5 && default.iter().all(|kernel| explicit.contains(kernel)),
+        "the kernel text differs"
+    );
 }
 
 #[test]
-fn a_block_takes_as_many_lines_as_are_asked_for() {
+fn sweeps_lines_sets_the_lines_per_thread_block() {
     for (lines, set) in [
         (1, &["compute.sweeps.lines=1"]),
         (3, &["compute.sweeps.lines=3"]),
         (16, &["compute.sweeps.lines=16"]),
     ] {
         let kernels = sweeps([64, 60, 56], set);
-        assert!(all(&kernels, "TX").iter().all(|taken| *taken == lines), "{lines} lines");
+        assert!(all(&kernels, "TX").iter().all(|count| *count == lines), "{lines} lines");
         for kernel in &kernels {
             assert_eq!(kernel.threads[0] as usize, lines * defined(kernel, "CHUNKS"));
         }
@@ -68,7 +71,7 @@ fn a_block_takes_as_many_lines_as_are_asked_for() {
 }
 
 #[test]
-fn as_many_blocks_are_resident_as_are_asked_for_and_fit_on_chip_together() {
+fn sweeps_resident_sets_resident_blocks_that_fit_on_chip_together() {
     for (resident, set) in [
         (1, &["compute.sweeps.resident=1"]),
         (2, &["compute.sweeps.resident=2"]),
@@ -79,7 +82,7 @@ fn as_many_blocks_are_resident_as_are_asked_for_and_fit_on_chip_together() {
             assert!(resident * (kernel.on_chip + 1024) <= ON_CHIP + 1024, "{}", kernel.on_chip);
         }
     }
-    // A multiprocessor to itself has more registers for a thread, or less to park.
+    // A block alone on a multiprocessor has more registers per thread, so it parks fewer values on chip.
     let on_chip = |kernels: Vec<KernelRequest>| -> usize {
         kernels.iter().map(|kernel| kernel.on_chip).sum()
     };
@@ -88,11 +91,11 @@ fn as_many_blocks_are_resident_as_are_asked_for_and_fit_on_chip_together() {
         sweeps([64; 3], &["compute.sweeps.resident=3"]),
     ]
     .map(on_chip);
-    assert_ne!(alone, together, "registers do not follow");
+    assert_ne!(alone, together, "the number of registers does not follow `resident`");
 }
 
 #[test]
-fn fields_come_early_and_tiles_in_turn_as_is_asked_for() {
+fn sweeps_early_and_turns_set_prefetching_and_tiles_per_block() {
     let early = |set| {
         let is_early = |kernel: &&KernelRequest| {
             let (_, sweep) = kernel.source.text.split_once("#define SWEEP").unwrap();
@@ -108,7 +111,7 @@ fn fields_come_early_and_tiles_in_turn_as_is_asked_for() {
         let is_in_turn = |kernel: &&KernelRequest| defined(kernel, "BLOCKS") < 1024;
         kernels.iter().filter(is_in_turn).count()
     };
-    // Pentadiagonal operators leave no registers for it.
+    // With pentadiagonal operators no registers remain for tiles in turn.
     let [three, five]: [&[&str]; 2] = [
         &["compute.sweeps={ lines = 4, resident = 1 }"],
         &["compute.sweeps={ lines = 4, resident = 1 }", "scheme.derivative=compact10-penta"],
@@ -121,7 +124,7 @@ fn fields_come_early_and_tiles_in_turn_as_is_asked_for() {
         (3, &["compute.sweeps={ turns = 3, lines = 4, resident = 1 }"]),
     ] {
         let kernels = sweeps([64; 3], set);
-        // 4096 lines are 1024 tiles. On each of 132 multiprocessors as many blocks run as on any other.
+        // 4096 lines are 1024 tiles. Each of the 132 multiprocessors runs the same number of blocks.
         let in_turn_by = 1024_usize.div_ceil(turns).next_multiple_of(132).min(1024);
         for kernel in &kernels {
             assert_eq!(defined(kernel, "TILES"), 1024);
@@ -133,18 +136,18 @@ fn fields_come_early_and_tiles_in_turn_as_is_asked_for() {
 }
 
 #[test]
-fn the_last_sweep_links_stages_where_it_is_asked_to_and_not_where_it_is_not() {
-    let usual = sweeps([64; 3], &[]).len();
-    assert_eq!(sweeps([64; 3], &["compute.sweeps.link=true"]).len(), usual);
-    assert_eq!(sweeps([64; 3], &["compute.sweeps.link=false"]).len(), usual - 1);
-    // Lines in chunks of two lengths are not linked unless somebody asks.
+fn sweeps_link_sets_whether_the_last_sweep_links_stages() {
+    let default = sweeps([64; 3], &[]).len();
+    assert_eq!(sweeps([64; 3], &["compute.sweeps.link=true"]).len(), default);
+    assert_eq!(sweeps([64; 3], &["compute.sweeps.link=false"]).len(), default - 1);
+    // Lines in chunks of two lengths are linked only on request.
     let odd = sweeps([64, 64, 61], &[]).len();
-    assert_eq!(odd, usual - 1);
-    assert_eq!(sweeps([64, 64, 61], &["compute.sweeps.link=true"]).len(), usual);
+    assert_eq!(odd, default - 1);
+    assert_eq!(sweeps([64, 64, 61], &["compute.sweeps.link=true"]).len(), default);
 }
 
 #[test]
-fn where_no_block_is_as_asked_a_sweep_is_no_kernel() {
+fn sweeps_are_not_fused_if_no_thread_block_meets_the_settings() {
     // 64 lines of 32 chunks are 2048 threads.
     assert!(sweeps([256; 3], &["compute.sweeps.lines=64"]).is_empty());
 }

@@ -1,14 +1,14 @@
-//! The result does not depend on how a line is cut.
+//! The result does not depend on the split of a line into blocks.
 
 use super::*;
 
-/// Lengths of blocks that differ, none shorter than `shortest`.
+/// Different block lengths, none below `shortest`.
 fn uneven(blocks: usize, shortest: usize) -> Vec<usize> {
     (0..blocks).map(|k| shortest + [0, 2, 1, 0, 3][k % 5]).collect()
 }
 
-/// Check one method for all formulas on lines cut as `cut` says: (formula, periodic, blocks) to lengths, or nothing to
-/// check.
+/// Checks one method for all schemes on lines split into blocks by `cut`, which maps (formula, periodic, number of blocks) to block
+/// lengths, or to `None` to skip the check.
 fn check<T: Real>(
     method: Method,
     blocks: impl Iterator<Item = usize> + Clone,
@@ -17,7 +17,7 @@ fn check<T: Real>(
     let mut checked = 0;
     for periodic in [true, false] {
         for formula in formulas(periodic) {
-            // Round-off of two ways to solve differs by some ε cond A.
+            // The round-off of two solution methods differs by a few ε cond A.
             let allowed = (450.0_f64).max(4.0 * formula.condition()) * T::EPSILON;
             for blocks in blocks.clone() {
                 let Some(lengths) = cut(&formula, periodic, blocks) else { continue };
@@ -44,7 +44,7 @@ fn reach<T: Real>(formula: &Formula) -> usize {
 }
 
 #[test]
-fn neighbour_is_exact_to_round_off_where_blocks_are_as_long_as_the_inverse_reaches() {
+fn neighbour_is_exact_to_round_off_for_blocks_as_long_as_the_reach() {
     let cut = |formula: &Formula, periodic: bool, blocks: usize| {
         Some(uneven(blocks, reach::<f64>(formula).max(formula.shortest(periodic))))
     };
@@ -55,11 +55,11 @@ fn neighbour_is_exact_to_round_off_where_blocks_are_as_long_as_the_inverse_reach
     check::<f32>(Method::Neighbour, [2, 3, 5].into_iter(), cut);
 }
 
-/// Every number of blocks along a line that the messages of a method differ for.
+/// Numbers of blocks along a line that cover all message patterns of the methods.
 const BLOCKS: [usize; 16] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24];
 
 #[test]
-fn pcr_chain_and_gather_are_exact_for_the_shortest_blocks_that_hold_what_is_read() {
+fn pcr_chain_and_gather_are_exact_for_the_shortest_admissible_blocks() {
     for method in [Method::Pcr, Method::Chain, Method::Gather] {
         let cut = |formula: &Formula, periodic: bool, blocks: usize| {
             Some(uneven(blocks, formula.shortest(periodic)))

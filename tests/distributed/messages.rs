@@ -1,13 +1,13 @@
-//! How many messages a method takes.
+//! The number of messages of a method.
 
 use kolmo::engine::distributed::Message;
 use kolmo::engine::distributed::pcr::{Round, schedule};
 
 use super::*;
-use crate::common::formula_of;
+use crate::common::scheme_family;
 
-/// Ranks, rounds, most messages that a rank sends for a solve after the halo: Algorithms 1 to 4 of Song et al. (2022) carried
-/// out for every number of ranks, two partners that are the same rank counted once.
+/// Ranks, rounds, largest number of messages that a rank sends for a solve after the halo exchange: Algorithms 1 to 4 of Song et
+/// al. (2022), executed for every number of ranks; two partners that are the same rank count once.
 #[rustfmt::skip]
 pub(crate) const SONG: [(usize, usize, usize); 35] = [
     (2, 3, 3), (3, 5, 4), (4, 4, 5), (5, 6, 6), (6, 6, 6), (7, 8, 7), (8, 5, 7), (11, 9, 9), (12, 7, 8), (15, 11, 10),
@@ -18,10 +18,10 @@ pub(crate) const SONG: [(usize, usize, usize); 35] = [
 ];
 
 fn compact6() -> Formula {
-    Formula { scheme: formula_of("compact6").first, shift: Shift::None }
+    Formula { scheme: scheme_family("compact6").first, shift: Shift::None }
 }
 
-/// Messages of an exchange.
+/// Number of messages sent in an exchange.
 fn sent(step: &Step) -> Option<usize> {
     match step {
         Step::Exchange { send, .. } => Some(send.len()),
@@ -29,13 +29,13 @@ fn sent(step: &Step) -> Option<usize> {
     }
 }
 
-/// Messages of every exchange but the first.
+/// Number of messages sent in all exchanges but the first.
 fn messages(plan: &Plan) -> usize {
     plan.steps.iter().filter_map(sent).skip(1).sum()
 }
 
 #[test]
-fn pcr_sends_as_many_messages_in_as_many_rounds_as_the_algorithms_of_song_et_al() {
+fn pcr_has_the_message_and_round_counts_of_song_et_al() {
     for (ranks, rounds, most) in SONG {
         let all: Vec<_> = (0..ranks).map(|rank| schedule(ranks, rank, true)).collect();
         assert!(all.iter().all(|of_rank| of_rank.len() == rounds), "{ranks} ranks");
@@ -69,7 +69,7 @@ fn pcr_sends_as_many_messages_in_as_many_rounds_as_the_algorithms_of_song_et_al(
 }
 
 #[test]
-fn a_line_with_ends_sends_less_and_never_round_the_corner() {
+fn non_periodic_pcr_sends_no_extra_messages_and_none_across_the_ends() {
     for ranks in 2..=33 {
         let count = |cyclic: bool, rank: usize| {
             let rounds = schedule(ranks, rank, cyclic);
@@ -104,7 +104,7 @@ fn neighbour_sends_one_message_to_each_neighbour() {
 }
 
 #[test]
-fn chain_goes_there_and_back_and_gather_asks_the_first_rank() {
+fn chain_messages_pass_forward_and_back_and_gather_uses_the_first_rank() {
     for ranks in [2, 3, 7] {
         let operator = compact6().operator::<f64>(8 * ranks, true);
         let lengths = vec![8; ranks];
@@ -116,17 +116,17 @@ fn chain_goes_there_and_back_and_gather_asks_the_first_rank() {
     }
 }
 
-/// Processor time of this thread, whatever else the machine does meanwhile.
-fn seconds_worked() -> f64 {
+/// Processor time of this thread, independent of other load on the machine.
+fn thread_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1e-9
 }
 
 #[test]
-fn plans_for_thousands_of_ranks_are_made_within_a_second() {
+fn plans_for_thousands_of_ranks_are_built_within_a_second() {
     for (scheme, points) in [
-        (formula_of("compact6").first, 8),
-        (formula_of("compact10-penta").first, 8),
+        (scheme_family("compact6").first, 8),
+        (scheme_family("compact10-penta").first, 8),
         (compact_filter(8, 0.49), 16),
     ] {
         let formula = Formula { scheme, shift: Shift::None };
@@ -135,9 +135,9 @@ fn plans_for_thousands_of_ranks_are_made_within_a_second() {
             let lengths = vec![points; ranks];
             for method in [Method::Pcr, Method::Chain, Method::Gather] {
                 for rank in [0, ranks / 2, ranks - 1] {
-                    let start = seconds_worked();
+                    let start = thread_seconds();
                     distribute(&operator, &lengths, rank, method).unwrap();
-                    let seconds = seconds_worked() - start;
+                    let seconds = thread_seconds() - start;
                     assert!(seconds < 1.0, "{} {method:?} rank {rank}: {seconds} s", scheme.name);
                 }
             }
@@ -145,7 +145,7 @@ fn plans_for_thousands_of_ranks_are_made_within_a_second() {
     }
 }
 
-/// The steps of a plan without its numbers.
+/// The steps of a plan without coefficients: the peers of every exchange.
 fn skeleton(plan: &Plan) -> Vec<Option<[Vec<usize>; 2]>> {
     let peers = |list: &[Message]| list.iter().map(|message| message.peer).collect::<Vec<_>>();
     let step = |step: &Step| match step {
@@ -167,16 +167,16 @@ fn plans_of_all_operators_of_an_axis_have_the_same_steps() {
                         skeleton(&plan.unwrap().1)
                     };
                     let schemes = [
-                        formula_of("explicit4").first,
-                        formula_of("compact6").first,
-                        formula_of("compact6").second,
+                        scheme_family("explicit4").first,
+                        scheme_family("compact6").first,
+                        scheme_family("compact6").second,
                         compact_filter(4, 0.2),
                     ];
                     let of_schemes =
                         schemes.map(|scheme| steps(&Formula { scheme, shift: Shift::None }));
                     assert!(of_schemes.iter().all(|steps| *steps == of_schemes[0]));
                     if periodic && method != Method::Neighbour {
-                        let scheme = formula_of("compact10-penta").first;
+                        let scheme = scheme_family("compact10-penta").first;
                         let wide = steps(&Formula { scheme, shift: Shift::None });
                         assert_eq!(wide, of_schemes[0]);
                     }

@@ -1,4 +1,4 @@
-//! What the tests of this module take for an operator is what a backend applies.
+//! The operator rows used in the tests of this module are those that a backend applies.
 
 use kolmo::backend::cpu::Cpu;
 use kolmo::engine::{LineOperators, Op};
@@ -8,7 +8,7 @@ use super::*;
 use crate::operators::{apply, field, grid};
 
 #[test]
-fn the_rows_of_an_operator_are_those_that_a_backend_applies() {
+fn operator_rows_reproduce_the_results_of_a_backend() {
     let staggered = [Op::DerivativeToMidpoints, Op::DerivativeToPoints, Op::InterpolateToMidpoints];
     let filter = compact_filter(10, 0.45);
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
@@ -25,8 +25,12 @@ fn the_rows_of_an_operator_are_those_that_a_backend_applies() {
                 let found = apply(&cpu, &operators, &grid, Axis::Y, op, &read);
                 let largest = exact.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
                 for (point, x) in exact.iter().enumerate() {
-                    let off = (found[3 * point] - x).abs();
-                    assert!(off <= 1e-14 * largest, "{} {op:?} {periodic}: {off:e}", family.name);
+                    let difference = (found[3 * point] - x).abs();
+                    assert!(
+                        difference <= 1e-14 * largest,
+                        "{} {op:?} {periodic}: {difference:e}",
+                        family.name
+                    );
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Writers of the formats, as other programs write them.
+//! Writers of the grid formats, as produced by other programs.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,7 +14,7 @@ use zip::write::SimpleFileOptions;
 use super::Points;
 use crate::custom::npy;
 
-/// A name, what writes such a file, and by how much a coordinate may be off.
+/// File name, writer, and tolerance of a coordinate.
 type Format = (&'static str, fn(&Path, &Points), f64);
 
 /// Half a unit in the last place of f32 below 8.
@@ -55,14 +55,14 @@ fn archive(path: &Path, arrays: &[(&str, Vec<u8>)]) {
     zip.finish().unwrap();
 }
 
-/// np.savez("grid.npz", x=x, y=y) of arrays [j, i] of float64.
+/// np.savez("grid.npz", x=x, y=y) with arrays [j, i] of float64.
 pub(super) fn npz(path: &Path, points: &Points) {
     let shape = format!("({}, {})", points.n[1], points.n[0]);
     let array = |values: &[f64]| npy("<f8", false, &shape, &doubles(values));
     archive(path, &[("x", array(&points.x)), ("y", array(&points.y))]);
 }
 
-/// Two planes [k, j, i] of big-endian float32 in Fortran's order; grid.points has one plane, which repeats.
+/// Two planes [k, j, i] of big-endian float32 in Fortran order; grid.points has one plane, which repeats.
 fn npz_of_planes(path: &Path, points: &Points) {
     let [nx, ny] = points.n;
     let array = |value: &dyn Fn(usize, usize) -> f64| {
@@ -72,7 +72,7 @@ fn npz_of_planes(path: &Path, points: &Points) {
         });
         npy(">f4", true, &format!("(2, {ny}, {nx})"), &bytes.collect::<Vec<u8>>())
     };
-    // The box is 2π long, and has one point along z.
+    // The box has the length 2π and one point along z.
     let z = |_, k| if k == 0 { 0.0 } else { std::f64::consts::TAU };
     let [x, y] = [&points.x, &points.y].map(|values| array(&|at, _| values[at]));
     archive(path, &[("x", x), ("y", y), ("z", array(&z))]);
@@ -87,7 +87,7 @@ fn folder(path: &Path, points: &Points) {
     }
 }
 
-/// PLOT3D as text: in two dimensions, or in three with a number of blocks and Fortran's exponents and repeats.
+/// PLOT3D as text: in two dimensions, or in three with a number of blocks and Fortran exponents and repeat counts.
 pub(super) fn text(path: &Path, points: &Points, dimensions: usize) {
     let [nx, ny] = points.n;
     let mut text = match dimensions {
@@ -105,7 +105,7 @@ pub(super) fn text(path: &Path, points: &Points, dimensions: usize) {
     fs::write(path, text).unwrap();
 }
 
-/// PLOT3D as Fortran writes it unformatted: in two dimensions of f64, or big-endian in three with a number of blocks, of f32.
+/// PLOT3D as unformatted Fortran records: f64 in two dimensions, or big-endian f32 in three with a number of blocks.
 pub(super) fn records(points: &Points, is_big: bool) -> Vec<u8> {
     let four = |value: usize| {
         let value = u32::try_from(value).unwrap();
@@ -127,7 +127,7 @@ pub(super) fn records(points: &Points, is_big: bool) -> Vec<u8> {
         .collect()
 }
 
-/// PLOT3D as bare bytes: three dimensions of f64, and `iblank`.
+/// PLOT3D as raw bytes: f64 in three dimensions, with `iblank`.
 fn bare(points: &Points) -> Vec<u8> {
     let [nx, ny] = points.n.map(|n| u32::try_from(n).unwrap());
     let header = [nx, ny, 1].into_iter().flat_map(u32::to_le_bytes);
@@ -137,8 +137,8 @@ fn bare(points: &Points) -> Vec<u8> {
     header.chain(values).chain(blank).collect()
 }
 
-/// Structured grids of VTK: numbers as text, in Base64 behind counts of 32 bits, appended in Base64 behind counts of 64, raw f32, or
-/// compressed in two blocks.
+/// VTK structured grids: numbers as text, in Base64 after 32-bit counts, appended in Base64 after 64-bit counts, as raw f32, or compressed
+/// in two blocks.
 pub(super) fn vts(path: &Path, points: &Points, how: &str) {
     let extent = format!("0 {} 0 {} 0 0", points.n[0] - 1, points.n[1] - 1);
     let numbers: Vec<f64> =
@@ -168,9 +168,9 @@ pub(super) fn vts(path: &Path, points: &Points, how: &str) {
         _ => {
             compressor = "compressor=\"vtkZLibDataCompressor\"";
             let block = bytes.len() - 96;
-            let packed = [&bytes[..block], &bytes[block..]].map(|own| {
+            let packed = [&bytes[..block], &bytes[block..]].map(|content| {
                 let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-                encoder.write_all(own).unwrap();
+                encoder.write_all(content).unwrap();
                 encoder.finish().unwrap()
             });
             let counts = [2, block, 96, packed[0].len(), packed[1].len()].map(four).concat();

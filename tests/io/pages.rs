@@ -1,4 +1,4 @@
-//! What the scripts of a report find in it.
+//! The data in a report page that its scripts use.
 
 use super::slices::draw_corners;
 use super::*;
@@ -11,8 +11,8 @@ fn curves(page: &str, name: &str) -> serde_json::Value {
 }
 
 #[test]
-fn every_plot_of_a_report_has_its_curves_as_the_series_has_them() {
-    let run = made_up_run([16, 16, 16]);
+fn report_plots_contain_the_curves_of_the_series() {
+    let run = synthetic_run([16, 16, 16]);
     write_report(run.path(), &mut |_| Ok(())).unwrap();
     let page = fs::read_to_string(run.path().join("report.html")).unwrap();
     let series = Series::read(&run.path().join("series.csv")).unwrap();
@@ -33,19 +33,19 @@ fn every_plot_of_a_report_has_its_curves_as_the_series_has_them() {
             );
         }
     }
-    // What the licence of the library that draws them asks for.
+    // Required by the licence of the plotting library.
     assert!(page.contains("uPlot (v1.6.32)") && page.contains("Copyright (c) 2022 Leon Sorokin"));
 }
 
-/// Pictures of many times make a page that nobody can send: all are in the slider, or as many as have room, and six on paper.
+/// Images of many times would make the page too large to send: the slider has all images up to a limit, and the printed page six.
 #[test]
-fn a_report_has_more_pictures_under_the_slider_than_on_paper() {
+fn the_report_slider_has_up_to_60_images_and_the_printed_page_six() {
     for (steps, under, text) in [
         (6, 6, "<p>In a plane"),
         (9, 9, "<p>9 of 9 times under the slider, 6 on paper; all are in"),
         (70, 60, "<p>60 of 70 times under the slider, 6 on paper; all are in"),
     ] {
-        let run = made_up_run([16, 16, 16]);
+        let run = synthetic_run([16, 16, 16]);
         fs::remove_dir_all(run.path().join("slices")).unwrap();
         let mut slices = SliceWriter::create(&run.path().join("slices")).unwrap();
         (0..steps).for_each(|step| draw_corners(&mut slices, step));

@@ -1,12 +1,12 @@
-//! Pictures of planes, and their scales.
+//! Slice images and their colour scales.
 
 use super::*;
 
 #[test]
-fn a_slice_is_drawn_upright_and_greys_what_is_no_number() {
+fn slice_images_are_upright_and_show_nan_in_grey() {
     let run = tempfile::tempdir().unwrap();
     let path = run.path().join("slice.png");
-    // 3 × 2 points: the lower left is the smallest, the upper right the largest, the lower right no number.
+    // 3 × 2 points: the lower left value is the smallest, the upper right the largest, the lower right is NaN.
     let values = [0.0, 0.5, f64::NAN, 0.5, 0.5, 1.0];
     let slice = Slice {
         plane: Plane::Xy,
@@ -34,9 +34,10 @@ fn a_slice_is_drawn_upright_and_greys_what_is_no_number() {
     assert!((62..=65).contains(&at(0, height / 2)));
 }
 
-/// Spacings differ from axis to axis: a pixel is a square nevertheless. A side has its points at least, but for pictures of more than 2^20 pixels.
+/// Pixels are square although the spacings of the axes differ. A side has at least as many pixels as points, except in images of more
+/// than 2^20 pixels.
 #[test]
-fn a_picture_is_to_scale_up_to_eight_times_as_long_as_high() {
+fn slice_images_are_to_scale_up_to_an_aspect_ratio_of_eight() {
     let run = tempfile::tempdir().unwrap();
     let path = run.path().join("slice.png");
     for (lengths, points, size) in [
@@ -67,7 +68,7 @@ fn a_picture_is_to_scale_up_to_eight_times_as_long_as_high() {
     }
 }
 
-/// Palette and pixels of a picture.
+/// Palette and pixels of an image.
 fn indexed(path: &Path) -> (Vec<[u8; 3]>, Vec<u8>) {
     let file = std::io::BufReader::new(fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -77,9 +78,9 @@ fn indexed(path: &Path) -> (Vec<[u8; 3]>, Vec<u8>) {
     (palette.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect(), pixels)
 }
 
-/// Draw the corners of a plane, at step 0 from 0 to 2, at step 1 from 0 to 4.
+/// Writes a slice of 2 × 2 points, with values from 0 to 2 at step 0 and from 0 to 4 at later steps.
 pub(super) fn draw_corners(slices: &mut SliceWriter, step: u64) {
-    let most = [2.0, 4.0][usize::from(step > 0)];
+    let max = [2.0, 4.0][usize::from(step > 0)];
     let slice = Slice {
         plane: Plane::Yz,
         at: 1.5,
@@ -87,50 +88,51 @@ pub(super) fn draw_corners(slices: &mut SliceWriter, step: u64) {
         unit: "V₀/L",
         edges: [[-0.5, 6.5]; 2],
         points: [2, 2],
-        values: &[0.0, most / 2.0, most, most / 4.0],
-        range: [0.0, most],
+        values: &[0.0, max / 2.0, max, max / 4.0],
+        range: [0.0, max],
     };
     slices.write(step, step as f64, &slice).unwrap();
 }
 
 #[test]
-fn a_colour_means_one_value_at_all_times_of_a_plane_whatever_the_parts_a_run_was_done_in() {
+fn slices_of_a_plane_share_one_colour_scale_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
-    let [whole, parts] = ["whole", "parts"].map(|name| dir.path().join(name));
+    let [reference, restarted] = ["whole", "parts"].map(|name| dir.path().join(name));
     let [first, second] = [0, 1].map(|step| format!("step_{step:08}_yz.png"));
-    let mut slices = SliceWriter::create(&whole).unwrap();
+    let mut slices = SliceWriter::create(&reference).unwrap();
     draw_corners(&mut slices, 0);
-    let (_, before) = indexed(&whole.join(&first));
+    let (_, before) = indexed(&reference.join(&first));
     draw_corners(&mut slices, 1);
     slices.finish().unwrap();
-    let (low, pixels) = indexed(&whole.join(&first));
-    let (high, others) = indexed(&whole.join(&second));
-    // The pixels stay: the same shape, four times as large. 2 is the end of the first palette, the middle of the second.
-    assert!(pixels == before && pixels == others);
+    let (low, pixels) = indexed(&reference.join(&first));
+    let (high, other_pixels) = indexed(&reference.join(&second));
+    // The pixels are the same at both steps, since the field has the same shape. The value 2 has one colour: index 254 in the first
+    // palette, index 127 in the second.
+    assert!(pixels == before && pixels == other_pixels);
     assert_eq!((low[254], low[0], low[255]), (high[127], high[0], high[255]));
     assert_ne!(low[254], high[254]);
 
-    let mut slices = SliceWriter::create(&parts).unwrap();
+    let mut slices = SliceWriter::create(&restarted).unwrap();
     draw_corners(&mut slices, 0);
     slices.finish().unwrap();
-    let mut slices = SliceWriter::resume(&parts, Some(0)).unwrap();
+    let mut slices = SliceWriter::resume(&restarted, Some(0)).unwrap();
     draw_corners(&mut slices, 1);
-    // What somebody has removed or put in its place is left alone.
+    // Files that a user has removed or replaced are not changed.
     slices.finish().unwrap();
     for name in [first.as_str(), &second, "slices.json"] {
-        let [a, b] = [&whole, &parts].map(|run| fs::read(run.join(name)).unwrap());
+        let [a, b] = [&reference, &restarted].map(|run| fs::read(run.join(name)).unwrap());
         assert!(a == b, "{name}");
     }
-    let mut slices = SliceWriter::resume(&parts, Some(0)).unwrap();
-    fs::write(parts.join(&first), "no picture").unwrap();
+    let mut slices = SliceWriter::resume(&restarted, Some(0)).unwrap();
+    fs::write(restarted.join(&first), "no picture").unwrap();
     draw_corners(&mut slices, 1);
     slices.finish().unwrap();
-    assert_eq!(fs::read_to_string(parts.join(&first)).unwrap(), "no picture");
+    assert_eq!(fs::read_to_string(restarted.join(&first)).unwrap(), "no picture");
 }
 
 #[test]
-fn a_report_has_one_scale_a_plane_with_units_coordinates_and_axes_also_of_a_run_that_was_killed() {
-    let run = made_up_run([16, 16, 16]);
+fn a_report_has_one_labelled_scale_per_plane_also_for_a_killed_run() {
+    let run = synthetic_run([16, 16, 16]);
     fs::remove_dir_all(run.path().join("slices")).unwrap();
     let mut slices = SliceWriter::create(&run.path().join("slices")).unwrap();
     draw_corners(&mut slices, 0);
@@ -140,7 +142,7 @@ fn a_report_has_one_scale_a_plane_with_units_coordinates_and_axes_also_of_a_run_
     for part in [
         "<h3>Plane yz at x = 1.5</h3>",
         "<div>vorticity magnitude, in V₀/L: 0 to 4</div>",
-        // Of the scale from 0 to 4, and of the axes from -0.5 to 6.5.
+        // Tick labels of the scale from 0 to 4 and of the axes from -0.5 to 6.5.
         "<span style=\"left: 25.00%\">1</span>",
         "<b>y / L</b><span style=\"left: 7.14%\">0</span>",
         "<b>z / L</b><span style=\"bottom: 7.14%\">0</span>",
@@ -148,7 +150,7 @@ fn a_report_has_one_scale_a_plane_with_units_coordinates_and_axes_also_of_a_run_
         assert!(page.contains(part), "{part}");
     }
     assert_eq!(page.matches("class=\"bar\"").count(), 1);
-    // What the end of the run makes of its files is what the page of a killed one shows.
+    // The report of a killed run equals that of the finished run, which rescales its images at the end.
     slices.finish().unwrap();
     write_report(run.path(), &mut |_| Ok(())).unwrap();
     assert!(page == fs::read_to_string(run.path().join("report.html")).unwrap());

@@ -1,8 +1,8 @@
-//! Lines that go straight from field to field against the same lines by way of registers, bit for bit.
+//! Line solves directly from field to field are bitwise identical to line solves through registers.
 
 use super::*;
 
-/// `f` under `op` along `axis`, to another field and in place: results that nothing else is made of. Then `f` times one under `op`.
+/// `op` applied to `f` along `axis`, to other fields and in place, with no further use of the result. Then `op` applied to `f` times one.
 fn directly<T: Real>(
     cpu: &Cpu<T>,
     operators: &LineOperators,
@@ -28,7 +28,7 @@ fn directly<T: Real>(
     [in_place, one, other, product]
 }
 
-/// Noise under every operator that the grid has, directly and through registers, which a sum goes through.
+/// Applies every operator of the grid to noise, directly and through registers, which a sum uses. Returns the number of operators.
 fn compare<T: Real>(
     cpu: &Cpu<T>,
     family: &SchemeFamily,
@@ -42,18 +42,18 @@ fn compare<T: Real>(
     f.iter_mut().zip(noise).for_each(|(to, x)| *to = T::of(x));
     let mut count = 0;
     for op in OPS.into_iter().filter(|op| operators.find(axis, *op).is_some()) {
-        let through = apply(cpu, &operators, grid, axis, op, &f);
-        assert!(distance(&through, &through) == 0.0, "not a number");
+        let through_registers = apply(cpu, &operators, grid, axis, op, &f);
+        assert!(distance(&through_registers, &through_registers) == 0.0, "NaN");
         for found in directly(cpu, &operators, grid, axis, op, &f) {
             let points = grid.points;
-            assert!(same(&found, &through), "{} {op:?} {axis:?} {points:?}", family.name);
+            assert!(same(&found, &through_registers), "{} {op:?} {axis:?} {points:?}", family.name);
         }
         count += 1;
     }
     count
 }
 
-/// All families along lines of `n` points, rows of lines that fill tiles and such that do not.
+/// All families along lines of `sizes` points, with numbers of lines that fill tiles and numbers that do not.
 fn all_families<T: Real>(threads: usize, sizes: &[usize]) {
     let cpu = Cpu::<T>::new(Some(threads)).unwrap();
     let mut count = 0;
@@ -72,17 +72,17 @@ fn all_families<T: Real>(threads: usize, sizes: &[usize]) {
 }
 
 #[test]
-fn lines_from_field_to_field_are_lines_through_registers_bit_for_bit() {
+fn direct_and_register_line_solves_are_bitwise_identical() {
     all_families::<f64>(2, &[24, 32, 33, 69]);
 }
 
 #[test]
-fn lines_from_field_to_field_are_lines_through_registers_bit_for_bit_in_single_precision() {
+fn direct_and_register_line_solves_are_bitwise_identical_in_f32() {
     all_families::<f32>(1, &[23, 32, 64]);
 }
 
 #[test]
-fn large_fields_are_written_past_the_caches_with_the_same_bits() {
+fn cache_bypassing_writes_of_large_fields_are_bitwise_identical() {
     fn large<T: Real>(points: [usize; 3], family: &SchemeFamily) {
         let cpu = Cpu::<T>::new(Some(2)).unwrap();
         let grid = Grid::periodic(points, &Domain::cube(1.0));

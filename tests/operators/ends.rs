@@ -1,4 +1,4 @@
-//! Lines with two ends: the default closures on whole fields.
+//! Non-periodic lines: the default closures applied to fields.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const DERIVATIVES: [Op; 2] = [Op::D1, Op::D2];
 
-/// The formulas that have closures: (operator, family, filter).
+/// The schemes with closures: (operator, family, filter).
 fn closed_formulas() -> impl Iterator<Item = (Op, &'static SchemeFamily, Scheme)> {
     let derivatives = families()
         .iter()
@@ -63,7 +63,7 @@ fn closed_sides(scheme: &Scheme, n: usize) -> (DMatrix<f64>, DMatrix<f64>, Vec<u
     (a, b, orders)
 }
 
-fn smallest(scheme: &Scheme) -> usize {
+fn min_points(scheme: &Scheme) -> usize {
     kolmo::engine::closed_min_points(scheme, &default_closure(scheme).unwrap())
 }
 
@@ -72,11 +72,11 @@ fn norm(a: &DMatrix<f64>) -> f64 {
 }
 
 #[test]
-fn closed_operators_agree_with_dense_matrices_along_every_axis_for_every_size() {
+fn closed_operators_match_dense_matrices_along_every_axis_for_every_size() {
     let cpu = Cpu::<f64>::new(Some(2)).unwrap();
     for (op, family, filter) in closed_formulas() {
         let (scheme, ..) = formula(op, family, &filter);
-        for n in (smallest(&scheme)..=22).chain([31, 33, 37, 43, 64]) {
+        for n in (min_points(&scheme)..=22).chain([31, 33, 37, 43, 64]) {
             let (a, b, _) = closed_sides(&scheme, n);
             let inverse = a.clone().full_piv_lu().try_inverse().unwrap();
             let kappa = norm(&a) * norm(&inverse);
@@ -117,7 +117,7 @@ fn closed_operators_are_exact_for_polynomials_up_to_their_order() {
         let (scheme, ..) = formula(op, family, &filter);
         let d = derivative_order(&scheme);
         let (a, b, orders) = closed_sides(&scheme, n);
-        // Published decimals meet the order conditions to 2e-7 only.
+        // Published decimals satisfy the order conditions to 2e-7 only.
         let decimals = if scheme.lead.is_none() { 2e-7 } else { 0.0 };
         let unit = (8.0 * f64::EPSILON + decimals) * norm(&a.try_inverse().unwrap()) * norm(&b);
         let degree = orders.into_iter().min().unwrap().cast_signed() + d - 1;
@@ -135,13 +135,13 @@ fn closed_operators_are_exact_for_polynomials_up_to_their_order() {
             });
             let error = distance(&apply(&cpu, &operators, &grid, Axis::Z, op, &operand), &exact);
             let unit = unit * per_spacing(&scheme, h);
-            assert!(error <= unit, "{}: degree {p}: {error:e}, not {unit:e}", scheme.name);
+            assert!(error <= unit, "{}: degree {p}: {error:e} > {unit:e}", scheme.name);
         }
     }
 }
 
 #[test]
-fn staggered_operators_do_not_exist_on_lines_with_ends() {
+fn staggered_operators_are_unavailable_on_non_periodic_lines() {
     let grid = grid(Axis::X, 24, [1, 1], false);
     let operators = LineOperators::new(&families()[4], None, &grid, kolmo::Precision::F64);
     for op in [Op::DerivativeToMidpoints, Op::DerivativeToPoints, Op::InterpolateToMidpoints] {
@@ -151,7 +151,7 @@ fn staggered_operators_do_not_exist_on_lines_with_ends() {
 }
 
 #[test]
-fn a_pentadiagonal_filter_does_not_exist_on_lines_with_ends_and_harms_nothing_else() {
+fn non_periodic_lines_lack_the_pentadiagonal_filter_but_keep_derivatives() {
     let grid = grid(Axis::X, 24, [1, 1], false);
     let operators = LineOperators::new(&families()[4], Some(&CF90), &grid, kolmo::Precision::F64);
     assert_eq!(operators.get(Axis::X, Op::D1).len(), 24);
@@ -161,7 +161,7 @@ fn a_pentadiagonal_filter_does_not_exist_on_lines_with_ends_and_harms_nothing_el
 
 const KAPPA: f64 = 6.0;
 
-/// Derivative number p of sin(κ x + π/4).
+/// The p-th derivative of sin(κ x + π/4).
 fn sine(x: f64, p: i32) -> f64 {
     KAPPA.powi(p) * (KAPPA * x + (0.25 + 0.5 * f64::from(p)) * PI).sin()
 }
@@ -179,7 +179,7 @@ fn row_lead(a: &DMatrix<f64>, b: &DMatrix<f64>, m: usize, q: u32, d: i32) -> f64
 }
 
 #[test]
-fn default_closures_converge_with_the_truncation_errors_of_their_rows() {
+fn default_closures_converge_with_the_truncation_error_of_their_rows() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for (op, family, filter) in closed_formulas() {
         let (scheme, ..) = formula(op, family, &filter);
@@ -204,7 +204,7 @@ fn default_closures_converge_with_the_truncation_errors_of_their_rows() {
             let found = apply(&cpu, &operators, &grid, Axis::X, op, &operand);
             let exact: Vec<f64> = (0..n).map(|m| sine(m as f64 * h, d)).collect();
 
-            // A e = (B f − A f^(d)): the leading terms of all rows together.
+            // A e = B f − A f^(d), with the leading terms of all rows.
             let (a, b, orders) = closed_sides(&scheme, n);
             let truncation = nalgebra::DVector::from_fn(n, |m, _| {
                 let q = orders[m];
@@ -216,11 +216,11 @@ fn default_closures_converge_with_the_truncation_errors_of_their_rows() {
             (distance(&found, &exact), predicted.amax())
         });
         let [(coarse, _), (fine, predicted)] = results;
-        // The next term of the series is of the size of κ h, more where the derivatives that it takes are high.
+        // The next term of the series is of relative size κ h, and larger where high derivatives enter.
         let slope = (coarse / fine).log2() - f64::from(lowest);
         let widest = default_closure(&scheme).unwrap().rows.iter().map(|row| row.rhs.len()).max();
         let next = KAPPA * (widest.unwrap() as f64 / 4.0).max(1.0) / (2 * intervals) as f64;
-        assert!(slope.abs() < 2.4 * next, "{}: slope {slope} more than {lowest}", scheme.name);
+        assert!(slope.abs() < 2.4 * next, "{}: slope exceeds {lowest} by {slope}", scheme.name);
         let size = fine / predicted - 1.0;
         assert!(size.abs() < 1.2 * next, "{}: relative size {size} too large", scheme.name);
     }

@@ -1,21 +1,21 @@
-//! The line solvers of the host against elimination, for every formula that they take.
+//! The line solvers of the host compared with elimination, for every scheme that they support.
 
 use kolmo::Error;
-use kolmo::backend::cpu::obstacle;
+use kolmo::backend::cpu::why_unsupported;
 use kolmo::backend::device::LineSolver;
 use kolmo::backend::{Backend, ComputeConfig};
 
 use super::*;
 
-/// A host that solves lines so.
+/// A host backend with the line solver `solver`.
 fn host<T: Real>(solver: LineSolver) -> Cpu<T> {
     let (line_solver, threads) = (Some(solver), Some(2));
     let compute = ComputeConfig { line_solver, threads, ..ComputeConfig::default() };
     Cpu::configured(&compute, None).unwrap()
 }
 
-/// The results of `op` on a product and on a field that is added, of noise; or the sentence that refuses it.
-fn by(
+/// The results of `op` for a product of noise fields (stored) and for one noise field (added), or the error message.
+fn results(
     backend: &dyn Backend,
     operators: &LineOperators,
     grid: &Grid,
@@ -38,11 +38,11 @@ fn by(
     Ok([values(&product), values(&sum)].concat())
 }
 
-/// All formulas along lines of these numbers of points. Returns how many operators each solver took.
+/// Checks all schemes along lines of `sizes` points. Returns the number of operators that each solver accepted.
 fn check<T: Real>(sizes: &[usize]) -> Vec<(&'static str, usize)> {
     let thomas = host::<T>(LineSolver::THOMAS);
     let hosts = LineSolver::ALL.map(|solver| (solver, host::<T>(solver)));
-    let mut taken = vec![0; hosts.len()];
+    let mut accepted = vec![0; hosts.len()];
     let filter = compact_filter(8, 0.45);
     for (family, &n) in families().iter().flat_map(|family| sizes.iter().map(move |n| (family, n)))
     {
@@ -52,41 +52,50 @@ fn check<T: Real>(sizes: &[usize]) -> Vec<(&'static str, usize)> {
             let operators = LineOperators::new(family, Some(&filter), &grid, T::PRECISION);
             for op in OPS {
                 let Some(operator) = operators.find(axis, op) else { continue };
-                let expected = by(&thomas, &operators, &grid, (axis, op)).unwrap();
+                let expected = results(&thomas, &operators, &grid, (axis, op)).unwrap();
                 let largest = expected.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-                for ((solver, host), taken) in hosts.iter().zip(&mut taken) {
+                for ((solver, host), accepted) in hosts.iter().zip(&mut accepted) {
                     let what =
                         format!("{solver:?}, {} {op:?} {axis:?} {n} {periodic}", family.name);
-                    match (by(host, &operators, &grid, (axis, op)), obstacle(*solver, operator)) {
-                        (Err(said), Some(why)) => {
-                            assert_eq!(said, format!("error: {why}"), "{what}")
+                    match (
+                        results(host, &operators, &grid, (axis, op)),
+                        why_unsupported(*solver, operator),
+                    ) {
+                        (Err(message), Some(why)) => {
+                            assert_eq!(message, format!("error: {why}"), "{what}")
                         }
                         (Ok(found), None) => {
-                            *taken += 1;
-                            let apart = crate::common::max_difference(&found, &expected);
-                            let most = 2e3 * T::EPSILON * largest;
-                            assert!(apart < most, "{what}: {apart:.1e} of {largest:.1e}");
+                            *accepted += 1;
+                            let deviation = crate::common::max_difference(&found, &expected);
+                            let tolerance = 2e3 * T::EPSILON * largest;
+                            assert!(
+                                deviation < tolerance,
+                                "{what}: {deviation:.1e} of {largest:.1e}"
+                            );
                         }
-                        (found, why) => panic!("{what}: done: {}, refused: {why:?}", found.is_ok()),
+                        (found, why) => panic!(
+                            "{what}: succeeded: {}, expected rejection: {why:?}",
+                            found.is_ok()
+                        ),
                     }
                 }
             }
         }
     }
-    LineSolver::ALL.map(LineSolver::name).into_iter().zip(taken).collect()
+    LineSolver::ALL.map(LineSolver::name).into_iter().zip(accepted).collect()
 }
 
-/// Catches a reduction that lacks the rows at the ends of closed lines, a product of two fields, or the last lines of a tile, and a
-/// solver that is not there or not refused.
+/// Detects a reduction that omits the rows at the ends of closed lines, a product of two fields, or the last lines of a tile, and a
+/// solver that is missing or wrongly accepted.
 #[test]
-fn every_line_solver_of_the_host_gives_the_result_of_elimination_or_is_refused() {
-    let taken = check::<f64>(&[3, 4, 5, 7, 9, 17, 19, 21, 32, 37, 41]);
-    let never: Vec<_> = taken.iter().filter(|(_, count)| *count == 0).map(|one| one.0).collect();
+fn every_host_line_solver_matches_elimination_or_is_rejected() {
+    let accepted = check::<f64>(&[3, 4, 5, 7, 9, 17, 19, 21, 32, 37, 41]);
+    let never: Vec<_> = accepted.iter().filter(|(_, count)| *count == 0).map(|one| one.0).collect();
     assert_eq!(never, ["neato-global", "chunked", "cusparse"]);
 }
 
-/// Catches a room that is cut for eight lines side by side, where f32 has sixteen.
+/// Detects a workspace sized for eight lines side by side, where f32 has sixteen.
 #[test]
-fn every_line_solver_of_the_host_gives_the_result_of_elimination_in_single_precision() {
+fn every_host_line_solver_matches_elimination_in_single_precision() {
     assert!(check::<f32>(&[7, 19, 33]).iter().any(|(_, count)| *count > 0));
 }

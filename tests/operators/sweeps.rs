@@ -1,52 +1,52 @@
-//! Sweeps against a plain evaluation of what they say, and what running them promises.
+//! Sweeps compared with a pointwise evaluation of their expressions, and guarantees of their execution.
 
 use kolmo::Precision;
 use kolmo::backend::{Backend, Weights};
 use kolmo::engine::{Expr, Number, Sweep, Value};
 
 use super::*;
-use crate::common::{cores, formula_of};
+use crate::common::{host_with_threads, scheme_family};
 
-/// Numbers without a pattern (Knuth's linear congruential generator).
-struct Dice(u64);
+/// Pseudorandom numbers (Knuth's linear congruential generator).
+struct Random(u64);
 
-impl Dice {
-    fn up_to(&mut self, end: usize) -> usize {
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 
     fn number(&mut self) -> f64 {
-        self.up_to(2001) as f64 / 1000.0 - 1.0
+        self.below(2001) as f64 / 1000.0 - 1.0
     }
 }
 
-/// A sweep that is written and, point by point, evaluated at the same time.
+/// A sweep under construction, together with its pointwise evaluation.
 struct Twin {
     s: SweepBuilder,
-    dice: Dice,
+    random: Random,
     grid: Grid,
     axis: Axis,
-    /// A⁻¹ B for every operator.
+    /// A⁻¹ B of every operator.
     matrices: Vec<DMatrix<f64>>,
-    /// The values so far.
+    /// The values defined so far.
     pool: Vec<(Value, Vec<f64>)>,
 }
 
 impl Twin {
     fn expression(&mut self) -> (Expr, Vec<f64>) {
         let (mut expr, mut values) = (Expr::zero(), vec![0.0; self.grid.len()]);
-        for _ in 0..1 + self.dice.up_to(4) {
-            let coefficient = self.dice.number();
+        for _ in 0..1 + self.random.below(4) {
+            let coefficient = self.random.number();
             let (mut term, mut product) =
                 (Expr::from(coefficient), vec![coefficient; values.len()]);
-            for _ in 0..self.dice.up_to(6) {
-                let (value, numbers) = &self.pool[self.dice.up_to(self.pool.len())];
+            for _ in 0..self.random.below(6) {
+                let (value, numbers) = &self.pool[self.random.below(self.pool.len())];
                 term = term * *value;
                 product.iter_mut().zip(numbers).for_each(|(p, x)| *p *= x);
             }
-            let minus = self.dice.up_to(2) == 0;
+            let minus = self.random.below(2) == 0;
             expr = if minus { expr - term } else { expr + term };
             let sign = if minus { -1.0 } else { 1.0 };
             values.iter_mut().zip(product).for_each(|(v, p)| *v += sign * p);
@@ -67,10 +67,10 @@ impl Twin {
         (0..f.len()).map(|at| row(place(&self.grid, self.axis, at))).collect()
     }
 
-    /// One more value, by an operator or a definition.
+    /// Adds a value: the result of an operator or a definition.
     fn grow(&mut self) {
-        let old = self.dice.up_to(self.pool.len());
-        let new = match self.dice.up_to(8) {
+        let old = self.random.below(self.pool.len());
+        let new = match self.random.below(8) {
             6 => {
                 let (expr, numbers) = self.expression();
                 (self.s.define(expr), numbers)
@@ -80,7 +80,7 @@ impl Twin {
                 (self.s.define(*value), numbers.clone())
             }
             at => {
-                let (operand, numbers) = match self.dice.up_to(2) {
+                let (operand, numbers) = match self.random.below(2) {
                     0 => (Expr::from(self.pool[old].0), self.pool[old].1.clone()),
                     _ => self.expression(),
                 };
@@ -99,7 +99,7 @@ fn noisy<T: Real>(grid: &Grid, seed: usize) -> Field<T> {
     field
 }
 
-/// Write a random sweep, run it on what `open` gives for fields of so many points, and compare with its plain evaluation.
+/// Builds a random sweep, runs it on the backend that `open` creates for the number of points, and compares with the pointwise evaluation.
 pub(crate) fn check_random(
     open: impl Fn(usize) -> Box<dyn Backend>,
     seed: usize,
@@ -127,8 +127,8 @@ pub(crate) fn check_random(
         noise.into_iter().map(rounded).collect()
     };
     let (read, mut write) = ([0, 1, 2].map(noise), [3, 4, 5, 6].map(noise));
-    let mut dice = Dice(seed as u64);
-    let beta = [0.0, 1.0, -0.7, 2.0][dice.up_to(4)];
+    let mut random = Random(seed as u64);
+    let beta = [0.0, 1.0, -0.7, 2.0][random.below(4)];
     let s = SweepBuilder::new();
     let mut pool: Vec<_> = (0..3).map(|slot| (s.read(slot), read[slot].clone())).collect();
     if beta == 0.0 {
@@ -139,8 +139,8 @@ pub(crate) fn check_random(
     pool.push((s.previous(2), write[2].clone()));
 
     let mut expected = write.clone();
-    let sources = OPS.map(matrix).to_vec();
-    let mut twin = Twin { s, dice, grid: grid.clone(), axis, matrices: sources, pool };
+    let matrices = OPS.map(matrix).to_vec();
+    let mut twin = Twin { s, random, grid: grid.clone(), axis, matrices, pool };
     for slot in [0, 1] {
         expected[slot].iter_mut().for_each(|x| *x = if beta == 0.0 { 0.0 } else { beta * *x });
     }
@@ -172,18 +172,18 @@ pub(crate) fn check_random(
         let error = distance::<f64>(found, expected) / size;
         assert!(error <= largest_error, "sweep {seed}, field {slot}: {error:e}");
     }
-    assert_eq!(write[3], expected[3], "sweep {seed} changed a field it does not write");
+    assert_eq!(write[3], expected[3], "sweep {seed} changed a field that it does not write");
 }
 
 #[test]
-fn random_sweeps_do_what_they_say() {
-    let cpu = |_| -> Box<dyn Backend> { cores(Precision::F64, 2) };
+fn random_sweeps_match_a_pointwise_evaluation() {
+    let cpu = |_| -> Box<dyn Backend> { host_with_threads(Precision::F64, 2) };
     (0..400).for_each(|seed| check_random(cpu, seed, 1e-12));
 }
 
 #[test]
-fn random_sweeps_do_what_they_say_in_single_precision() {
-    let cpu = |_| -> Box<dyn Backend> { cores(Precision::F32, 1) };
+fn random_sweeps_match_a_pointwise_evaluation_in_single_precision() {
+    let cpu = |_| -> Box<dyn Backend> { host_with_threads(Precision::F32, 1) };
     (0..100).for_each(|seed| check_random(cpu, seed, 1e-3));
 }
 
@@ -196,8 +196,8 @@ fn sample() -> Sweep {
     s.build()
 }
 
-/// The sample sweep along `axis` on noise with `spoilt` lines of not-a-number in one operand.
-fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) -> [Field<f64>; 2] {
+/// The sample sweep along `axis` on noise; line `nan_line` of one operand is NaN.
+fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, nan_line: Option<usize>) -> [Field<f64>; 2] {
     let operators = LineOperators::new(
         family("compact6").unwrap(),
         Some(&compact_filter(8, 0.45)),
@@ -208,7 +208,7 @@ fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) ->
     let v = noisy(grid, 1);
     let (mut u, mut rate) = (noisy::<f64>(grid, 2), poisoned(grid));
     for at in 0..grid.len() {
-        if spoilt == Some(place(grid, axis, at).1) {
+        if nan_line == Some(place(grid, axis, at).1) {
             u[at] = f64::NAN;
         }
     }
@@ -217,17 +217,21 @@ fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) ->
 }
 
 #[test]
-fn not_a_number_stays_on_its_line() {
+fn nan_does_not_spread_to_other_lines() {
     let cpu = Cpu::new(Some(2)).unwrap();
     for axis in Axis::ALL {
         let grid = grid(axis, 13, [83, 2], true);
         let clean = run_sample(&cpu, &grid, axis, None);
-        for spoilt in [0, 1, 15, 16, 63, 64, 82, 83, 165] {
-            let found = run_sample(&cpu, &grid, axis, Some(spoilt));
+        for nan_line in [0, 1, 15, 16, 63, 64, 82, 83, 165] {
+            let found = run_sample(&cpu, &grid, axis, Some(nan_line));
             for at in 0..grid.len() {
                 for (found, clean) in found.iter().zip(&clean) {
-                    let expected = place(&grid, axis, at).1 == spoilt;
-                    assert_eq!(found[at].is_nan(), expected, "{axis:?}, line {spoilt}, point {at}");
+                    let expected = place(&grid, axis, at).1 == nan_line;
+                    assert_eq!(
+                        found[at].is_nan(),
+                        expected,
+                        "{axis:?}, line {nan_line}, point {at}"
+                    );
                     assert!(expected || found[at].to_bits() == clean[at].to_bits());
                 }
             }
@@ -236,7 +240,7 @@ fn not_a_number_stays_on_its_line() {
 }
 
 #[test]
-fn nothing_is_left_over_from_the_program_before() {
+fn sweeps_are_independent_of_previous_programs() {
     let used = Cpu::new(Some(1)).unwrap();
     let long = grid(Axis::X, 64, [4, 5], true);
     for line in 0..20 {
@@ -249,13 +253,13 @@ fn nothing_is_left_over_from_the_program_before() {
             let [a, b] = run_sample(&fresh, &grid, axis, None);
             let [c, d] = run_sample(&used, &grid, axis, None);
             assert!(same(&a, &c) && same(&b, &d), "{axis:?}, periodic {periodic}");
-            assert!(distance(&a, &a) == 0.0 && distance(&b, &b) == 0.0, "not a number");
+            assert!(distance(&a, &a) == 0.0 && distance(&b, &b) == 0.0, "NaN");
         }
     }
 }
 
 #[test]
-fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
+fn in_place_and_out_of_place_filtering_are_bitwise_identical() {
     let cpu = Cpu::<f64>::new(Some(2)).unwrap();
     let in_place = SweepBuilder::new();
     in_place.store(0, in_place.apply(Op::Filter, in_place.previous(0)));
@@ -276,7 +280,7 @@ fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
 }
 
 #[test]
-fn what_appears_twice_is_computed_once() {
+fn common_subexpressions_are_computed_once() {
     let s = SweepBuilder::new();
     let (u, v) = (s.read(0), s.read(1));
     let h = s.define(u * v + 2.0 * u);
@@ -297,14 +301,14 @@ fn what_appears_twice_is_computed_once() {
 }
 
 #[test]
-fn a_sum_without_terms_touches_nothing() {
+fn adding_zero_gives_an_empty_sweep() {
     let s = SweepBuilder::new();
     s.add(0, Expr::zero());
     assert!(s.build().is_empty());
 }
 
 #[test]
-fn a_constant_is_stored_where_no_field_is_read() {
+fn constants_are_written_by_sweeps_that_read_no_field() {
     let cpu = Cpu::<f32>::new(Some(1)).unwrap();
     let s = SweepBuilder::new();
     s.store(0, Expr::from(2.5));
@@ -322,7 +326,7 @@ fn a_constant_is_stored_where_no_field_is_read() {
 
 #[test]
 #[should_panic(expected = "written before its previous value is read")]
-fn the_previous_value_is_not_to_be_had_after_a_write() {
+fn reading_the_previous_value_after_a_write_panics() {
     let s = SweepBuilder::new();
     s.store(0, s.read(0));
     s.previous(0);
@@ -330,7 +334,7 @@ fn the_previous_value_is_not_to_be_had_after_a_write() {
 
 #[test]
 #[should_panic(expected = "both stored and added to")]
-fn a_field_is_not_both_stored_and_added_to() {
+fn storing_and_adding_to_the_same_field_panics() {
     let s = SweepBuilder::new();
     s.store(0, s.read(0));
     s.add(0, s.read(1));
@@ -338,14 +342,14 @@ fn a_field_is_not_both_stored_and_added_to() {
 
 #[test]
 #[should_panic(expected = "stored twice")]
-fn a_field_is_not_stored_twice() {
+fn storing_a_field_twice_panics() {
     let s = SweepBuilder::new();
     s.store(0, s.read(0));
     s.store(0, s.read(1));
 }
 
-/// D1 along y of a field of `read` points to one of `write` points, on a grid of 4 x `n` x 3 points made for 8.
-fn run_wrongly(n: usize, read: usize, write: usize) {
+/// Runs a program for 4 x `n` x 3 points, whose operators are for n = 8: D1 along y of a field of `read` points to one of `write` points.
+fn run_with_sizes(n: usize, read: usize, write: usize) {
     let s = SweepBuilder::new();
     s.add(0, s.d1(s.read(0)));
     let operators =
@@ -356,51 +360,51 @@ fn run_wrongly(n: usize, read: usize, write: usize) {
 }
 
 #[test]
-fn fields_of_the_right_size_are_taken() {
-    run_wrongly(8, 96, 96);
+fn fields_of_the_right_size_are_accepted() {
+    run_with_sizes(8, 96, 96);
 }
 
 #[test]
 #[should_panic(expected = "another grid")]
-fn a_program_for_another_grid_is_refused() {
-    run_wrongly(9, 108, 108);
+fn a_program_for_another_grid_is_rejected() {
+    run_with_sizes(9, 108, 108);
 }
 
 #[test]
 #[should_panic(expected = "field to read")]
-fn a_field_to_read_of_another_size_is_refused() {
-    run_wrongly(8, 95, 96);
+fn an_input_field_of_another_size_is_rejected() {
+    run_with_sizes(8, 95, 96);
 }
 
 #[test]
 #[should_panic(expected = "field to write")]
-fn a_field_to_write_of_another_size_is_refused() {
-    run_wrongly(8, 96, 97);
+fn an_output_field_of_another_size_is_rejected() {
+    run_with_sizes(8, 96, 97);
 }
 
 #[test]
 #[should_panic(expected = "compact6 needs 5 points")]
-fn too_few_periodic_points_are_refused() {
-    kolmo::engine::LineOperator::periodic(&formula_of("compact6").first, Shift::None, 4, 0.1);
+fn too_few_periodic_points_are_rejected() {
+    kolmo::engine::LineOperator::periodic(&scheme_family("compact6").first, Shift::None, 4, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "compact6 with sbp-compact6 needs 17 points")]
-fn too_few_points_between_two_ends_are_refused() {
-    let closure = default_closure(&formula_of("compact6").first).unwrap();
-    kolmo::engine::LineOperator::closed(&formula_of("compact6").first, &closure, 16, 0.1);
+fn too_few_points_for_two_closures_are_rejected() {
+    let closure = default_closure(&scheme_family("compact6").first).unwrap();
+    kolmo::engine::LineOperator::closed(&scheme_family("compact6").first, &closure, 16, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "compact6 needs a closure of 2 rows")]
-fn a_closure_with_too_few_rows_is_refused() {
+fn a_closure_with_too_few_rows_is_rejected() {
     let c3 = closure("c3").unwrap();
-    kolmo::engine::LineOperator::closed(&formula_of("compact6").first, &c3, 12, 0.1);
+    kolmo::engine::LineOperator::closed(&scheme_family("compact6").first, &c3, 12, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "D2 does not exist along Z")]
-fn an_operator_along_an_axis_with_one_point_is_refused() {
+fn an_operator_along_a_single_point_axis_is_rejected() {
     let operators =
         LineOperators::new(&families()[0], None, &grid(Axis::X, 8, [8, 1], true), Precision::F64);
     let s = SweepBuilder::new();

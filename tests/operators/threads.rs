@@ -1,4 +1,4 @@
-//! Results do not depend on the number of threads, on the axis, or on the line's place in a tile.
+//! Results do not depend on the number of threads, the axis, or the position of a line in a tile.
 
 use kolmo::backend::cpu::PointCode;
 use kolmo::engine::{Formula, Number, PointFormula};
@@ -25,7 +25,7 @@ impl Formula<1, 2> for WithOne {
     }
 }
 
-/// b + s a and c + 1 in place of b and c.
+/// Replaces b and c with b + s a and c + 1.
 struct Visit;
 
 impl Formula<1, 2, 1> for Visit {
@@ -34,7 +34,7 @@ impl Formula<1, 2, 1> for Visit {
     }
 }
 
-/// A field of numbers of very different sizes and both signs.
+/// A field of numbers with very different magnitudes and both signs.
 fn rough<T: Real>(grid: &Grid, seed: u32) -> Field<T> {
     let noise = crate::lines::noise(grid.len(), seed);
     let mut field = Field::zeros(grid.len());
@@ -69,7 +69,7 @@ fn sweep_bits<T: Real>(threads: usize, periodic: bool) -> Vec<u64> {
 }
 
 #[test]
-fn sweeps_give_the_same_bits_for_any_number_of_threads() {
+fn sweeps_are_bitwise_identical_for_any_number_of_threads() {
     for periodic in [true, false] {
         let [one, more @ ..] = THREADS.map(|threads| sweep_bits::<f64>(threads, periodic));
         assert!(more.iter().all(|bits| *bits == one));
@@ -79,7 +79,7 @@ fn sweeps_give_the_same_bits_for_any_number_of_threads() {
 }
 
 #[test]
-fn lines_are_treated_alike_along_every_axis_and_anywhere_in_a_tile_bit_for_bit() {
+fn lines_are_bitwise_identical_along_every_axis_and_anywhere_in_a_tile() {
     let cpu = Cpu::<f64>::new(Some(2)).unwrap();
     let filter = compact_filter(10, 0.45);
     let line = crate::lines::noise(27, 5);
@@ -114,7 +114,7 @@ fn lines_are_treated_alike_along_every_axis_and_anywhere_in_a_tile_bit_for_bit()
 }
 
 #[test]
-fn sums_and_maxima_give_the_same_bits_for_any_number_of_threads() {
+fn sums_and_maxima_are_bitwise_identical_for_any_number_of_threads() {
     for points in
         [[1, 1, 1], [8, 1, 1], [4095, 1, 1], [64, 64, 1], [4097, 1, 1], [37, 29, 23], [64, 64, 65]]
     {
@@ -128,7 +128,7 @@ fn sums_and_maxima_give_the_same_bits_for_any_number_of_threads() {
             assert_eq!(sums[2], grid.len() as f64);
             assert_eq!(largest, u.iter().copied().fold(f64::NEG_INFINITY, f64::max));
 
-            // Pairwise sums of chunks of 4096: below (4096/8 + 8 + log₂ chunks) ε/2 times the sum of the sizes.
+            // Pairwise sums of chunks of 4096: the error is below (4096/8 + 8 + log₂ chunks) ε/2 times the sum of magnitudes.
             let size: f64 = u.iter().map(|u| u.abs()).sum();
             let exact = exact_sum(&u);
             assert!((sums[0] - exact).abs() <= 270.0 * f64::EPSILON * size, "{} {exact}", sums[0]);
@@ -139,7 +139,7 @@ fn sums_and_maxima_give_the_same_bits_for_any_number_of_threads() {
     }
 }
 
-/// Σ u with the lost digits carried along (Neumaier 1974).
+/// Σ u by compensated summation (Neumaier 1974).
 fn exact_sum(u: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0_f64, 0.0);
     for &u in u {
@@ -151,23 +151,23 @@ fn exact_sum(u: &[f64]) -> f64 {
 }
 
 #[test]
-fn a_maximum_shows_not_a_number_as_infinity_wherever_it_is_and_a_sum_keeps_it() {
+fn maxima_report_nan_as_infinity_and_sums_propagate_nan() {
     let cpu = Cpu::<f32>::new(Some(2)).unwrap();
     let [sum, max] = [PointFormula::sum(WithOne), PointFormula::max(WithOne)].map(PointCode::new);
     for at in [0, 7, 4095, 4096, 9999] {
         let mut u = Field::<f32>::zeros(10_000);
         u.fill(-3.0);
-        let greatest = |u: &Field<f32>| cpu.reduce::<2>(&max, &[u], &[]);
-        assert_eq!(greatest(&u), [-3.0, 1.0]);
+        let maxima = |u: &Field<f32>| cpu.reduce::<2>(&max, &[u], &[]);
+        assert_eq!(maxima(&u), [-3.0, 1.0]);
         u[at] = f32::NAN;
-        assert_eq!(greatest(&u), [f64::INFINITY, 1.0]);
+        assert_eq!(maxima(&u), [f64::INFINITY, 1.0]);
         let [sum, ones] = cpu.reduce::<2>(&sum, &[&u], &[]);
         assert!(sum.is_nan() && ones == 10_000.0);
     }
 }
 
 #[test]
-fn every_point_is_visited_once_with_its_own_neighbours_in_the_list() {
+fn maps_visit_every_point_once_with_the_values_of_that_point() {
     for threads in THREADS {
         let cpu = Cpu::<f64>::new(Some(threads)).unwrap();
         for len in [1, 7, 4095, 4096, 4097, 12_289] {

@@ -1,13 +1,13 @@
-//! A wave is multiplied by the symbol of the formula, for every n.
+//! Operators multiply a wave by the symbol of their scheme, for every n.
 
 use std::f64::consts::TAU;
 
 use super::*;
 
-/// Points across the lines: one line, fewer than a tile of 16, a full one, one more, more than several tiles together.
+/// Points across the lines: one line, fewer lines than a tile of 16, a full tile, one line more, more than several tiles.
 const ACROSS: [[usize; 2]; 6] = [[1, 1], [5, 3], [16, 1], [17, 2], [1, 33], [83, 1]];
 
-/// Every operator of `family` along `axis` on lines of `n` points, each line with a wavenumber and a phase of its own.
+/// Checks every operator of `family` along `axis` on lines of `n` points, each line with a different wavenumber and phase.
 fn check<T: Real>(cpu: &Cpu<T>, family: &SchemeFamily, filter: &Scheme, axis: Axis, n: usize) {
     let grid = grid(axis, n, ACROSS[n % ACROSS.len()], true);
     let operators = LineOperators::new(family, Some(filter), &grid, T::PRECISION);
@@ -33,7 +33,7 @@ fn check<T: Real>(cpu: &Cpu<T>, family: &SchemeFamily, filter: &Scheme, axis: Ax
             scheme.symbol(w) * per_spacing(&scheme, h) * value
         });
         let error = distance::<T>(&apply(cpu, &operators, &grid, axis, op, &operand), &exact);
-        // The operand is known to a few ε itself: angles reach 8 before the sine is taken.
+        // The operand itself has an error of a few ε: the argument of the sine reaches 8.
         let unit = T::EPSILON * round_off(&scheme, h);
         assert!(
             error <= 8.0 * unit,
@@ -57,12 +57,12 @@ fn check_all<T: Real>(alpha: f64) {
 }
 
 #[test]
-fn every_operator_multiplies_waves_by_its_symbol_along_every_axis_for_every_size() {
+fn operators_multiply_waves_by_their_symbol_along_every_axis_for_every_size() {
     check_all::<f64>(0.45);
 }
 
 #[test]
-fn every_operator_multiplies_waves_by_its_symbol_in_single_precision() {
+fn operators_multiply_waves_by_their_symbol_in_single_precision() {
     check_all::<f32>(0.3);
 }
 
@@ -79,7 +79,7 @@ fn pentadiagonal_filters_multiply_waves_by_their_symbol() {
 }
 
 #[test]
-fn an_operator_exists_from_its_smallest_number_of_points_on_and_not_before() {
+fn operators_exist_from_their_minimum_number_of_points_upwards() {
     let filter = compact_filter(10, 0.45);
     for family in families() {
         for op in OPS {

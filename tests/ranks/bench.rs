@@ -1,4 +1,4 @@
-//! `kolmo bench` on several ranks: what it prints is whole and right. How fast anything is stays out of the tests.
+//! `kolmo bench` on several ranks: its output is complete and correct. Speed is not tested.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Job, job};
 use crate::common::program;
 
-/// The JSON of a bench on some ranks, which must be content.
+/// Runs a benchmark on `ranks` ranks, which must succeed, and returns its JSON.
 fn report(ranks: usize, arguments: &str) -> Value {
     let Job { code, out, err } =
         bench(ranks, &format!("{arguments} --repeats 2 --threads 1 --json"));
@@ -28,7 +28,7 @@ fn rows(report: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn every_method_is_measured_checked_and_counted() {
+fn comm_bench_measures_every_method_and_checks_errors_and_messages() {
     for ranks in [2, 3] {
         let report = report(ranks, "comm --points 48x6x5 --axis x --operands 3 --backend cpu");
         let methods: Vec<_> =
@@ -44,7 +44,7 @@ fn every_method_is_measured_checked_and_counted() {
             let predicted = row["predicted_seconds"]["all"].as_f64().unwrap();
             assert!(predicted > 0.0 && predicted.is_finite(), "{row}");
         }
-        // One message to each neighbour, whatever the number of operands; both neighbours of two ranks are one.
+        // One message to each neighbour for any number of operands. With two ranks both neighbours are the same rank.
         assert_eq!(rows(&report)[0]["messages"], if ranks == 2 { 1 } else { 2 });
         let messages = report["messages"].as_array().unwrap();
         for name in ["ping-pong", "exchange"] {
@@ -52,7 +52,7 @@ fn every_method_is_measured_checked_and_counted() {
             let bytes: Vec<_> = of_name.map(|row| row["bytes"].as_u64().unwrap()).collect();
             assert!(bytes.len() > 3 && bytes.is_sorted(), "{bytes:?}");
         }
-        // What a model can be told.
+        // The rates are valid input of the performance model.
         let rates: kolmo::model::Rates = serde_json::from_value(report["rates"].clone()).unwrap();
         assert_eq!(rates.check(), Ok(()));
         assert!(rates.bandwidth > 0.0 && rates.staging.is_none());
@@ -60,16 +60,16 @@ fn every_method_is_measured_checked_and_counted() {
 }
 
 #[test]
-fn a_method_that_cannot_is_left_out_with_a_sentence() {
+fn comm_bench_skips_neighbour_on_short_blocks_and_notes_it() {
     let report = report(2, "comm --points 16x6x5 --axis x --backend cpu");
     let methods: Vec<_> = rows(&report).iter().map(|row| row["method"].as_str().unwrap()).collect();
     assert_eq!(methods, ["pcr", "gather", "transpose", "chain"]);
     assert!(report["notes"].to_string().contains("left out: neighbour along x"), "{report}");
 }
 
-/// Catches messages that count for another axis, or for none.
+/// Catches messages that are counted for the wrong axis or for no axis.
 #[test]
-fn one_job_measures_steps_on_more_and_more_ranks() {
+fn step_bench_measures_weak_and_strong_scaling_in_one_job() {
     let weak = report(3, "step --weak --points 16 --backend cpu");
     let of = |report: &Value, key: &str| -> Vec<Value> {
         rows(report).iter().map(|row| row[key].clone()).collect()
@@ -80,7 +80,7 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
     for row in &rows(&weak)[1..] {
         assert!(row["messages"].as_u64().unwrap() > 0 && row["efficiency"].is_number(), "{row}");
         assert!(row["predicted_seconds"]["communicate"].is_number(), "{row}");
-        // Along z alone blocks have neighbours.
+        // Blocks have neighbours along z only.
         for [x, y, z] in [&row["phase_seconds"], &row["predicted_seconds"]]
             .map(|seconds| ["x", "y", "z"].map(|axis| &seconds[format!("communicate_{axis}")]))
         {
@@ -92,14 +92,14 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
         let (along, all) = (seconds("communicate_z"), seconds("communicate"));
         assert!((along / all - 1.0).abs() < 1e-6, "{row}");
     }
-    // Blocks that differ, and blocks too short for lines of their own.
+    // Blocks of unequal size, and blocks too short for lines within one block, which get no prediction.
     for (points, predicted) in [("9x8x17", true), ("8x8x8", false)] {
         let strong = report(2, &format!("step --strong --points {points} --backend cpu"));
         assert_eq!(rows(&strong)[1]["predicted_seconds"]["all"].is_number(), predicted, "{points}");
         assert_eq!(strong["notes"].to_string().contains("no prediction for 2 ranks"), !predicted);
     }
-    for (asked, measured) in [("all", vec![3]), ("2,1", vec![1, 2])] {
-        let weak = report(3, &format!("step --weak --ranks {asked} --points 16 --backend cpu"));
+    for (requested, measured) in [("all", vec![3]), ("2,1", vec![1, 2])] {
+        let weak = report(3, &format!("step --weak --ranks {requested} --points 16 --backend cpu"));
         assert_eq!(of(&weak, "ranks"), measured);
         assert_eq!(of(&weak, "grid")[0], serde_json::json!([16, 16, 16 * measured[0]]));
     }
@@ -109,8 +109,8 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
 }
 
 #[test]
-fn a_mistake_is_told_once_and_ends_all_ranks() {
-    for (arguments, sentence) in [
+fn bench_error_is_reported_once_and_ends_all_ranks() {
+    for (arguments, message) in [
         ("comm --points 4", "compact6 needs 5"),
         ("step --weak --rates no-such-file", "no-such-file"),
         ("comm --method crout", "the methods are all"),
@@ -119,7 +119,7 @@ fn a_mistake_is_told_once_and_ends_all_ranks() {
     ] {
         let Job { code, out, err } = bench(2, arguments);
         assert_ne!(code, Some(0), "{arguments}");
-        assert_eq!(err.matches(sentence).count(), 1, "{arguments}: {err}");
+        assert_eq!(err.matches(message).count(), 1, "{arguments}: {err}");
         assert!(out.is_empty(), "{arguments}: {out}");
     }
 }

@@ -1,42 +1,42 @@
-//! What every call of a communicator does, on any number of ranks.
+//! Tests of every call of a communicator, on several numbers of ranks.
 
 use super::mpirun;
 
-/// All numbers of ranks that are tested.
+/// Numbers of ranks tested.
 const RANKS: [usize; 6] = [1, 2, 3, 5, 8, 16];
 
 #[test]
-fn messages_arrive_whole_and_in_order_and_are_counted() {
+fn messages_arrive_complete_and_in_order_and_are_counted() {
     RANKS.into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::messages"));
 }
 
 #[test]
-fn every_rank_gets_its_block_of_an_all_to_all_and_nothing_else_changes() {
+fn all_to_all_delivers_every_block_and_writes_nothing_else() {
     RANKS.into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::blocks"));
 }
 
 #[test]
-fn sums_and_largest_values_are_the_same_bits_on_every_rank() {
+fn sums_and_maxima_are_correct_and_sums_bitwise_identical_on_all_ranks() {
     RANKS.into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::reductions"));
 }
 
 #[test]
-fn rank_0_gathers_what_every_rank_gave_and_any_rank_can_tell_all() {
+fn gather_collects_on_rank_0_and_broadcast_sends_from_any_rank() {
     RANKS.into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::gathered"));
 }
 
 #[test]
-fn groups_have_the_ranks_of_one_colour_in_the_order_of_their_keys() {
+fn split_groups_ranks_by_colour_in_the_order_of_their_keys() {
     RANKS.into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::groups"));
 }
 
 #[test]
-fn messages_and_blocks_of_more_than_2_gib_arrive() {
+fn messages_and_all_to_all_blocks_over_2_gib_arrive() {
     mpirun(2, "ranks::calls::worker::long");
 }
 
 #[test]
-fn ranks_of_a_host_share_its_cores() {
+fn ranks_on_one_host_share_its_cores() {
     [2, 3].into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::placement"));
 }
 
@@ -47,7 +47,7 @@ mod worker {
 
     use crate::ranks::world;
 
-    /// Byte `at` of message number `message` from one rank to another; never that of a poisoned buffer.
+    /// Byte `at` of message number `message` from one rank to another; never 255, the byte of a poisoned buffer.
     fn byte(from: usize, to: usize, message: usize, at: usize) -> u8 {
         ((7 * from + 13 * to + 31 * message + at) % 251) as u8
     }
@@ -57,8 +57,8 @@ mod worker {
         (0..length).map(|at| byte(from, to, message, at)).collect()
     }
 
-    /// Three messages from every rank to every rank, all under way at once: two of one tag, one of them empty, and a
-    /// longer one of another.
+    /// Sends three messages from every rank to every rank, all in flight at once: two with the same tag, one of them empty, and a
+    /// longer one with another tag.
     fn exchange(comm: &dyn Communicator) {
         let (me, size) = (comm.rank(), comm.size());
         let all = || (0..size).flat_map(|other| (0..3).map(move |message| (other, message)));
@@ -68,10 +68,10 @@ mod worker {
         let mut requests: Vec<Request> = vec![];
         for ((from, message), data) in all().zip(&mut back) {
             let tag = [5, 5, 32766][message];
-            // SAFETY: the buffers live until all requests were waited for.
+            // SAFETY: the buffers live until all requests have been waited for.
             requests.push(unsafe { comm.receive(data.as_mut_ptr(), data.len(), from, tag) });
         }
-        // The long ones first: tags, not times, tell messages apart.
+        // Long messages first: messages are matched by tag, not by time.
         for ((to, message), data) in all().zip(&out).collect::<Vec<_>>().into_iter().rev() {
             let tag = [5, 5, 32766][message];
             // SAFETY: as above.
@@ -96,12 +96,12 @@ mod worker {
         let bytes: usize = others().flat_map(|to| [0, 2].map(|m| text(me, to, m).len())).sum();
         let sent = Sent { messages: 2 * (size - 1) as u64, bytes: bytes as u64 };
         assert_eq!(comm.sent(), sent);
-        // The same tag twice: in the order of the sends.
+        // Messages with the same tag arrive in the order of the sends.
         let (to, from) = ((me + 1) % size, (me + size - 1) % size);
         let out: Vec<[u8; 2]> = (0..50).map(|at| [at, me as u8]).collect();
         let mut back = [[255; 2]; 50];
         let receive = |data: &mut [u8; 2]| {
-            // SAFETY: the buffers live until all requests were waited for.
+            // SAFETY: the buffers live until all requests have been waited for.
             unsafe { comm.receive(data.as_mut_ptr(), 2, from, 0) }
         };
         let mut requests: Vec<Request> = back.iter_mut().map(receive).collect();
@@ -124,7 +124,7 @@ mod worker {
         let send: Vec<_> = (0..size).map(|to| ((size - 1 - to) * 12, length(me, to))).collect();
         let receive: Vec<_> = (0..size).map(|from| (from * 12 + 1, length(from, me))).collect();
         let mut back = vec![255_u8; 12 * size + 1];
-        // SAFETY: both buffers hold all the ranges.
+        // SAFETY: both buffers contain all the ranges.
         unsafe { comm.all_to_all(out.as_ptr(), &send, back.as_mut_ptr(), &receive) };
         for from in 0..size {
             let (block, gap) = back[from * 12 + 1..(from + 1) * 12 + 1].split_at(length(from, me));
@@ -154,7 +154,7 @@ mod worker {
         comm.max(&mut values);
         assert_eq!(values, [size - 1.0, 0.0, f64::INFINITY]);
         comm.sum(&mut []);
-        // Values whose sum depends on the order.
+        // The sum of these values depends on the order of summation.
         let mut values: Vec<f64> = (0..1001).map(|at| (at as f64 + 0.1 * me).sin() / 3.0).collect();
         comm.sum(&mut values);
         let bits: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -168,7 +168,7 @@ mod worker {
     fn gathered() {
         let comm = world();
         let (me, size) = (comm.rank(), comm.size());
-        // Of rank 1, nothing.
+        // Ranks 1, 4, 7 and so on contribute no bytes.
         let part = |from: usize| (0..(from + 2) % 3 * 1001).map(move |at| byte(from, 0, 0, at));
         let all = comm.gather(&part(me).collect::<Vec<_>>());
         assert_eq!(all.is_some(), me == 0);
@@ -176,9 +176,9 @@ mod worker {
             assert!(part(from).eq(found), "from {from}");
         }
         for root in 0..size {
-            let told: Vec<u8> = (0..1000 * root).map(|at| byte(root, 1, 1, at)).collect();
-            let mine = if me == root { told.clone() } else { vec![255; me] };
-            assert!(comm.broadcast(root, mine) == told, "from {root}");
+            let expected: Vec<u8> = (0..1000 * root).map(|at| byte(root, 1, 1, at)).collect();
+            let mine = if me == root { expected.clone() } else { vec![255; me] };
+            assert!(comm.broadcast(root, mine) == expected, "from {root}");
         }
     }
 
@@ -203,7 +203,7 @@ mod worker {
             exchange(&*group);
             assert!(group.sent().messages > 0 && comm.sent() == Sent::default());
         }
-        // A group of a group, while the others go on.
+        // A group of a group, while the other groups continue.
         assert_eq!(group.split(group.rank(), 0).size(), 1);
         let (local_rank, local_size) = comm.local();
         assert_eq!((local_rank, local_size), (me, size));
@@ -224,7 +224,7 @@ mod worker {
         if comm.rank() == 0 {
             marks.into_iter().enumerate().for_each(|(n, at)| out[at] = n as u8 + 1);
         }
-        // SAFETY: the buffers live until both requests were waited for.
+        // SAFETY: the buffers live until both requests have been waited for.
         let requests = unsafe {
             vec![
                 comm.receive(back.as_mut_ptr(), back.len(), other, 1),
@@ -233,14 +233,14 @@ mod worker {
         };
         comm.wait(requests);
         assert!(comm.rank() == 0 || marked(&back));
-        // A block from and to behind 2 GiB, and a long one.
+        // A block at an offset beyond 2 GiB in both buffers, then a block longer than 2 GiB.
         let last = |data: &[u8]| data.len() - 5;
         let mine = |data: &[u8]| if comm.rank() == 0 { (last(data), 5) } else { (0, 0) };
         let (mut send, mut receive) = ([(0, 0); 2], [(0, 0); 2]);
         send[other] = mine(&out);
         receive[other] = if comm.rank() == 0 { (0, 0) } else { (last(&back), 5) };
         back.fill(0);
-        // SAFETY: both buffers hold all the ranges.
+        // SAFETY: both buffers contain all the ranges.
         unsafe { comm.all_to_all(out.as_ptr(), &send, back.as_mut_ptr(), &receive) };
         assert!(comm.rank() == 0 || back[LONG - 1] == marks.len() as u8 && back[0] == 0);
         if comm.rank() == 0 {
@@ -265,16 +265,16 @@ mod worker {
         place.cores.iter().for_each(|&core| own[core] = 1.0);
         comm.sum(&mut own);
         assert!(comm.size() > cores || own.iter().all(|&ranks| ranks <= 1.0));
-        let told = place.described(&*comm, Some("a device"));
-        assert_eq!(told.is_some(), comm.rank() == 0);
-        if let Some(told) = told {
-            let lines: Vec<&str> = told.lines().collect();
+        let description = place.described(&*comm, Some("a device"));
+        assert_eq!(description.is_some(), comm.rank() == 0);
+        if let Some(description) = description {
+            let lines: Vec<&str> = description.lines().collect();
             let first = format!("rank 0 on {}: a device, {} thread", place.host, place.threads);
-            assert!(lines[0].starts_with(&first), "{told}");
+            assert!(lines[0].starts_with(&first), "{description}");
             assert_eq!(lines.len(), comm.size() + usize::from(comm.size() > cores));
-            assert_eq!(told.contains("warning: "), comm.size() > cores, "{told}");
+            assert_eq!(description.contains("warning: "), comm.size() > cores, "{description}");
         }
-        // More threads than cores are asked for: they are left to the system.
+        // With more threads requested than cores, threads are not pinned.
         let many = Placement::find(&*comm, Some(cores + 1));
         assert_eq!((many.threads, many.pins()), (cores + 1, None));
     }

@@ -1,5 +1,5 @@
-//! Messages from the memory of devices, with a CUDA driver that is none (`tests/data/cuda_driver.c`) and an NCCL that is none
-//! (`tests/data/nccl.c`), and a tool that makes the MPI library say that it takes them and spoil some (`tests/data/tool.c`).
+//! Messages from device memory, with a stub of the CUDA driver (`tests/data/cuda_driver.c`), a stub of NCCL (`tests/data/nccl.c`), and
+//! a tool (`tests/data/tool.c`) that makes the MPI library report that it accepts device memory, and that corrupts some messages.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,15 +7,15 @@ use std::process::Command;
 use kolmo::io::Series;
 
 use super::{Job, job, waiting_job};
-use crate::common::{assert_close, compiled, program};
+use crate::common::{assert_close, compile_c_library, program};
 use crate::device::cuda::Driver;
 
-/// A command of the program on some ranks with that driver, and variables.
+/// Runs the program on `count` ranks with this driver and the environment variables `set`.
 fn ranks(count: usize, arguments: &[&str], driver: Driver, set: &[(&str, &str)]) -> Job {
     with_driver(arguments, driver, set, |command| job(count, command))
 }
 
-/// What `job` makes of a command of the program with that driver, and variables.
+/// Returns the result of `job` for a command of the program with this driver and the environment variables `set`.
 fn with_driver(
     arguments: &[&str],
     driver: Driver,
@@ -30,61 +30,61 @@ fn with_driver(
     job(&command)
 }
 
-/// The same on two ranks with no NCCL and with the tool.
-fn watched(arguments: &[&str], tool: &Path, set: &[(&str, &str)]) -> Job {
+/// Runs the program on two ranks without NCCL and with the tool.
+fn with_tool(arguments: &[&str], tool: &Path, set: &[(&str, &str)]) -> Job {
     let tool = tool.to_string_lossy();
     let set = [set, &[("KOLMO_CUDA_OTHERS", "1"), ("LD_PRELOAD", &tool)]].concat();
     ranks(2, arguments, Driver::Strict, &set)
 }
 
 #[test]
-fn they_go_from_device_to_device_where_the_library_says_so_and_was_seen_to_do_it() {
-    let tool = compiled("tool");
-    let asked = watched(&["info"], &tool, &[]);
-    assert_eq!(asked.code, Some(0), "{}", asked.err);
-    for said in [
+fn device_aware_mpi_is_used_if_the_library_reports_it_and_its_test_passes() {
+    let tool = compile_c_library("tool");
+    let unaware = with_tool(&["info"], &tool, &[]);
+    assert_eq!(unaware.code, Some(0), "{}", unaware.err);
+    for line in [
         "reports that it does not accept device addresses\n",
         "messages of CUDA devices go through host memory: the MPI library reports that it does not accept device addresses",
         "; NCCL (libnccl.so.2) was not found\n",
     ] {
-        assert!(asked.out.contains(said), "{}", asked.out);
+        assert!(unaware.out.contains(line), "{}", unaware.out);
     }
-    let aware = watched(&["info"], &tool, &[("KOLMO_TOOL_AWARE", "1")]);
-    let told = "messages of CUDA devices go from device to device by MPI: tested\n";
-    assert!(aware.out.contains(told), "{} {}", aware.out, aware.err);
+    let aware = with_tool(&["info"], &tool, &[("KOLMO_TOOL_AWARE", "1")]);
+    let line = "messages of CUDA devices go from device to device by MPI: tested\n";
+    assert!(aware.out.contains(line), "{} {}", aware.out, aware.err);
 }
 
 #[test]
-fn what_arrives_wrong_or_fails_sends_them_through_host_memory_and_says_why() {
-    let tool = compiled("tool");
-    for (spoils, why) in [
+fn failed_device_aware_mpi_falls_back_to_host_memory_and_reports_why() {
+    let tool = compile_c_library("tool");
+    for (corrupted, reason) in [
         ("short", "a message of 8168 bytes from one device to the next arrived wrong"),
         ("long", "a message of 8000024 bytes from one device to the next arrived wrong"),
         ("all-to-all", "an all-to-all of 4000008 bytes between two devices arrived wrong"),
         ("calls", "a message of 8168 bytes from one device to the next failed: "),
     ] {
-        let set = [("KOLMO_TOOL_AWARE", "1"), ("KOLMO_TOOL_SPOILS", spoils)];
-        let told = watched(&["info"], &tool, &set);
-        assert_eq!(told.code, Some(0), "{spoils}: {}", told.err);
-        let said = "go through host memory: MPI reports that it accepts device memory, but ";
-        assert!(told.out.contains(&format!("{said}{why}")), "{spoils}: {}", told.out);
+        let set = [("KOLMO_TOOL_AWARE", "1"), ("KOLMO_TOOL_SPOILS", corrupted)];
+        let job = with_tool(&["info"], &tool, &set);
+        assert_eq!(job.code, Some(0), "{corrupted}: {}", job.err);
+        let prefix = "go through host memory: MPI reports that it accepts device memory, but ";
+        assert!(job.out.contains(&format!("{prefix}{reason}")), "{corrupted}: {}", job.out);
     }
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.device_aware=force"];
-    let refused = watched(&force, &tool, &[("KOLMO_TOOL_SPOILS", "long")]);
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let why = "messages between devices fail: a message of 8000024 bytes from one device to the next arrived wrong";
-    assert!(refused.err.contains(why), "{}", refused.err);
+    let rejected = with_tool(&force, &tool, &[("KOLMO_TOOL_SPOILS", "long")]);
+    assert_eq!(rejected.code, Some(2), "{}", rejected.err);
+    let reason = "messages between devices fail: a message of 8000024 bytes from one device to the next arrived wrong";
+    assert!(rejected.err.contains(reason), "{}", rejected.err);
 }
 
 #[test]
-fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
-    let asked = |count, set: &[_]| ranks(count, &["info"], Driver::Nccl, set);
+fn nccl_is_used_only_if_its_message_test_passes() {
+    let info = |count, set: &[_]| ranks(count, &["info"], Driver::Nccl, set);
     for count in [2, 3] {
-        let said = "messages of CUDA devices go from device to device by NCCL 2.27.3: tested\n";
-        let info = asked(count, &[]);
-        assert!(info.out.contains(said), "{count}: {} {}", info.out, info.err);
+        let line = "messages of CUDA devices go from device to device by NCCL 2.27.3: tested\n";
+        let job = info(count, &[]);
+        assert!(job.out.contains(line), "{count}: {} {}", job.out, job.err);
     }
-    for (name, value, why) in [
+    for (name, value, reason) in [
         ("KOLMO_NCCL_VERSION", "21304", "NCCL (libnccl.so.2) is 2.13.4, older than 2.14"),
         (
             "KOLMO_NCCL_FAILS",
@@ -102,33 +102,33 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
             "NCCL was found, but a message of 8168 bytes from one device to the next arrived wrong",
         ),
     ] {
-        assert_through_host(&asked(2, &[(name, value)]), why);
+        assert_through_host(&info(2, &[(name, value)]), reason);
     }
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.nccl=force"];
-    let refused = ranks(2, &force, Driver::Nccl, &[("KOLMO_NCCL_FAILS", "wrong")]);
-    assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let why = "`compute.nccl = \"force\"`, but messages between devices fail: NCCL was found, but a message of 8168 bytes";
-    assert!(refused.err.contains(why), "{}", refused.err);
+    let rejected = ranks(2, &force, Driver::Nccl, &[("KOLMO_NCCL_FAILS", "wrong")]);
+    assert_eq!(rejected.code, Some(2), "{}", rejected.err);
+    let reason = "`compute.nccl = \"force\"`, but messages between devices fail: NCCL was found, but a message of 8168 bytes";
+    assert!(rejected.err.contains(reason), "{}", rejected.err);
 }
 
-/// Of its own, since it waits for half a minute.
+/// A separate test because it waits for 30 s.
 #[test]
-fn a_message_by_nccl_that_never_ends_is_given_up() {
+fn nccl_message_that_never_completes_times_out() {
     let set = [("KOLMO_NCCL_FAILS", "never")];
-    let told = with_driver(&["info"], Driver::Nccl, &set, |command| waiting_job(2, command));
-    let why = "NCCL was found, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s";
-    assert_through_host(&told, why);
+    let job = with_driver(&["info"], Driver::Nccl, &set, |command| waiting_job(2, command));
+    let reason = "NCCL was found, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s";
+    assert_through_host(&job, reason);
 }
 
-fn assert_through_host(told: &Job, why: &str) {
-    assert_eq!(told.code, Some(0), "{why}: {}", told.err);
+fn assert_through_host(job: &Job, reason: &str) {
+    assert_eq!(job.code, Some(0), "{reason}: {}", job.err);
     let through = "messages of CUDA devices go through host memory: ";
-    assert!(told.out.contains(through) && told.out.contains(why), "{why}: {}", told.out);
+    assert!(job.out.contains(through) && job.out.contains(reason), "{reason}: {}", job.out);
 }
 
-/// What is sent when, and where it goes: of streams that are not ordered, or a message to another rank, fields are wrong.
+/// Checks the order and the destination of messages: unordered streams, or a message to the wrong rank, give wrong fields.
 #[test]
-fn a_flow_whose_messages_go_by_nccl_is_that_of_the_host() {
+fn flow_with_nccl_messages_matches_the_host() {
     fn run(folder: &Path, backend: &str, set: &[String]) -> Command {
         let mut command = Command::new(program());
         command.args(["run", "taylor-green", "--out", "run", "--backend", backend]);
@@ -136,7 +136,8 @@ fn a_flow_whose_messages_go_by_nccl_is_that_of_the_host() {
         command.args(set.iter().flat_map(|set| ["--set", set])).current_dir(folder);
         command
     }
-    // Whole lines travel; reduced systems by rounds of messages, along two axes at once; one message to each neighbour.
+    // `transpose` sends complete lines, `pcr` sends reduced systems in rounds of messages along two axes at once, and `neighbour`
+    // sends one message to each neighbour.
     for (ranks, points, cut, method) in [
         (4, "[12, 24, 48]", "[1, 2, 2]", "transpose"),
         (4, "[12, 24, 48]", "[1, 2, 2]", "pcr"),
@@ -148,24 +149,25 @@ fn a_flow_whose_messages_go_by_nccl_is_that_of_the_host() {
             format!("grid.points={points}"),
             format!("compute.ranks={cut}"),
             format!("compute.distributed={method}"),
-            // Kernels that PoCL does not take minutes to compile.
+            // PoCL does not need minutes to compile these kernels.
             "compute.right_hand_side=composed".into(),
             "compute.line_solver=thomas".into(),
         ];
         let mut command = run(folder.path(), "cuda", &sets);
         let command = Driver::OpenCl.with(folder.path(), &mut command);
-        // Compiled without optimisation, which takes most of the time.
+        // Kernels are compiled without optimisation, which would take most of the time.
         let job = job(ranks, command.env("KOLMO_CUDA_KERNELS", "2"));
         assert_eq!(job.code, Some(0), "{method}: {}", job.err);
         assert!(job.err.contains("messages go from device to device by NCCL"), "{}", job.err);
         let host = tempfile::tempdir().unwrap();
         assert!(run(host.path(), "cpu", &sets[..1]).output().unwrap().status.success());
         let series = |folder: &Path| Series::read(&folder.join("run/series.csv")).unwrap();
-        let (spread, whole) = (series(folder.path()), series(host.path()));
+        let (distributed, single) = (series(folder.path()), series(host.path()));
         for name in ["kinetic_energy", "enstrophy", "dissipation", "max_mach", "total_energy"] {
-            let [spread, whole] = [&spread, &whole].map(|series| series.column(name).unwrap());
-            assert_eq!(spread.len(), 3);
-            for (found, expected) in spread.iter().zip(whole) {
+            let [distributed, single] =
+                [&distributed, &single].map(|series| series.column(name).unwrap());
+            assert_eq!(distributed.len(), 3);
+            for (found, expected) in distributed.iter().zip(single) {
                 assert_close(*found, *expected, 1e-13, name);
             }
         }

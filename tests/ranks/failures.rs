@@ -1,33 +1,33 @@
-//! What goes wrong on one rank ends all of them, with a message and without waiting.
+//! A failure on one rank ends all ranks, with a message and without waiting.
 
 use super::{mpirun, work};
 
 #[test]
-fn the_first_error_is_known_to_all_ranks_before_a_run() {
+fn all_ranks_report_the_error_of_the_first_failing_rank() {
     [2, 5].into_iter().for_each(|ranks| mpirun(ranks, "ranks::failures::worker::agreed"));
 }
 
 #[test]
-fn a_panic_on_one_rank_ends_all() {
+fn panic_on_one_rank_ends_all_ranks() {
     let job = work(3, "ranks::failures::worker::panics");
     assert_eq!(job.code, Some(101), "{}", job.err);
     assert!(job.err.contains("rank 1 on ") && job.err.contains("on purpose"), "{}", job.err);
 }
 
 #[test]
-fn an_abort_of_one_rank_ends_all_with_its_code() {
+fn abort_of_one_rank_ends_all_ranks_with_its_exit_status() {
     let job = work(3, "ranks::failures::worker::aborts");
     assert_eq!(job.code, Some(7), "{}", job.err);
 }
 
 #[test]
-fn a_killed_rank_ends_all() {
+fn killed_rank_ends_all_ranks() {
     let job = work(3, "ranks::failures::worker::is_killed");
     assert_ne!(job.code, Some(0), "{}", job.out);
 }
 
 #[test]
-fn what_fails_in_a_trial_ends_nothing() {
+fn failure_in_a_trial_group_does_not_end_the_program() {
     mpirun(3, "ranks::failures::worker::tries");
 }
 
@@ -44,7 +44,7 @@ mod worker {
         let me = comm.rank();
         assert_eq!(all_or_error(&*comm, Ok(me)).unwrap(), me);
         let last = comm.size() - 1;
-        // Two ranks fail, in different ways.
+        // All ranks but rank 0 fail, rank 1 with another error than the rest.
         let result = match me {
             0 => Ok(()),
             1 => Err(Error::Device("no memory".into())),
@@ -58,7 +58,7 @@ mod worker {
         let result =
             if me == last { Err(Error::Config(vec!["error: a key".into()])) } else { Ok(()) };
         assert_eq!(all_or_error(&*comm, result).unwrap_err().exit_code(), 2);
-        // What all find is told as by one.
+        // An error that all ranks find is reported once, without a rank.
         let result = Err::<(), _>(Error::Config(vec!["error: a key".into()]));
         assert_eq!(all_or_error(&*comm, result).unwrap_err().report(), "error: a key");
     }
@@ -72,7 +72,7 @@ mod worker {
         let mut ones = [1.0];
         group.sum(&mut ones);
         assert_eq!((ones[0] > 1.5, group.failure()), (group.size() == 2, None));
-        // SAFETY: the bytes outlive the message, which goes nowhere.
+        // SAFETY: the bytes outlive the message, which has no receiver.
         let lost = unsafe { group.send([1, 2].as_ptr(), 2, 99, 0) };
         group.wait(vec![lost]);
         assert!(group.failure().unwrap().to_lowercase().contains("rank"));

@@ -1,4 +1,4 @@
-//! How many messages are really sent.
+//! Numbers of messages that ranks send.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::operators::compute;
 use super::{mpirun, world};
 use crate::distributed::SONG;
 
-/// What one rank sends for a sweep along x, split over all ranks, `points` a rank.
+/// Returns what one rank sends for a sweep along x that is split over all ranks, with `points` points per rank.
 fn sent(
     comm: &Arc<dyn Communicator>,
     method: Method,
@@ -28,23 +28,23 @@ fn sent(
     let ranks = comm.size();
     let ends = [(!periodic).then_some([End::ByParts; 2]), None, None];
     let grid = Grid::new([points * ranks, 3, 2], &Domain::cube(1.0), ends);
-    let cut = Decomposition { ranks: [ranks, 1, 1] };
+    let decomposition = Decomposition { ranks: [ranks, 1, 1] };
     let cpu = Box::new(Cpu::<f64>::new(Some(1)).unwrap());
-    let spread = Ranks::new(cpu, comm.clone(), cut, &compute(method)).unwrap();
+    let backend = Ranks::new(cpu, comm.clone(), decomposition, &compute(method)).unwrap();
     let operators =
         LineOperators::new(family("compact6").unwrap(), None, &grid, kolmo::Precision::F64);
-    let program = spread.program(sweep, (Axis::X, grid.points, &operators)).unwrap();
-    let len = spread.block(grid.points).len();
-    let read: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();
-    let mut write: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();
+    let program = backend.program(sweep, (Axis::X, grid.points, &operators)).unwrap();
+    let len = backend.block(grid.points).len();
+    let read: Vec<_> = (0..fields).map(|_| backend.zeros(len).unwrap()).collect();
+    let mut write: Vec<_> = (0..fields).map(|_| backend.zeros(len).unwrap()).collect();
     let (read, mut write): (Vec<_>, Vec<_>) = (read.iter().collect(), write.iter_mut().collect());
-    let before = spread.sent();
-    spread.run(&program, &read, &mut write, Weights::SET);
-    let after = spread.sent();
+    let before = backend.sent();
+    backend.run(&program, &read, &mut write, Weights::SET);
+    let after = backend.sent();
     Sent { messages: after.messages - before.messages, bytes: after.bytes - before.bytes }
 }
 
-/// The first derivative of so many fields.
+/// The first derivatives of this many fields.
 fn derivatives(fields: usize) -> Sweep {
     let s = SweepBuilder::new();
     for at in 0..fields {
@@ -53,7 +53,7 @@ fn derivatives(fields: usize) -> Sweep {
     s.build()
 }
 
-/// Both derivatives of a product, and a derivative of a derivative: two rounds.
+/// Both derivatives of a product, and a derivative of a derivative: two rounds of messages.
 fn two_stages() -> Sweep {
     let s = SweepBuilder::new();
     let (a, b) = (s.read(0), s.read(1));
@@ -62,19 +62,19 @@ fn two_stages() -> Sweep {
     s.build()
 }
 
-/// Rank 0 gets the numbers of all ranks.
-fn all(comm: &dyn Communicator, number: u64) -> Option<Vec<u64>> {
+/// Returns the numbers of all ranks on rank 0.
+fn gathered(comm: &dyn Communicator, number: u64) -> Option<Vec<u64>> {
     let all = comm.gather(&number.to_ne_bytes())?;
     Some(all.into_iter().map(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap())).collect())
 }
 
 #[test]
-fn neighbour_sends_one_message_to_each_neighbour_and_round_however_many_fields() {
+fn neighbour_sends_one_message_per_neighbour_and_round_for_any_field_count() {
     [2, 3, 5].into_iter().for_each(|ranks| mpirun(ranks, "ranks::messages::worker::neighbour"));
 }
 
 #[test]
-fn pcr_sends_as_many_messages_as_the_algorithms_of_song_et_al() {
+fn pcr_message_counts_match_the_schedule_and_song_et_al() {
     mpirun(16, "ranks::messages::worker::pcr");
 }
 
@@ -96,7 +96,7 @@ mod worker {
                 |sweep: &Sweep, fields| sent(&comm, Method::Neighbour, sweep, fields, 64, periodic);
             let one = of(&derivatives(1), 1);
             assert_eq!(one.messages, neighbours);
-            // Of the six lines at least one plane of numbers.
+            // At least one number for each of the six lines.
             assert!(one.bytes >= neighbours * 6 * 8);
             for fields in [3, 8] {
                 let many = of(&derivatives(fields), fields);
@@ -107,7 +107,7 @@ mod worker {
         }
     }
 
-    /// Every number of ranks from 2 to 16, two of them at a time.
+    /// Every number of ranks from 2 to 16, in two groups at a time.
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn pcr() {
@@ -122,9 +122,9 @@ mod worker {
             let ranks = group.size();
             for fields in [1, 3] {
                 let sent = sent(&group, Method::Pcr, &derivatives(fields), fields, 8, true);
-                // A first round brings the points beyond the ends.
+                // The first round is the halo exchange.
                 let halo = if ranks == 2 { 1 } else { 2 };
-                let Some(all) = all(&*group, sent.messages - halo) else { continue };
+                let Some(all) = gathered(&*group, sent.messages - halo) else { continue };
                 let of_rank = |rank| {
                     let rounds = kolmo::engine::distributed::pcr::schedule(ranks, rank, true);
                     rounds.iter().map(|round| round.sends.len() as u64).sum::<u64>()

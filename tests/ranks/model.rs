@@ -1,4 +1,4 @@
-//! What the model counts is what ranks send.
+//! The performance model predicts the messages that ranks send.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use kolmo::time::Simulation;
 
 use super::mpirun;
 
-/// A flow on uneven blocks, long enough for every method that is to be tried.
+/// A flow on unequal blocks that are long enough for every method tested.
 fn config(points: [usize; 3], set: &[&str]) -> Config {
     let text = format!(
         "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
@@ -22,7 +22,7 @@ fn config(points: [usize; 3], set: &[&str]) -> Config {
     parse(&text, "test", &set).unwrap()
 }
 
-/// What this rank sends in two steps, counted while it does and counted beforehand.
+/// Returns the messages and bytes that this rank sends in two steps: as measured, and as predicted by the model.
 fn sent(
     comm: &Arc<dyn Communicator>,
     config: &Config,
@@ -39,18 +39,18 @@ fn sent(
     simulation.step(None).unwrap();
     simulation.step(None).unwrap();
     let after = ranks.sent();
-    let found =
+    let measured =
         Sent { messages: after.messages - before.messages, bytes: after.bytes - before.bytes };
     let work = Work::new(config, config.grid.points, split, method).unwrap();
     let (stage, filter) = (work.sent(comm.rank()).0, work.sent_by_filter(comm.rank()).0);
     let stages = 2 * work.stages as u64;
-    // The filter of the input acts every second step.
+    // The filter of the input is applied every second step.
     let filters = u64::from(config.scheme.filter.is_some());
-    let counted = Sent {
+    let predicted = Sent {
         messages: stages * stage.messages + filters * filter.messages,
         bytes: stages * stage.bytes + filters * filter.bytes,
     };
-    [found, counted]
+    [measured, predicted]
 }
 
 mod worker {
@@ -58,31 +58,36 @@ mod worker {
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
-    fn send_as_counted() {
+    fn send_as_predicted() {
         let comm = super::super::world();
         let n = comm.size();
         let filtered = ["scheme.filter={ order = 6, alpha = 0.4, every = 2 }"];
         let staged = ["scheme.viscous='midpoint'", "gas.viscosity='power'"];
         for (set, methods) in [(&filtered[..], &Method::ALL[..]), (&staged[..], &Method::ALL[..])] {
             for &method in methods {
-                // `neighbour` wants long blocks.
+                // `neighbour` needs long blocks.
                 let length =
                     if method == Method::Neighbour { 51 * n + n / 2 } else { 9 * n + n / 2 };
                 for axis in 0..3 {
                     let (mut points, mut split) = ([12, 13, 14], [1; 3]);
                     (points[axis], split[axis]) = (length, n);
-                    let [found, counted] = sent(&comm, &config(points, set), split, Some(method));
-                    let what = format!("{} along {axis} of {n} ranks", method.name());
-                    assert_eq!(found, counted, "{what}");
-                    assert!(found.messages > 0 && found.bytes > 0, "{what}: nothing was sent");
+                    let [measured, predicted] =
+                        sent(&comm, &config(points, set), split, Some(method));
+                    let label = format!("{} along {axis} of {n} ranks", method.name());
+                    assert_eq!(measured, predicted, "{label}");
+                    assert!(
+                        measured.messages > 0 && measured.bytes > 0,
+                        "{label}: nothing was sent"
+                    );
                 }
             }
         }
         for (split, points) in [([2, 2, 2], [25, 27, 29]), ([2, 2, 1], [25, 27, 12])] {
             if split.iter().product::<usize>() == n {
                 for method in [None, Some(Method::Pcr), Some(Method::Transpose)] {
-                    let [found, counted] = sent(&comm, &config(points, &filtered), split, method);
-                    assert_eq!(found, counted, "{method:?} on {split:?}");
+                    let [measured, predicted] =
+                        sent(&comm, &config(points, &filtered), split, method);
+                    assert_eq!(measured, predicted, "{method:?} on {split:?}");
                 }
             }
         }
@@ -90,8 +95,8 @@ mod worker {
 }
 
 #[test]
-fn messages_and_bytes_of_a_step_are_those_that_the_model_counts() {
+fn messages_and_bytes_of_a_step_match_the_model() {
     for ranks in [2, 3, 4, 5, 7, 8] {
-        mpirun(ranks, "ranks::model::worker::send_as_counted");
+        mpirun(ranks, "ranks::model::worker::send_as_predicted");
     }
 }

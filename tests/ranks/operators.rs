@@ -1,4 +1,4 @@
-//! Operators along lines that are spread over ranks give what they give on one rank.
+//! Operators along lines that are split over ranks give the results of one rank.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use kolmo::grid::{Axis, Block, Decomposition, End, Grid};
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
 
 use super::{mpirun, world};
-use crate::common::cores;
+use crate::common::host_with_threads;
 
-/// Numbers without any order, between −1 and 1: the same on every rank.
+/// Pseudo-random numbers between −1 and 1, identical on every rank.
 pub(crate) fn random(len: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -29,20 +29,20 @@ pub(crate) fn random(len: usize, seed: u64) -> Vec<f64> {
     (0..len).map(|_| next()).collect()
 }
 
-/// The values of a field of the whole grid at the points of a block.
+/// Returns the values at the points of a block from a field of the whole grid.
 pub(crate) fn part(whole: &[f64], points: [usize; 3], block: Block) -> Vec<f64> {
     let at = |[i, j, k]: [usize; 3]| i + points[0] * (j + points[1] * k);
     (0..block.len()).map(|here| whole[at(block.index(here))]).collect()
 }
 
-/// What to solve, and how.
+/// A sweep with its grid and schemes.
 pub(crate) struct Problem<'a> {
     pub(crate) grid: Grid,
     pub(crate) family: &'a SchemeFamily,
     pub(crate) filter: Option<&'a Scheme>,
     pub(crate) axis: Axis,
     pub(crate) sweep: Sweep,
-    /// Fields that the sweep reads and writes.
+    /// Numbers of fields that the sweep reads and writes.
     pub(crate) fields: [usize; 2],
 }
 
@@ -52,8 +52,8 @@ impl Problem<'_> {
     }
 }
 
-/// The answer of one rank, on every rank.
-fn alone(problem: &Problem<'_>, backend: &dyn Backend) -> Vec<Vec<f64>> {
+/// Returns the result of one rank, computed on every rank.
+fn on_one_rank(problem: &Problem<'_>, backend: &dyn Backend) -> Vec<Vec<f64>> {
     let Problem { grid, family, filter, axis, sweep, fields } = problem;
     let operators = LineOperators::new(family, *filter, grid, backend.precision());
     let program = backend.program(sweep, (*axis, grid.points, &operators)).unwrap();
@@ -65,7 +65,7 @@ fn alone(problem: &Problem<'_>, backend: &dyn Backend) -> Vec<Vec<f64>> {
     write.iter().map(|field| backend.values(field).unwrap().into()).collect()
 }
 
-/// The largest difference from what is `expected`, in units of its largest value.
+/// Returns the largest difference from `expected`, relative to the largest value of each field.
 fn difference(
     problem: &Problem<'_>,
     expected: &[Vec<f64>],
@@ -86,7 +86,7 @@ fn difference(
     let mut write: Vec<_> = expected.iter().map(|_| local(&poison)).collect::<Result<_>>()?;
     let read: Vec<_> = read.iter().collect();
     let before = ranks.sent();
-    // Twice: nothing of the first time may be left over in the second.
+    // Twice: the first run must not affect the second.
     for _ in 0..2 {
         ranks.run(&program, &read, &mut write.iter_mut().collect::<Vec<_>>(), Weights::SET);
     }
@@ -106,7 +106,7 @@ fn difference(
     Ok(worst[0])
 }
 
-/// The settings of a run, with one method.
+/// Returns the settings of a run with this method.
 pub(crate) fn compute(method: Method) -> ComputeConfig {
     let text = "[case]\nname = 'taylor-green'\n[grid]\npoints = [8, 8, 8]\n[time]\nmax_steps = 1\n";
     let mut compute = kolmo::config::parse(text, "test", &[]).unwrap().compute;
@@ -114,7 +114,7 @@ pub(crate) fn compute(method: Method) -> ComputeConfig {
     compute
 }
 
-/// Every operator alone, two operators on three operands, and one behind the other.
+/// Sweeps of one operator, of two operators on three operands, and of one operator applied after another.
 fn sweeps(op: Op) -> Vec<(Sweep, [usize; 2])> {
     let single = SweepBuilder::new();
     single.store(0, single.apply(op, single.read(0)));
@@ -147,7 +147,7 @@ const OPS: [Op; 6] = [
     Op::Filter,
 ];
 
-/// Points along a split axis: not divisible by the ranks, few a rank or as many as `neighbour` wants.
+/// Numbers of points along a split axis: not divisible by the ranks, few per rank or as many as `neighbour` needs.
 fn lengths(ranks: usize, method: Method, family: &SchemeFamily) -> Vec<usize> {
     match method {
         Method::Neighbour if family.name == "spectral-like" => vec![130 * ranks + 1],
@@ -156,23 +156,24 @@ fn lengths(ranks: usize, method: Method, family: &SchemeFamily) -> Vec<usize> {
     }
 }
 
-/// The ranks, and what a block is computed on.
-struct Bench<F> {
+/// The ranks, and the backend that computes a block.
+struct Harness<F> {
     comm: Arc<dyn Communicator>,
     tolerance: f64,
     open: F,
 }
 
-impl<F: Fn(usize) -> Box<dyn Blocks>> Bench<F> {
+impl<F: Fn(usize) -> Box<dyn Blocks>> Harness<F> {
     fn new(tolerance: f64, open: F) -> Self {
         Self { comm: world(), tolerance, open }
     }
 
-    /// One problem by one method. Whole lines are solved as by the same backend alone, bit for bit, all else as by the host.
+    /// Checks one problem with one method. `transpose` matches the same backend on one rank bit for bit; all other methods match the
+    /// host to the tolerance.
     fn agree(&self, problem: &Problem<'_>, method: Method, ranks: [usize; 3]) {
         let Self { comm, tolerance, open } = self;
         let grid = &problem.grid;
-        let what = format!(
+        let label = format!(
             "{} along {:?} of {:?} points, {} on {ranks:?}, ends: {:?}",
             problem.family.name,
             problem.axis,
@@ -180,24 +181,24 @@ impl<F: Fn(usize) -> Box<dyn Blocks>> Bench<F> {
             method.name(),
             grid.ends
         );
-        let cut = Decomposition { ranks };
-        let inner = open(cut.block(comm.rank(), grid.points).len());
+        let decomposition = Decomposition { ranks };
+        let inner = open(decomposition.block(comm.rank(), grid.points).len());
         let (expected, tolerance) = match method {
-            Method::Transpose => (alone(problem, &*open(grid.len())), 0.0),
+            Method::Transpose => (on_one_rank(problem, &*open(grid.len())), 0.0),
             _ => {
-                let alone = alone(problem, &*cores(inner.precision(), 1));
-                (alone, tolerance.max(round_off_of_a_solve(problem.filter, inner.precision())))
+                let host = on_one_rank(problem, &*host_with_threads(inner.precision(), 1));
+                (host, tolerance.max(round_off_of_a_solve(problem.filter, inner.precision())))
             }
         };
-        let error = difference(problem, &expected, inner, comm, cut, &compute(method))
-            .unwrap_or_else(|why| panic!("{what}: {why}"));
-        assert!(error <= tolerance, "{what}: off by {error:e}");
+        let error = difference(problem, &expected, inner, comm, decomposition, &compute(method))
+            .unwrap_or_else(|why| panic!("{label}: {why}"));
+        assert!(error <= tolerance, "{label}: error {error:e}");
     }
 
-    /// Every operator along an axis, on as many ranks as there are.
+    /// Checks every operator along these axes, on all ranks of the job.
     fn agree_along(&self, families: &[&str], axes: &[Axis]) {
         let ranks = self.comm.size();
-        // The last one decays slowly: `neighbour` cannot, and is not asked.
+        // `neighbour` is not tested with the second filter, whose inverse decays too slowly for it.
         let filters = [compact_filter(6, 0.3), compact_filter(8, 0.49)];
         for name in families {
             let family = family(name).unwrap();
@@ -226,13 +227,13 @@ impl<F: Fn(usize) -> Box<dyn Blocks>> Bench<F> {
     }
 }
 
-/// Unit round-off times the condition (1 + 2α)/(1 − 2α) of a filter's left-hand side, 99 for α = 0.49.
+/// Unit round-off times the condition number (1 + 2α)/(1 − 2α) of a filter's left-hand side, which is 99 for α = 0.49.
 fn round_off_of_a_solve(filter: Option<&Scheme>, precision: Precision) -> f64 {
     let alpha = filter.map_or(0.0, |filter| filter.alpha);
     0.5 * precision.epsilon() * (1.0 + 2.0 * alpha) / (1.0 - 2.0 * alpha)
 }
 
-/// A cube whose lines along `axis` have ends or not.
+/// A cube whose lines along `axis` are periodic or have two ends.
 fn grid(points: [usize; 3], axis: Axis, periodic: bool) -> Grid {
     let mut ends = [None; 3];
     ends[axis.index()] = (!periodic).then_some([End::ByParts; 2]);
@@ -243,7 +244,7 @@ fn is_staggered(op: Op) -> bool {
     !matches!(op, Op::D1 | Op::D2 | Op::Filter)
 }
 
-/// Two axes split, and three, for so many ranks.
+/// Decompositions along two and three axes for this many ranks.
 fn blocks(ranks: usize) -> &'static [[usize; 3]] {
     match ranks {
         4 => &[[2, 2, 1], [1, 2, 2]],
@@ -258,15 +259,15 @@ mod worker {
     use super::*;
 
     fn cpu(precision: Precision) -> impl Fn(usize) -> Box<dyn Blocks> {
-        move |_| cores(precision, 1)
+        move |_| host_with_threads(precision, 1)
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_the_host() {
-        let bench = Bench::new(1e-13, cpu(Precision::F64));
-        let axis = if bench.comm.size().is_multiple_of(2) { Axis::Z } else { Axis::X };
-        bench.agree_along(&["compact6", "compact10-penta", "explicit4"], &[axis]);
+        let harness = Harness::new(1e-13, cpu(Precision::F64));
+        let axis = if harness.comm.size().is_multiple_of(2) { Axis::Z } else { Axis::X };
+        harness.agree_along(&["compact6", "compact10-penta", "explicit4"], &[axis]);
     }
 
     #[test]
@@ -274,21 +275,21 @@ mod worker {
     fn agree_for_all_families() {
         let families =
             ["compact4", "compact6", "compact8", "compact8-penta", "spectral-like", "explicit8"];
-        Bench::new(1e-13, cpu(Precision::F64)).agree_along(&families, &[Axis::Y]);
+        Harness::new(1e-13, cpu(Precision::F64)).agree_along(&families, &[Axis::Y]);
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_in_single_precision() {
-        Bench::new(2e-6, cpu(Precision::F32)).agree_along(&["compact6"], &[Axis::X]);
+        Harness::new(2e-6, cpu(Precision::F32)).agree_along(&["compact6"], &[Axis::X]);
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_blocks() {
-        let bench = Bench::new(1e-13, cpu(Precision::F64));
+        let harness = Harness::new(1e-13, cpu(Precision::F64));
         let (family, filter) = (family("compact6").unwrap(), compact_filter(6, 0.3));
-        for &split in blocks(bench.comm.size()) {
+        for &split in blocks(harness.comm.size()) {
             for axis in Axis::ALL.into_iter().filter(|axis| split[axis.index()] > 1) {
                 for method in Method::ALL {
                     for op in [Op::D1, Op::InterpolateToMidpoints, Op::Filter] {
@@ -299,22 +300,23 @@ mod worker {
                         let (sweep, fields) = sweeps(op).pop().unwrap();
                         let filter = Some(&filter);
                         let problem = Problem { grid, family, filter, axis, sweep, fields };
-                        bench.agree(&problem, method, split);
+                        harness.agree(&problem, method, split);
                     }
                 }
             }
         }
     }
 
-    /// Kernels are compiled for every problem on every rank, so there are few: every axis, method and kind of end.
+    /// Kernels are compiled for every problem on every rank, so there are few problems: every axis, both kinds of ends, and every
+    /// method but `chain`.
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_a_device() {
-        let bench = Bench::new(1e-13, |len| {
+        let harness = Harness::new(1e-13, |len| {
             let device = Device::open(Api::OpenCl, 0).unwrap();
             Box::new(Gpu::new(device, Precision::F64, len, None, Pencils::Strided).unwrap())
         });
-        let ranks = bench.comm.size();
+        let ranks = harness.comm.size();
         let cases = match ranks {
             2 => [
                 (Method::Neighbour, Axis::X, true),
@@ -335,39 +337,39 @@ mod worker {
             let (sweep, fields) = sweeps(Op::D1).pop().unwrap();
             let grid = grid(points, axis, periodic);
             let problem = Problem { grid, family, filter: None, axis, sweep, fields };
-            bench.agree(&problem, method, split);
+            harness.agree(&problem, method, split);
         }
     }
 }
 
 #[test]
-fn every_method_gives_the_answer_of_one_rank_on_any_number_of_ranks() {
+fn every_method_matches_one_rank_on_1_to_16_ranks() {
     for ranks in 1..=16 {
         mpirun(ranks, "ranks::operators::worker::agree_on_the_host");
     }
 }
 
 #[test]
-fn every_family_gives_the_answer_of_one_rank() {
+fn every_family_matches_one_rank() {
     for ranks in [2, 3, 5] {
         mpirun(ranks, "ranks::operators::worker::agree_for_all_families");
     }
 }
 
 #[test]
-fn blocks_of_two_and_three_split_axes_give_the_answer_of_one_rank() {
+fn decompositions_along_two_and_three_axes_match_one_rank() {
     for ranks in [4, 6, 8, 12] {
         mpirun(ranks, "ranks::operators::worker::agree_on_blocks");
     }
 }
 
 #[test]
-fn single_precision_gives_the_answer_of_one_rank() {
+fn single_precision_matches_one_rank() {
     mpirun(3, "ranks::operators::worker::agree_in_single_precision");
 }
 
 #[test]
-fn devices_give_the_answer_of_one_rank() {
+fn devices_match_one_rank() {
     for ranks in [2, 3] {
         mpirun(ranks, "ranks::operators::worker::agree_on_a_device");
     }

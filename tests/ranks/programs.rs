@@ -1,4 +1,4 @@
-//! The program itself on many ranks: what it leaves, and how it ends.
+//! The program on many ranks: its output files, and how it ends.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::{Job, Running, job};
 use crate::common::program;
 use crate::io::{python, readback};
 
-/// In which every job must have ended that was told to, or whose ranks did not all live.
+/// Time within which a job must end after a request to stop or the loss of a rank.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A vortex on few points, further keys `set`, whose files go to `out`.
+/// The command of a vortex on few points, with further keys `set` and output directory `out`.
 pub(super) fn vortex(out: &Path, set: &[&str]) -> Command {
     let mut command = Command::new(program());
     arguments(&mut command, out, set);
@@ -30,7 +30,7 @@ fn arguments(command: &mut Command, out: &Path, set: &[&str]) {
     command.env("CUDA_VISIBLE_DEVICES", "");
 }
 
-/// The same by a shell, which goes through `first` before it; `$rank` is the number of the rank.
+/// The same command, started by a shell that runs `first` before it; `$rank` is the number of the rank.
 pub(super) fn by_shell(first: &str, out: &Path, set: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let rank = "rank=$OMPI_COMM_WORLD_RANK$PMI_RANK";
@@ -40,16 +40,16 @@ pub(super) fn by_shell(first: &str, out: &Path, set: &[&str]) -> Command {
 }
 
 pub(super) const FOUR_STEPS: &str = "time={ max_steps = 4, cfl = 0.8 }";
-const FOR_EVER: &str = "time={ end = 1e6 }";
+const ENDLESS: &str = "time={ end = 1e6 }";
 
-/// What was said that begins with "error", each rank's in its own line.
+/// Returns the lines of stderr with an error message, which may begin with its rank.
 pub(super) fn errors(job: &Job) -> Vec<&str> {
     let is_error = |line: &&str| line.starts_with("error: ") || line.contains(": error: ");
     job.err.lines().filter(is_error).collect()
 }
 
-/// What must end with `code` and one message that holds all of `words`.
-pub(super) fn refused(ranks: usize, command: &Command, code: i32, words: &[&str]) {
+/// Asserts that a job ends with exit status `code` and one error message that contains all of `words`.
+pub(super) fn assert_fails(ranks: usize, command: &Command, code: i32, words: &[&str]) {
     let job = Running::start(ranks, command).end(LIMIT);
     assert_eq!(job.code, Some(code), "{command:?}: {}", job.err);
     assert_eq!(errors(&job).len(), 1, "{command:?}: {}", job.err);
@@ -58,12 +58,12 @@ pub(super) fn refused(ranks: usize, command: &Command, code: i32, words: &[&str]
     }
 }
 
-/// Rows of a series that can be read.
+/// Number of rows of a series, 0 if it cannot be read.
 fn rows(run: &Path) -> usize {
     Series::read(&run.join("series.csv")).map_or(0, |series| series.rows())
 }
 
-/// Wait until a run has written that many rows.
+/// Waits until a run has written this many rows.
 fn wait_for_rows(run: &Path, count: usize) {
     let start = Instant::now();
     while rows(run) < count {
@@ -72,10 +72,10 @@ fn wait_for_rows(run: &Path, count: usize) {
     }
 }
 
-/// The process of a rank of the run into `out`.
+/// Returns the process ID of a rank of the run into `out`.
 fn process(rank: usize, out: &Path) -> libc::pid_t {
-    let is = |pid: &str, what: &str, text: &str| {
-        let bytes = fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
+    let contains = |pid: &str, file: &str, text: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
         let mut words = bytes.split(|&byte| byte == 0);
         words.any(|word| word == text.as_bytes())
     };
@@ -83,14 +83,14 @@ fn process(rank: usize, out: &Path) -> libc::pid_t {
     let entries = fs::read_dir("/proc").unwrap();
     let ids = entries.filter_map(|entry| entry.unwrap().file_name().into_string().ok());
     let mut of_run = ids.filter(|pid| {
-        is(pid, "cmdline", out.to_str().unwrap())
-            && names.iter().any(|name| is(pid, "environ", name))
+        contains(pid, "cmdline", out.to_str().unwrap())
+            && names.iter().any(|name| contains(pid, "environ", name))
     });
     of_run.next().expect("the rank runs").parse().unwrap()
 }
 
 fn signal(process: libc::pid_t, signal: i32) {
-    // SAFETY: takes no memory.
+    // SAFETY: no memory is passed.
     assert_eq!(unsafe { libc::kill(process, signal) }, 0);
 }
 
@@ -101,7 +101,7 @@ pub(super) fn temporary() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_run_goes_on_on_any_number_of_ranks_to_the_series_of_one() {
+fn run_restarted_on_other_rank_counts_matches_the_series_of_one_rank() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = [
         "output.fields={ every_steps = 3, variables = ['velocity'] }",
@@ -129,22 +129,22 @@ fn a_run_goes_on_on_any_number_of_ranks_to_the_series_of_one() {
         assert_eq!(job.err.matches("continues from step").count(), 1, "{}", job.err);
         assert!(errors(&job).is_empty(), "{}", job.err);
     }
-    let found = Series::read(&run.join("series.csv")).unwrap();
-    assert_eq!(found.names(), expected.names());
+    let series = Series::read(&run.join("series.csv")).unwrap();
+    assert_eq!(series.names(), expected.names());
     for name in expected.names() {
-        let (a, b) = (found.column(name).unwrap(), expected.column(name).unwrap());
+        let (a, b) = (series.column(name).unwrap(), expected.column(name).unwrap());
         assert_eq!(a.len(), b.len(), "{name}");
         let size = b.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
-        let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(off <= 1e-12 * size, "{name}: {off:e} of {size:e}");
+        let deviation = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(deviation <= 1e-12 * size, "{name}: {deviation:e} of {size:e}");
     }
-    let (content, text) = readback(&run);
-    assert!(content, "{text}");
+    let (valid, text) = readback(&run);
+    assert!(valid, "{text}");
     assert_eq!(Summary::read(&run.join("summary.json")).unwrap().restarts, [4, 7, 9]);
 }
 
 #[test]
-fn the_files_of_a_run_are_those_of_one_rank_in_pieces() {
+fn run_on_ranks_writes_the_files_of_one_rank_with_fields_in_pieces() {
     let dir = tempfile::tempdir().unwrap();
     let fields = "output.fields={ every_steps = 2, variables = ['velocity', 'q_criterion'] }";
     let one = dir.path().join("one");
@@ -156,10 +156,10 @@ fn the_files_of_a_run_are_those_of_one_rank_in_pieces() {
         let many = dir.path().join(format!("{ranks}"));
         let job = job(ranks, &vortex(&many, &[FOUR_STEPS, fields, set]));
         assert_eq!(job.code, Some(0), "{}", job.err);
-        // One rank speaks, once.
+        // Only one rank prints this, once.
         assert_eq!(job.err.matches("report.html").count(), 1, "{}", job.err);
-        let (content, text) = readback(&many);
-        assert!(content && text.contains("3 fields of 16 x 17 x 15 points"), "{text}");
+        let (valid, text) = readback(&many);
+        assert!(valid && text.contains("3 fields of 16 x 17 x 15 points"), "{text}");
         let [a, b] = [&one, &many].map(|run| Series::read(&run.join("series.csv")).unwrap());
         for column in FLOW_COLUMNS {
             let [a, b] = [&a, &b].map(|series| series.column(column).unwrap());
@@ -170,19 +170,21 @@ fn the_files_of_a_run_are_those_of_one_rank_in_pieces() {
             }
         }
         let summary = Summary::read(&many.join("summary.json")).unwrap();
-        let told = summary.ranks.unwrap();
-        assert_eq!((told.count, told.decomposition), (ranks, decomposition));
-        assert!(told.method.contains("`pcr` along ") && told.method.contains("messages go"));
+        let reported = summary.ranks.unwrap();
+        assert_eq!((reported.count, reported.decomposition), (ranks, decomposition));
+        assert!(
+            reported.method.contains("`pcr` along ") && reported.method.contains("messages go")
+        );
         let [px, py, pz] = decomposition;
         let report = fs::read_to_string(many.join("report.html")).unwrap();
         assert!(report.contains(&format!("{ranks} ({px} × {py} × {pz})")));
-        let said = Command::new(python()).args(["-c", SAME_IMAGES]).args([&one, &many]).output();
-        let said = said.unwrap();
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        let output = Command::new(python()).args(["-c", SAME_IMAGES]).args([&one, &many]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
-/// Reads every field of two runs with VTK, the second's from its pieces.
+/// Compares every field of two runs as read by VTK, that of the second run from its pieces.
 const SAME_IMAGES: &str = r#"
 import sys, vtk
 from pathlib import Path
@@ -209,27 +211,27 @@ for path in found:
 "#;
 
 #[test]
-fn a_run_that_diverges_ends_with_one_message_and_whole_files() {
+fn diverging_run_ends_with_one_error_message_and_valid_files() {
     let (_dir, run) = temporary();
     let set = [
         "scheme.convection=divergence",
         "time={ dt = 0.2, max_steps = 200 }",
         "output.fields={ every_steps = 5 }",
     ];
-    refused(3, &vortex(&run, &set), 1, &["error: the run diverged at step ", " at point ("]);
-    let (content, text) = readback(&run);
-    assert!(content, "{text}");
+    assert_fails(3, &vortex(&run, &set), 1, &["error: the run diverged at step ", " at point ("]);
+    let (valid, text) = readback(&run);
+    assert!(valid, "{text}");
     let summary = Summary::read(&run.join("summary.json")).unwrap();
-    // Every step but the last was sound.
+    // All steps but the last are valid.
     assert!(!summary.finished && summary.stop_reason.contains("diverged"));
     assert_eq!(rows(&run) as u64, summary.steps);
 }
 
 #[test]
-fn a_killed_rank_ends_the_run_and_leaves_what_was_written() {
+fn killed_rank_ends_the_run_and_keeps_the_written_series() {
     for rank in [0, 1] {
         let (_dir, run) = temporary();
-        let running = Running::start(2, &vortex(&run, &[FOR_EVER]));
+        let running = Running::start(2, &vortex(&run, &[ENDLESS]));
         wait_for_rows(&run, 3);
         signal(process(rank, &run), libc::SIGKILL);
         let job = running.end(LIMIT);
@@ -240,26 +242,26 @@ fn a_killed_rank_ends_the_run_and_leaves_what_was_written() {
 }
 
 #[test]
-fn a_rank_without_memory_ends_all_with_a_message() {
+fn rank_out_of_memory_ends_all_ranks_with_an_error_message() {
     let (_dir, run) = temporary();
-    // More than a rank starts with, less than its fields take.
+    // This limit is above the memory of a rank at its start and below the memory of its fields.
     let first = "[ $rank = 1 ] && ulimit -v 1500000; exec \"$0\" \"$@\"";
     let points = "grid.points=[256, 256, 192]";
-    let job = Running::start(2, &by_shell(first, &run, &[points, FOR_EVER])).end(LIMIT);
+    let job = Running::start(2, &by_shell(first, &run, &[points, ENDLESS])).end(LIMIT);
     assert_ne!(job.code, Some(0), "{}", job.err);
     assert!(job.err.contains("memory"), "{}", job.err);
 }
 
 #[test]
-fn a_rank_that_cannot_write_its_piece_ends_all_with_its_message() {
+fn rank_that_cannot_write_its_piece_ends_all_with_its_error_message() {
     let (_dir, run) = temporary();
-    let set = [FOR_EVER, "output.fields={ every_steps = 20 }"];
+    let set = [ENDLESS, "output.fields={ every_steps = 20 }"];
     let running = Running::start(3, &vortex(&run, &set));
     wait_for_rows(&run, 3);
-    // From now on no file of this rank may grow to the length of a piece.
+    // From now on this rank cannot write a file as long as a piece.
     let limit = libc::rlimit { rlim_cur: 4096, rlim_max: 4096 };
     let (rank, null) = (process(1, &run), std::ptr::null_mut());
-    // SAFETY: the limit is read, and none is written.
+    // SAFETY: the new limit is only read, and the old limit is not returned.
     let limited = unsafe { libc::prlimit(rank, libc::RLIMIT_FSIZE, &raw const limit, null) };
     assert_eq!(limited, 0);
     let job = running.end(LIMIT);
@@ -275,10 +277,10 @@ fn a_rank_that_cannot_write_its_piece_ends_all_with_its_message() {
 }
 
 #[test]
-fn what_is_wrong_with_the_input_is_told_once() {
+fn input_errors_are_reported_once() {
     let (_dir, run) = temporary();
     let bad = |ranks: usize, set: &[&str], words: &[&str]| {
-        refused(ranks, &vortex(&run, set), 2, words);
+        assert_fails(ranks, &vortex(&run, set), 2, words);
         assert!(!run.exists());
     };
     bad(3, &["case.reynols=3"], &["unknown key `reynols`", "nothing was run"]);
@@ -298,67 +300,73 @@ fn what_is_wrong_with_the_input_is_told_once() {
 }
 
 #[test]
-fn more_ranks_than_points_are_refused() {
+fn more_ranks_than_points_are_rejected() {
     let (_dir, run) = temporary();
     let mut command = Command::new(program());
     command.args(["run", "entropy-wave", "--set", "grid.points=[16, 1, 1]", "--out"]).arg(&run);
-    refused(20, &command, 2, &["16 x 1 x 1 points cannot be cut into 20 blocks", "use 16 ranks"]);
+    assert_fails(
+        20,
+        &command,
+        2,
+        &["16 x 1 x 1 points cannot be cut into 20 blocks", "use 16 ranks"],
+    );
 }
 
 #[test]
-fn a_run_that_is_there_is_not_replaced_and_that_is_told_once() {
+fn existing_run_is_not_overwritten_and_the_error_is_reported_once() {
     let (_dir, run) = temporary();
     let command = vortex(&run, &[FOUR_STEPS]);
     assert_eq!(job(2, &command).code, Some(0));
     let before = fs::read(run.join("series.csv")).unwrap();
-    refused(2, &command, 2, &["already holds a run", "--overwrite"]);
+    assert_fails(2, &command, 2, &["already holds a run", "--overwrite"]);
     assert_eq!(fs::read(run.join("series.csv")).unwrap(), before);
 }
 
 #[test]
-fn a_signal_to_one_rank_stops_all_after_the_same_step() {
-    for (rank, asked) in [(0, libc::SIGINT), (1, libc::SIGINT), (1, libc::SIGHUP)] {
+fn signal_to_one_rank_stops_all_ranks_after_the_same_step() {
+    for (rank, number) in [(0, libc::SIGINT), (1, libc::SIGINT), (1, libc::SIGHUP)] {
         let (_dir, run) = temporary();
-        let running = Running::start(2, &vortex(&run, &[FOR_EVER]));
+        let running = Running::start(2, &vortex(&run, &[ENDLESS]));
         wait_for_rows(&run, 3);
-        signal(process(rank, &run), asked);
+        signal(process(rank, &run), number);
         let job = running.end(LIMIT);
         assert_eq!(job.code, Some(3), "{}", job.err);
         assert_eq!(job.err.matches("stopped early, as asked").count(), 1, "{}", job.err);
-        stopped(&run);
+        assert_stopped(&run);
     }
 }
 
 #[test]
-fn a_signal_to_the_launcher_stops_all() {
+fn interrupt_of_the_launcher_stops_all_ranks_and_keeps_the_series() {
     let (_dir, run) = temporary();
-    let running = Running::start(2, &vortex(&run, &[FOR_EVER]));
+    let running = Running::start(2, &vortex(&run, &[ENDLESS]));
     wait_for_rows(&run, 3);
     signal(running.id.try_into().unwrap(), libc::SIGINT);
     let job = running.end(LIMIT);
-    // MPICH's passes it on, waits, and tells of no code; Open MPI's gives the ranks little time.
+    // MPICH's launcher forwards the signal, waits, and does not return the exit status of the ranks; Open MPI's gives the ranks little
+    // time.
     if job.code == Some(0) {
-        stopped(&run);
+        assert_stopped(&run);
     }
     assert!(rows(&run) >= 3);
     assert!(fs::read_to_string(run.join("series.csv")).unwrap().ends_with('\n'));
 }
 
-/// A run that was asked to stop and did, with every file whole.
-fn stopped(run: &Path) {
+/// Asserts that a run stopped early, on request, and that all its files are valid.
+fn assert_stopped(run: &Path) {
     let summary = Summary::read(&run.join("summary.json")).unwrap();
     assert!(!summary.finished);
     assert_eq!(rows(run) as u64, summary.steps + 1);
-    let (content, text) = readback(run);
-    assert!(content, "{text}");
+    let (valid, text) = readback(run);
+    assert!(valid, "{text}");
 }
 
 #[test]
-fn nobody_has_to_listen() {
+fn run_finishes_with_stdout_and_stderr_closed() {
     let (_dir, run) = temporary();
     let first = "exec \"$0\" \"$@\" >&- 2>&-";
     let job = job(2, &by_shell(first, &run, &[FOUR_STEPS]));
     assert_eq!(job.code, Some(0), "{}", job.err);
-    let (content, text) = readback(&run);
-    assert!(content, "{text}");
+    let (valid, text) = readback(&run);
+    assert!(valid, "{text}");
 }

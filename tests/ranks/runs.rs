@@ -1,5 +1,5 @@
-//! Flows on many ranks are those of one rank. The ranks leave their fields in a file; the test, which is alone, holds them
-//! against its own.
+//! Flows on many ranks match those of one rank. The ranks write their fields to a file; the test, which runs on one rank, compares
+//! them with its own.
 
 use std::fs;
 use std::path::Path;
@@ -13,23 +13,23 @@ use kolmo::grid::Decomposition;
 use kolmo::time::Simulation;
 
 use super::{command, job, world};
-use crate::common::{config, cores, on_host, state, steps};
+use crate::common::{config, host_with_threads, on_host, state, steps};
 
-/// A flow, how long it goes on, and the decompositions that it is computed on.
+/// A flow, its number of steps, and the decompositions that it is computed on.
 struct Flow {
     case: &'static str,
     points: [usize; 3],
     set: &'static [&'static str],
     steps: usize,
-    /// Largest difference from one rank, relative to the largest value of each field; of the momentum, which the round-off
-    /// of the pressure moves, to that of its largest component where a flow has just begun.
+    /// Largest difference from one rank, relative to the largest value of each field. In the first steps of a flow, all components of
+    /// the momentum are relative to the largest one, because the round-off of the pressure changes them.
     tolerance: f64,
     on: &'static [[usize; 3]],
 }
 
 const TWO_WAYS: &[[usize; 3]] = &[[2, 1, 1], [1, 2, 3]];
 
-/// The vortex that every rank count is held to, cut as a run would cut it.
+/// The vortex for all rank counts, with the decompositions that a run would choose.
 const VORTEX: [Flow; 1] = [Flow {
     case: "taylor-green",
     points: [32, 32, 32],
@@ -39,8 +39,8 @@ const VORTEX: [Flow; 1] = [Flow {
     on: &[[1, 1, 1], [1, 1, 2], [1, 1, 3], [1, 1, 5], [1, 1, 7], [1, 2, 4]],
 }];
 
-/// The vortex on devices: kernels are compiled for every rank, so there are few.
-const VORTEX_ON_DEVICES: [Flow; 2] = [
+/// Flows on devices. Kernels are compiled for every rank, so there are few.
+const FLOWS_ON_DEVICES: [Flow; 2] = [
     Flow { on: &[[1, 1, 2], [1, 3, 1]], ..VORTEX[0] },
     Flow {
         case: "scalar-advection",
@@ -52,7 +52,7 @@ const VORTEX_ON_DEVICES: [Flow; 2] = [
     },
 ];
 
-/// Sizes that are not divisible by the ranks, all forms, all methods; each thing once.
+/// Sizes that are not divisible by the ranks, with all forms and all methods, each once.
 #[rustfmt::skip]
 const FORMS: [Flow; 11] = [
     few("taylor-green", &["scheme.convection=staggered", "compute.distributed=pcr"], TWO_WAYS),
@@ -73,7 +73,8 @@ const fn few(case: &'static str, set: &'static [&'static str], on: &'static [[us
     Flow { case, points: [33, 31, 29], set, steps: 3, tolerance: 1e-12, on }
 }
 
-/// Blocks of 48 points, which `neighbour` is exact on, beside a filter that it is not; shorter ones in single precision.
+/// Blocks of 48 points, on which `neighbour` is exact, also with a filter for which it is not exact; shorter blocks in single
+/// precision.
 #[rustfmt::skip]
 const NEIGHBOURS: [Flow; 5] = [
     long([96, 16, 16], &["compute.distributed=neighbour"], &[[2, 1, 1]]),
@@ -94,22 +95,22 @@ impl Flow {
     }
 }
 
-/// The lists that a worker knows by name.
+/// Returns the list with this name, for a worker.
 fn flows(list: &str) -> &'static [Flow] {
     match list {
         "vortex" => &VORTEX,
-        "devices" => &VORTEX_ON_DEVICES,
+        "devices" => &FLOWS_ON_DEVICES,
         "forms" => &FORMS,
         "neighbours" => &NEIGHBOURS,
         _ => panic!("no list `{list}`"),
     }
 }
 
-/// Every flow of a list, one job for all that are for the same number of ranks.
+/// Checks every flow of a list, with one job for all flows on the same number of ranks.
 fn check(list: &str, worker: &str) {
     let flows = flows(list);
-    let alone: Vec<Vec<Vec<f64>>> =
-        flows.iter().map(|flow| alone(&flow.config(), flow.steps)).collect();
+    let references: Vec<Vec<Vec<f64>>> =
+        flows.iter().map(|flow| on_one_rank(&flow.config(), flow.steps)).collect();
     let size = |on: &[usize; 3]| on.iter().product::<usize>();
     let mut sizes: Vec<usize> = flows.iter().flat_map(|flow| flow.on).map(size).collect();
     sizes.sort_unstable();
@@ -122,39 +123,39 @@ fn check(list: &str, worker: &str) {
         assert_eq!(ended.code, Some(0), "{list} on {ranks}:\n{}\n{}", ended.out, ended.err);
         for (at, flow) in flows.iter().enumerate() {
             for on in flow.on.iter().filter(|on| size(on) == ranks) {
-                let what = format!("{} {:?} on {on:?}", flow.case, flow.set);
+                let label = format!("{} {:?} on {on:?}", flow.case, flow.set);
                 let bytes = fs::read(dir.path().join(name(at, on))).unwrap();
                 let (values, _) = bytes.as_chunks();
                 let found: Vec<f64> = values.iter().map(|&v| f64::from_ne_bytes(v)).collect();
-                compare(&what, &alone[at], &found, flow);
+                compare(&label, &references[at], &found, flow);
             }
         }
     }
 }
 
-/// Holds all fields against those of one rank.
-fn compare(what: &str, alone: &[Vec<f64>], found: &[f64], flow: &Flow) {
-    assert_eq!(found.len(), alone.iter().map(Vec::len).sum::<usize>(), "{what}");
+/// Compares all fields with those of one rank.
+fn compare(label: &str, reference: &[Vec<f64>], found: &[f64], flow: &Flow) {
+    assert_eq!(found.len(), reference.iter().map(Vec::len).sum::<usize>(), "{label}");
     let largest = |field: &Vec<f64>| field.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
-    let mut sizes: Vec<f64> = alone.iter().map(largest).collect();
+    let mut sizes: Vec<f64> = reference.iter().map(largest).collect();
     if sizes.len() == 6 && flow.steps < 10 {
         let momentum = sizes[1..4].iter().copied().fold(0.0, f64::max);
         sizes[1..4].fill(momentum);
     }
     let mut rest = found;
-    for (field, expected) in alone.iter().enumerate() {
+    for (field, expected) in reference.iter().enumerate() {
         let (found, further) = rest.split_at(expected.len());
         rest = further;
         let size = sizes[field];
         for (found, expected) in found.iter().zip(expected) {
-            let off = (found - expected).abs();
-            let is_close = off <= flow.tolerance * size;
-            assert!(is_close, "{what}, field {field}: off by {off:e} of {size:e}");
+            let deviation = (found - expected).abs();
+            let is_close = deviation <= flow.tolerance * size;
+            assert!(is_close, "{label}, field {field}: deviation {deviation:e} of {size:e}");
         }
     }
 }
 
-/// Set for a worker: which list, and where files go.
+/// Environment variables of a worker: the name of the list, and the folder of its files.
 const LIST: &str = "KOLMO_TEST_LIST";
 const FILES: &str = "KOLMO_TEST_FILES";
 
@@ -162,12 +163,12 @@ fn name(flow: usize, [px, py, pz]: &[usize; 3]) -> String {
     format!("{flow}-{px}x{py}x{pz}")
 }
 
-/// What one rank makes of a flow: the conserved fields, their part at rest included, and (time, last dt).
-fn alone(config: &Config, steps: usize) -> Vec<Vec<f64>> {
+/// Returns the result on one rank: the conserved fields, including the state at rest, and (time, last dt).
+fn on_one_rank(config: &Config, steps: usize) -> Vec<Vec<f64>> {
     after(on_host(config), steps)
 }
 
-/// What this rank has of a flow after some steps.
+/// Returns the fields of this rank after `count` steps.
 fn after(mut simulation: Simulation, count: usize) -> Vec<Vec<f64>> {
     steps(&mut simulation, count);
     let at_rest = simulation.system_and_state().0.base_state();
@@ -179,8 +180,8 @@ fn after(mut simulation: Simulation, count: usize) -> Vec<Vec<f64>> {
     fields
 }
 
-/// Compute a flow on blocks and put the whole fields into `file`, one after another.
-fn spread(
+/// Computes a flow on blocks and writes the fields of the whole grid to `file`, one after another.
+fn run_on_blocks(
     inner: Box<dyn Blocks>,
     comm: &Arc<dyn Communicator>,
     cut: Decomposition,
@@ -211,8 +212,8 @@ fn spread(
     }
 }
 
-/// All flows of the list that are for as many ranks as there are.
-fn all(open: impl Fn(Precision, usize) -> Box<dyn Blocks>) {
+/// Runs all flows of the list that have as many ranks as this job.
+fn run_list(open: impl Fn(Precision, usize) -> Box<dyn Blocks>) {
     let comm = world();
     let list = std::env::var(LIST).unwrap();
     let files = std::env::var(FILES).unwrap();
@@ -225,28 +226,28 @@ fn all(open: impl Fn(Precision, usize) -> Box<dyn Blocks>) {
             let file = Path::new(&files).join(name(at, on));
             let config = flow.config();
             let len = cut.block(comm.rank(), config.grid.points).len();
-            spread(open(config.compute.precision, len), &comm, cut, flow, &file);
+            run_on_blocks(open(config.compute.precision, len), &comm, cut, flow, &file);
         }
     }
 }
 
 #[test]
-fn a_vortex_after_50_steps_is_that_of_one_rank() {
+fn vortex_after_50_steps_matches_one_rank() {
     check("vortex", "ranks::runs::worker::on_the_host");
 }
 
 #[test]
-fn every_form_and_method_and_case_is_that_of_one_rank() {
+fn every_form_method_and_case_matches_one_rank() {
     check("forms", "ranks::runs::worker::on_the_host");
 }
 
 #[test]
-fn long_blocks_need_no_more_than_their_neighbours() {
+fn neighbour_on_long_blocks_and_single_precision_match_one_rank() {
     check("neighbours", "ranks::runs::worker::on_the_host");
 }
 
 #[test]
-fn a_vortex_on_devices_is_that_of_one_rank_on_the_host() {
+fn flows_on_devices_match_one_rank_on_the_host() {
     check("devices", "ranks::runs::worker::on_a_device");
 }
 
@@ -256,13 +257,13 @@ mod worker {
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn on_the_host() {
-        all(|precision, _| cores(precision, 1));
+        run_list(|precision, _| host_with_threads(precision, 1));
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn on_a_device() {
-        all(|precision, len| {
+        run_list(|precision, len| {
             let device = Device::open(Api::OpenCl, 0).unwrap();
             Box::new(Gpu::new(device, precision, len, None, Pencils::Strided).unwrap())
         });

@@ -5,8 +5,8 @@ use nalgebra::{Complex, DMatrix, DVector};
 
 use super::*;
 
-/// Names of the closures with the truncation error of each row: right minus left = lead h^order f^(order + derivative),
-/// h = 1 (exact rationals, from the first unmatched term of the Taylor series).
+/// Names of the closures, with the truncation error of each row: right minus left = lead h^order f^(order + derivative),
+/// h = 1 (exact rationals from the first unmatched term of the Taylor series).
 #[rustfmt::skip]
 const LEADS: [(&str, &[f64]); 31] = [
     ("c3", &[C3]), ("c4", &[-1.0 / 20.0]), ("c3-pade4", &[C3, PADE4]), ("c4-pade4", &[-1.0 / 20.0, PADE4]),
@@ -56,7 +56,7 @@ const SPECTRA: [(&str, &str, [f64; 3]); 19] = [
     ("e3-skew3-central4-central6", "explicit8", [-4.8839e-4, -4.4979e-5, -4.9136e-6]),
 ];
 
-/// Left and right-hand side of the closed operator as dense matrices on n points, h = 1.
+/// Left-hand and right-hand sides of the closed operator as dense matrices on n points, h = 1.
 fn sides(scheme: &Scheme, closure: &Closure, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
     let (mut left, mut right) = (DMatrix::identity(n, n), DMatrix::zeros(n, n));
     let (derivative, mirror) = match scheme.kind {
@@ -108,12 +108,12 @@ fn largest_real_part(eigenvalues: &[Complex<f64>]) -> f64 {
     eigenvalues.iter().map(|e| e.re).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Largest error of the closed operator on eˣ, 0 ≤ x ≤ 1, n points; and what the leading truncation
-/// errors of the closure's rows predict for it, e = left⁻¹ τ.
+/// Largest error of the closed operator on eˣ, 0 ≤ x ≤ 1, n points; and its prediction from the leading truncation
+/// errors of the closure's rows, e = left⁻¹ τ.
 fn closed_error(scheme: &Scheme, closure: &Closure, n: usize) -> (f64, f64) {
     let h = 1.0 / (n - 1) as f64;
     let derivative = if scheme.kind == Kind::FirstDerivative { 1 } else { 2 };
-    let f = DVector::from_fn(n, |i, _| (i as f64 * h).exp()); // and all its derivatives
+    let f = DVector::from_fn(n, |i, _| (i as f64 * h).exp()); // equal to all its derivatives
     let (left, right) = sides(scheme, closure, n);
     let left = left.lu();
     let error = left.solve(&(right * &f / h.powi(derivative))).unwrap() - &f;
@@ -129,15 +129,16 @@ fn closed_error(scheme: &Scheme, closure: &Closure, n: usize) -> (f64, f64) {
                 derivative.cast_unsigned(),
             ),
         );
-        let here = |i: usize| lead * h.powi(order) * f[i];
-        truncation[i] = here(i);
+        let error_at = |i: usize| lead * h.powi(order) * f[i];
+        truncation[i] = error_at(i);
         // The mirror image of a row of odd order has the opposite error.
-        truncation[n - 1 - i] = if order % 2 == 0 { here(n - 1 - i) } else { -here(n - 1 - i) };
+        truncation[n - 1 - i] =
+            if order % 2 == 0 { error_at(n - 1 - i) } else { -error_at(n - 1 - i) };
     }
     (error.amax(), left.solve(&truncation).unwrap().amax())
 }
 
-/// Right minus left of a row on xᵐ/m! with x counted from its point; and the size of what is summed.
+/// Right minus left of a row on xᵐ/m!, with x relative to the row's point, and the sum of the magnitudes of its terms.
 fn defect(point: u32, row: &ClosureRow, m: u32, derivative: u32) -> (f64, f64) {
     let monomial = |x: f64, m: u32| x.powi(m as i32) / factorial(m);
     let left = |x: f64| if m < derivative { 0.0 } else { monomial(x, m - derivative) };
@@ -149,12 +150,13 @@ fn defect(point: u32, row: &ClosureRow, m: u32, derivative: u32) -> (f64, f64) {
 }
 
 fn closable() -> impl Iterator<Item = (Scheme, Closure)> {
-    let schemes = [Kind::FirstDerivative, Kind::SecondDerivative].into_iter().flat_map(formulas);
+    let schemes =
+        [Kind::FirstDerivative, Kind::SecondDerivative].into_iter().flat_map(schemes_of_kind);
     schemes.map(|scheme| (*scheme, default_closure(scheme).unwrap()))
 }
 
 #[test]
-fn rows_have_their_order_and_leading_error() {
+fn closure_rows_have_the_stated_order_and_leading_error() {
     for (name, leads) in LEADS {
         let closure = closure(name).unwrap();
         assert_eq!(closure.rows.len(), leads.len(), "{name}");
@@ -182,7 +184,7 @@ fn rows_have_their_order_and_leading_error() {
 }
 
 #[test]
-fn closed_derivatives_converge_at_the_order_of_their_lowest_row_with_the_error_its_rows_predict() {
+fn closed_derivatives_have_the_order_of_the_lowest_row_and_predicted_error() {
     for (scheme, closure) in closable() {
         let order = closure.rows.iter().map(|row| row.order).min().unwrap();
         let sizes = if closure.norm.is_empty() { [21, 41] } else { [81, 161] };
@@ -193,17 +195,17 @@ fn closed_derivatives_converge_at_the_order_of_their_lowest_row_with_the_error_i
             "{}: slope {slope}, order {order}",
             scheme.name
         );
-        assert_near(fine / predicted, 1.0, 0.08, scheme.name); // next term: a few widths of a row
+        assert_near(fine / predicted, 1.0, 0.08, scheme.name); // The next term is of the relative size of a few row widths.
     }
 }
 
 #[test]
-fn spectra_of_closed_operators_are_the_known_ones() {
+fn spectra_of_closed_operators_match_reference_values() {
     for (name, scheme, expected) in SPECTRA {
         let closure = closure(name).unwrap();
         for (n, expected) in [21, 41, 81].into_iter().zip(expected) {
-            let found = largest_real_part(&advection(&formula_of(scheme).first, &closure, n));
-            // Far from normal: eigenvalues lose digits, 1e-9 of the largest at n = 81.
+            let found = largest_real_part(&advection(&scheme_family(scheme).first, &closure, n));
+            // The matrices are far from normal, so eigenvalues lose digits: 1e-9 of the largest at n = 81.
             assert_near(
                 found,
                 expected,
@@ -216,11 +218,11 @@ fn spectra_of_closed_operators_are_the_known_ones() {
 
 #[test]
 fn default_closures_are_stable_for_advection() {
-    for scheme in formulas(Kind::FirstDerivative) {
+    for scheme in schemes_of_kind(Kind::FirstDerivative) {
         let closure = default_closure(scheme).unwrap();
         let growth = [21, 41, 81, 161].map(|n| largest_real_part(&advection(scheme, &closure, n)));
         assert!(growth.iter().all(|&g| g < 0.0), "{}: {growth:?}", scheme.name);
-        // What is damped least is a resolved wave that leaves through the right end: h³ for a third-order closure.
+        // The least damped mode is a resolved wave that leaves through the right end: h³ for a third-order closure.
         assert!(
             !closure.norm.is_empty() || (growth[2] / growth[3]).log2() > 2.9,
             "{}: {growth:?}",
@@ -229,7 +231,7 @@ fn default_closures_are_stable_for_advection() {
     }
 }
 
-/// A line of n points from 0 to 1 that lie close together at both ends: d/dx, and the weights of integrals along x. `factor` 0: uniform.
+/// A line of n points from 0 to 1, clustered at both ends (`factor` 0: uniform): d/dx and the quadrature weights along x.
 fn stretched(
     scheme: &Scheme,
     closure: &Closure,
@@ -251,9 +253,9 @@ fn by_parts() -> impl Iterator<Item = (Scheme, Closure)> {
     closable().filter(|(_, closure)| !closure.norm.is_empty())
 }
 
-/// fᵀ H D g + gᵀ H D f = f_N g_N − f₀ g₀, whatever the map of the line, down to the fewest points.
+/// fᵀ H D g + gᵀ H D f = f_N g_N − f₀ g₀ for any mapping of the line, down to the minimum number of points.
 #[test]
-fn closures_with_a_norm_sum_by_parts() {
+fn closures_with_a_norm_satisfy_summation_by_parts() {
     assert_eq!(by_parts().count(), closures().iter().filter(|it| !it.norm.is_empty()).count());
     for (scheme, closure) in by_parts() {
         let fewest = kolmo::engine::closed_min_points(&scheme, &closure);
@@ -263,22 +265,22 @@ fn closures_with_a_norm_sum_by_parts() {
             let mut sum = &product + product.transpose();
             sum[(0, 0)] += 1.0;
             sum[(n - 1, n - 1)] -= 1.0;
-            // Round-off of weights of size 2 that the inverse of A makes a few times larger.
+            // Round-off of weights of size 2, amplified a few times by the inverse of A.
             assert!(sum.amax() < 64.0 * f64::EPSILON, "{}, {n}: {:e}", scheme.name, sum.amax());
         }
     }
 }
 
-/// Catches rows that sum by parts with the coefficients of another scheme on the same stencil: mass drifts between walls.
+/// Detects summation-by-parts rows combined with another scheme on the same stencil: mass would drift between walls.
 #[test]
-fn other_coefficients_on_the_stencil_of_a_closure_do_not_get_it() {
+fn sbp_closures_are_not_used_for_other_schemes_on_the_same_stencil() {
     for (scheme, _) in by_parts() {
         let other = Scheme { order: scheme.order - 2, ..scheme };
         assert_eq!(default_closure(&other), open_closure(&other), "{}", scheme.name);
     }
 }
 
-/// By parts with powers of x: an operator exact for degree p has a norm that integrates degree 2p − 1 exactly.
+/// Summation by parts with powers of x: the norm of an operator that is exact for degree p integrates degree 2p − 1 exactly.
 #[test]
 fn norms_integrate_polynomials_of_twice_the_degree_exactly() {
     for (scheme, closure) in by_parts() {
@@ -293,15 +295,14 @@ fn norms_integrate_polynomials_of_twice_the_degree_exactly() {
     }
 }
 
-/// p_t = −v_x, v_t = −p_x with v = 0 at both ends: the energy of sound in the norm stays, so that √H M 1/√H is antisymmetric, and a step
-/// within the limit of the imaginary axis multiplies no eigenvector by more than 1.
+/// p_t = −v_x, v_t = −p_x with v = 0 at both ends, on uniform and stretched lines: acoustic energy in the norm is conserved, so
+/// √H M 1/√H is antisymmetric, and a step within the imaginary-axis limit amplifies no eigenvector.
 #[test]
-fn sound_between_walls_neither_grows_nor_decays_on_any_line_and_steps_within_the_limit_are_stable()
-{
+fn sound_between_walls_conserves_energy_and_is_stable_within_the_limit() {
     for (scheme, closure) in by_parts() {
         for (n, factor) in [(33, 0.0), (33, 2.0), (64, 1.5)] {
             let (derivative, weights) = stretched(&scheme, &closure, n, factor);
-            // p at all points, then v at the inner ones.
+            // p at all points, then v at the interior points.
             let inner = |at: usize| if at < n { at } else { at - n + 1 };
             let root = weights.map(f64::sqrt);
             let size = 2 * n - 2;
@@ -311,8 +312,12 @@ fn sound_between_walls_neither_grows_nor_decays_on_any_line_and_steps_within_the
                 if differs { -derivative[(i, j)] * root[i] / root[j] } else { 0.0 }
             });
             let fastest = matrix.amax();
-            let off = (&matrix + matrix.transpose()).amax() / fastest;
-            assert!(off < 64.0 * f64::EPSILON, "{}, {n} points, {factor}: {off:e}", scheme.name);
+            let deviation = (&matrix + matrix.transpose()).amax() / fastest;
+            assert!(
+                deviation < 64.0 * f64::EPSILON,
+                "{}, {n} points, {factor}: {deviation:e}",
+                scheme.name
+            );
             let eigenvalues = matrix.complex_eigenvalues();
             let largest = eigenvalues.iter().map(|it| it.norm()).fold(0.0, f64::max);
             for integrator in TABLEAUX.iter().filter(|it| it.imaginary_limit() > 0.0) {
@@ -327,7 +332,7 @@ fn sound_between_walls_neither_grows_nor_decays_on_any_line_and_steps_within_the
 
 #[test]
 fn default_closures_are_stable_for_diffusion_and_decay_at_the_exact_rate() {
-    for scheme in formulas(Kind::SecondDerivative) {
+    for scheme in schemes_of_kind(Kind::SecondDerivative) {
         let closure = default_closure(scheme).unwrap();
         for n in [21, 41, 81] {
             let operator = dense(scheme, &closure, n).view((1, 1), (n - 2, n - 2)).into_owned();
@@ -342,7 +347,7 @@ fn default_closures_are_stable_for_diffusion_and_decay_at_the_exact_rate() {
 }
 
 #[test]
-fn default_closures_leave_room_for_the_interior_stencil() {
+fn default_closures_have_enough_rows_for_the_interior_stencil() {
     let filter = compact_filter(8, 0.45);
     let filters = [(filter, default_closure(&filter).unwrap())];
     for (scheme, closure) in closable().chain(filters) {
@@ -354,13 +359,13 @@ fn default_closures_leave_room_for_the_interior_stencil() {
         );
     }
     let staggered = [Kind::MidpointDerivative, Kind::MidpointInterpolation];
-    for scheme in staggered.into_iter().flat_map(formulas).chain([&CF90]) {
+    for scheme in staggered.into_iter().flat_map(schemes_of_kind).chain([&CF90]) {
         assert_eq!(default_closure(scheme), None, "{}", scheme.name);
     }
 }
 
 #[test]
-fn closure_names_are_unique_and_found() {
+fn closure_names_are_unique_and_resolve() {
     let names: HashSet<_> = closures().iter().map(|closure| closure.name).collect();
     assert_eq!(names.len(), closures().len());
     assert!(closures().into_iter().all(|c| closure(c.name) == Some(c)));

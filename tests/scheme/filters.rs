@@ -16,7 +16,7 @@ fn weights(row: &[&str], order: u32, alpha: f64) -> Vec<f64> {
 }
 
 #[test]
-fn filter_weights_are_the_ones_solved_for_in_rationals() {
+fn filter_weights_match_exact_rational_solutions() {
     assert_eq!(rows(TABLE).count(), 5 + 2 + 3 + 4 + 5);
     for row in rows(TABLE) {
         let order: u32 = row[0].parse().unwrap();
@@ -67,7 +67,7 @@ fn filters_have_the_transfer_function_of_gaitonde_and_visbal() {
 }
 
 #[test]
-fn boundary_rows_keep_polynomials_and_remove_the_shortest_wave() {
+fn filter_boundary_rows_preserve_polynomials_and_remove_the_nyquist_wave() {
     for order in [2, 4, 6, 8, 10] {
         for alpha in ALPHAS {
             let closure = filter_closure(order, alpha);
@@ -79,7 +79,7 @@ fn boundary_rows_keep_polynomials_and_remove_the_shortest_wave() {
             let points = (0..order / 2).map(|point| (point, filter_row(order, alpha, point)));
             for (point, row) in points {
                 assert!(point == 0 || row == closure.rows[point as usize]);
-                // Both sides of the row on f(x), x counted from the row's point in units of its stencil.
+                // Both sides of the row for f(x), with x in grid spacings relative to the row's point.
                 let sides = |f: &dyn Fn(i32) -> f64| {
                     let left = f(0)
                         + row
@@ -104,13 +104,16 @@ fn boundary_rows_keep_polynomials_and_remove_the_shortest_wave() {
                 }
                 let (left, right) =
                     sides(&|x| (f64::from(x) / f64::from(order)).powi(order as i32));
-                assert!((right - left).abs() > 1e-9, "order {order}, point {point} keeps too much");
+                assert!(
+                    (right - left).abs() > 1e-9,
+                    "order {order}, point {point}: exact beyond its order"
+                );
                 let (_, right) = sides(&|x| if x % 2 == 0 { 1.0 } else { -1.0 });
                 assert_near(
                     right,
                     0.0,
                     2e-15,
-                    &format!("order {order}, point {point}, shortest wave"),
+                    &format!("order {order}, point {point}, Nyquist wave"),
                 );
             }
         }
@@ -118,14 +121,14 @@ fn boundary_rows_keep_polynomials_and_remove_the_shortest_wave() {
 }
 
 #[test]
-fn pentadiagonal_filters_cut_off_where_published() {
+fn pentadiagonal_filters_have_the_published_cutoff() {
     // T = ½ (bisection in 30 digits).
     assert_near(CF90.resolving_efficiency(0.5), 0.9073875781, 1e-8, "cf90");
     assert_near(LELE_CUTOFF.resolving_efficiency(0.5), 0.7957760566, 1e-8, "lele-cutoff");
     assert_near(CF90.transfer(PI), 0.0, 1e-12, "cf90 at π");
     assert_near(LELE_CUTOFF.transfer(PI), 0.0, 2e-5, "lele-cutoff at π");
-    assert_near(CF90.transfer(0.0), 1.0, 1e-15, "cf90 keeps the mean");
-    assert_near(LELE_CUTOFF.transfer(0.0), 1.0, 3e-7, "lele-cutoff keeps the mean");
+    assert_near(CF90.transfer(0.0), 1.0, 1e-15, "cf90 preserves the mean");
+    assert_near(LELE_CUTOFF.transfer(0.0), 1.0, 3e-7, "lele-cutoff preserves the mean");
     assert_near(CF90.max_symbol().0, 1.0, 1e-15, "cf90 never amplifies");
     assert_near(
         LELE_CUTOFF.max_symbol().0,
@@ -136,20 +139,20 @@ fn pentadiagonal_filters_cut_off_where_published() {
 }
 
 #[test]
-fn a_weaker_filter_keeps_more() {
-    let kept = |order, alpha| compact_filter(order, alpha).resolving_efficiency(0.01);
-    assert!([-0.3, 0.0, 0.3, 0.45, 0.495].map(|alpha| kept(8, alpha)).is_sorted());
-    assert!([2, 4, 6, 8, 10].map(|order| kept(order, 0.45)).is_sorted());
+fn weaker_filters_resolve_more_wavenumbers() {
+    let efficiency = |order, alpha| compact_filter(order, alpha).resolving_efficiency(0.01);
+    assert!([-0.3, 0.0, 0.3, 0.45, 0.495].map(|alpha| efficiency(8, alpha)).is_sorted());
+    assert!([2, 4, 6, 8, 10].map(|order| efficiency(order, 0.45)).is_sorted());
 }
 
 #[test]
 #[should_panic(expected = "order 2, 4, 6, 8 or 10, not 5")]
-fn a_filter_of_odd_order_is_refused() {
+fn a_filter_of_odd_order_is_rejected() {
     compact_filter(5, 0.4);
 }
 
 #[test]
 #[should_panic(expected = "-0.5 < alpha < 0.5, not 0.5")]
-fn a_filter_with_a_singular_left_hand_side_is_refused() {
+fn a_filter_with_a_singular_left_hand_side_is_rejected() {
     filter_closure(8, 0.5);
 }

@@ -2,8 +2,8 @@ use num_complex::Complex;
 
 use super::*;
 
-/// Name, stages, largest stable |z| on the imaginary and the negative real axis. The limits: bisection of |R| = 1 + 1e-9 in
-/// 30 digits (mpmath) with Butcher matrices in 17 digits; for rk4 √8, for third order in three stages √3 (exact).
+/// Name, stages, largest stable |z| on the imaginary and the negative real axis. The limits are from bisection of |R| = 1 + 1e-9
+/// in 30 digits (mpmath) with Butcher matrices in 17 digits. Exact: √8 for rk4, √3 for third order in three stages.
 #[rustfmt::skip]
 const LIMITS: [(&str, usize, f64, f64); 13] = [
     ("rk4", 4, 2.828427, 2.785294),
@@ -21,7 +21,7 @@ const LIMITS: [(&str, usize, f64, f64); 13] = [
     ("bogey-bailly62", 6, 3.942837, 4.154297),
 ];
 
-/// What the published decimals leave of an order condition.
+/// Residual of an order condition due to the published decimals.
 fn residual(tableau: &Tableau) -> f64 {
     match tableau.name {
         "ssprk54" => 2e-10,
@@ -31,7 +31,7 @@ fn residual(tableau: &Tableau) -> f64 {
     }
 }
 
-/// Residuals of the conditions of order 1 to 5 (1, 1, 2, 4 and 9 of them; Hairer, Nørsett and Wanner 1993, §II.2).
+/// Residuals of the order conditions 1 to 5 (1, 1, 2, 4 and 9 conditions; Hairer, Nørsett and Wanner 1993, §II.2).
 fn order_conditions(tableau: &Tableau) -> [Vec<f64>; 5] {
     let (a, b, c) = tableau.butcher();
     let mul = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).collect::<Vec<_>>();
@@ -65,7 +65,7 @@ fn order_conditions(tableau: &Tableau) -> [Vec<f64>; 5] {
     ]
 }
 
-/// y(1) of y' = −2ty², y(0) = 1, whose solution is 1/(1 + t²), in `steps` steps, stepped as the tableau is stored.
+/// y(1) of y' = −2ty², y(0) = 1, with the exact solution 1/(1 + t²), in `steps` steps in the stored form of the tableau.
 fn solve(tableau: &Tableau, steps: u32) -> f64 {
     let dt = 1.0 / f64::from(steps);
     let c = tableau.nodes();
@@ -93,7 +93,7 @@ fn solve(tableau: &Tableau, steps: u32) -> f64 {
 }
 
 #[test]
-fn tableaux_meet_the_conditions_of_their_order_and_no_more() {
+fn tableaux_satisfy_the_order_conditions_up_to_their_order_only() {
     for tableau in TABLEAUX {
         let conditions = order_conditions(tableau);
         let (met, unmet) = conditions.split_at(tableau.order as usize);
@@ -103,7 +103,7 @@ fn tableaux_meet_the_conditions_of_their_order_and_no_more() {
         let next = unmet[0].iter().fold(0.0, |m: f64, r| m.max(r.abs()));
         assert!(
             next > 1e-3,
-            "{}: conditions of order {} met to {next:e}",
+            "{}: conditions of order {} satisfied to {next:e}",
             tableau.name,
             tableau.order + 1
         );
@@ -122,7 +122,7 @@ fn tableaux_converge_at_their_order_on_a_nonlinear_equation() {
 }
 
 #[test]
-fn stability_limits_agree_with_thirty_digit_ones() {
+fn stability_limits_match_30_digit_references() {
     assert_eq!(TABLEAUX.map(|tableau| tableau.name), LIMITS.map(|row| row.0));
     for (name, stages, imaginary, real) in LIMITS {
         let tableau = tableau(name).unwrap();
@@ -134,7 +134,7 @@ fn stability_limits_agree_with_thirty_digit_ones() {
 }
 
 #[test]
-fn hale64_takes_the_largest_convective_step_per_stage() {
+fn hale64_has_the_largest_convective_step_per_stage() {
     let per_stage = |tableau: &Tableau| tableau.imaginary_limit() / tableau.stages() as f64;
     for tableau in TABLEAUX {
         assert!(
@@ -146,13 +146,13 @@ fn hale64_takes_the_largest_convective_step_per_stage() {
 }
 
 #[test]
-fn the_triangle_of_the_time_step_formula_is_stable_at_eight_tenths() {
+fn combined_convective_diffusive_steps_are_stable_at_80_percent_of_limits() {
     for tableau in TABLEAUX {
         let (imaginary, real) =
             (0.8 * tableau.imaginary_limit(), 0.8 * tableau.negative_real_limit());
         for i in 0..=60 {
             for j in 0..=60 - i {
-                // Convection takes i/60 of the step, diffusion j/60.
+                // Convection uses i/60 of the step limit, diffusion j/60.
                 let z = Complex::new(-real * f64::from(j) / 60.0, imaginary * f64::from(i) / 60.0);
                 let growth = tableau.amplification(z).norm() - 1.0;
                 assert!(growth <= 1e-9, "{} grows by {growth:e} at {z}", tableau.name);
@@ -163,7 +163,7 @@ fn the_triangle_of_the_time_step_formula_is_stable_at_eight_tenths() {
 }
 
 #[test]
-fn stability_polynomials_follow_exp_to_the_order_and_end_as_published() {
+fn stability_polynomials_match_exp_and_the_published_high_order_terms() {
     for tableau in TABLEAUX {
         let gamma = tableau.stability_polynomial();
         assert_eq!(gamma.len(), tableau.stages() + 1);
@@ -195,8 +195,8 @@ fn stability_polynomials_follow_exp_to_the_order_and_end_as_published() {
 }
 
 #[test]
-fn amplification_is_what_one_step_does_to_a_linear_equation() {
-    // One 2N or Butcher step of dy/dt = λy with real λ: here through the definition R = 1 + z bᵀ(1 − zA)⁻¹ 1.
+fn amplification_matches_one_step_of_a_linear_equation() {
+    // One 2N or Butcher step of dy/dt = λy with real λ, from the definition R = 1 + z bᵀ(1 − zA)⁻¹ 1.
     let z = -0.7;
     for tableau in TABLEAUX {
         let (a, b, _) = tableau.butcher();

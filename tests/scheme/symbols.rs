@@ -6,7 +6,7 @@ use super::*;
 const SYMBOLS: &str = include_str!("../data/scheme/modified_wavenumber.csv");
 const RESOLUTION: &str = include_str!("../data/scheme/resolution.csv");
 
-/// The exact symbol is w to this power.
+/// The power of w in the exact symbol.
 fn exact_power(scheme: &Scheme) -> u32 {
     match scheme.kind {
         Kind::FirstDerivative | Kind::MidpointDerivative => 1,
@@ -16,7 +16,7 @@ fn exact_power(scheme: &Scheme) -> u32 {
 }
 
 /// Coefficient of wᵖ of (1 + 2α cos w + 2β cos 2w) (symbol − exact symbol), p = 2m + parity, from the Taylor series of sine
-/// and cosine; and the largest term in the sum. It vanishes for every p below that of the leading error.
+/// and cosine, and the largest term of the sum. The coefficient vanishes for every p below the power of the leading error.
 fn moment(scheme: &Scheme, p: u32) -> (f64, f64) {
     let half = if matches!(scheme.kind, Kind::MidpointDerivative | Kind::MidpointInterpolation) {
         0.5
@@ -52,14 +52,14 @@ fn moment(scheme: &Scheme, p: u32) -> (f64, f64) {
 }
 
 #[test]
-fn symbols_agree_with_forty_digit_ones() {
+fn symbols_match_40_digit_references() {
     let mut lines = SYMBOLS.lines().filter(|line| !line.starts_with('#'));
     let names: Vec<_> = lines.next().unwrap().split(',').skip(1).collect();
     assert_eq!(names.len(), schemes().count());
     for line in rows(SYMBOLS) {
         let w = number(line[0]) * PI / 16.0;
         for (scheme, value) in names.iter().map(|name| scheme(name)).zip(&line[1..]) {
-            // Round-off of a dozen terms of size 1, over a left-hand side that falls to 0.025 (spectral-like at π).
+            // Round-off of a dozen terms of size 1, divided by a left-hand side that falls to 0.025 (spectral-like at π).
             let tolerance = 4.0 * f64::EPSILON * (1.0 + 1.0 / scheme.left_symbol(w));
             assert_near(
                 scheme.symbol(w),
@@ -72,7 +72,7 @@ fn symbols_agree_with_forty_digit_ones() {
 }
 
 #[test]
-fn coefficients_meet_the_order_conditions_and_leave_the_stated_leading_error() {
+fn coefficients_satisfy_the_order_conditions_and_the_stated_leading_error() {
     for scheme in schemes().chain([&CF90]) {
         let Some(lead) = scheme.lead else { continue };
         let exact = exact_power(scheme);
@@ -92,7 +92,7 @@ fn coefficients_meet_the_order_conditions_and_leave_the_stated_leading_error() {
         assert_near(sum / left, lead.coefficient, tolerance, scheme.name);
         assert!(
             lead.coefficient.abs() > 100.0 * tolerance,
-            "{}: no order {} to tell",
+            "{}: order {} cannot be resolved",
             scheme.name,
             scheme.order
         );
@@ -100,23 +100,23 @@ fn coefficients_meet_the_order_conditions_and_leave_the_stated_leading_error() {
 }
 
 #[test]
-fn symbols_leave_the_exact_ones_as_the_leading_error_says() {
+fn symbols_deviate_from_the_exact_ones_by_the_leading_error() {
     for scheme in schemes() {
         let Some(lead) = scheme.lead else { continue };
         let exact = |w: f64| w.powi(exact_power(scheme).cast_signed());
         let ratio = |w: f64| (scheme.symbol(w) - exact(w)) / w.powi(lead.power);
-        // Extrapolation in w² leaves w⁴, about 1 %.
+        // Extrapolation in w² leaves an error of order w⁴, about 1 %.
         let coefficient = (4.0 * ratio(0.2) - ratio(0.4)) / 3.0;
         assert_near(coefficient / lead.coefficient, 1.0, 0.01, scheme.name);
     }
 }
 
 #[test]
-fn published_decimals_meet_the_order_conditions_to_their_last_digit() {
-    // Half a unit of the last of seven decimals in each of a few coefficients.
+fn published_decimals_satisfy_the_order_conditions_to_their_last_digit() {
+    // The residuals are from half a unit in the last of seven decimals, in each of a few coefficients.
     for (scheme, first) in [
-        (&formula_of("spectral-like").first, 1),
-        (&formula_of("spectral-like").second, 2),
+        (&scheme_family("spectral-like").first, 1),
+        (&scheme_family("spectral-like").second, 2),
         (&LELE_CUTOFF, 0),
     ] {
         assert_eq!(scheme.lead, None);
@@ -126,13 +126,13 @@ fn published_decimals_meet_the_order_conditions_to_their_last_digit() {
         }
     }
     assert!(
-        moment(&formula_of("spectral-like").first, 5).0.abs() > 5e-6,
+        moment(&scheme_family("spectral-like").first, 5).0.abs() > 5e-6,
         "spectral-like is fourth order only"
     );
 }
 
 #[test]
-fn efficiencies_and_largest_symbols_agree_with_bisection_in_25_digits() {
+fn efficiencies_and_largest_symbols_match_25_digit_bisection() {
     let table: Vec<_> = rows(RESOLUTION).collect();
     assert_eq!(table.len(), schemes().count());
     for (scheme, row) in table.iter().map(|row| (scheme(row[0]), row)) {
@@ -141,52 +141,52 @@ fn efficiencies_and_largest_symbols_agree_with_bisection_in_25_digits() {
         }
         let (max, w) = scheme.max_symbol();
         assert_near(max, number(row[4]), 3e-14, scheme.name);
-        assert_near(w, number(row[5]), 1e-7, scheme.name); // a maximum is flat: its place has half the digits
+        assert_near(w, number(row[5]), 1e-7, scheme.name); // a maximum is flat: its position has half the digits
     }
 }
 
 #[test]
-fn largest_symbols_have_their_closed_forms() {
-    assert_near(formula_of("explicit2").first.max_symbol().0, 1.0, 1e-15, "sin w at π/2");
-    assert_near(formula_of("explicit2").first.max_symbol().1, FRAC_PI_2, 1e-7, "sin w at π/2");
+fn largest_symbols_match_their_closed_forms() {
+    assert_near(scheme_family("explicit2").first.max_symbol().0, 1.0, 1e-15, "sin w at π/2");
+    assert_near(scheme_family("explicit2").first.max_symbol().1, FRAC_PI_2, 1e-7, "sin w at π/2");
     assert_near(
-        formula_of("compact4").first.max_symbol().0,
+        scheme_family("compact4").first.max_symbol().0,
         3f64.sqrt(),
         1e-15,
         "3 sin w / (2 + cos w) at 2π/3",
     );
     assert_near(
-        formula_of("compact4").second.max_symbol().0,
+        scheme_family("compact4").second.max_symbol().0,
         6.0,
         2e-15,
         "4.8 sin²(w/2) / (1 + 0.2 cos w) at π",
     );
-    assert_eq!(formula_of("compact6").midpoint_interpolation.max_symbol(), (1.0, 0.0));
+    assert_eq!(scheme_family("compact6").midpoint_interpolation.max_symbol(), (1.0, 0.0));
 }
 
 #[test]
-fn a_better_scheme_resolves_more() {
+fn resolving_efficiency_increases_from_explicit2_to_compact10_penta() {
     let efficiencies = [
-        formula_of("explicit2").first,
-        formula_of("explicit4").first,
-        formula_of("explicit6").first,
-        formula_of("compact4").first,
-        formula_of("compact6").first,
-        formula_of("compact8").first,
-        formula_of("compact8-penta").first,
-        formula_of("compact10-penta").first,
+        scheme_family("explicit2").first,
+        scheme_family("explicit4").first,
+        scheme_family("explicit6").first,
+        scheme_family("compact4").first,
+        scheme_family("compact6").first,
+        scheme_family("compact8").first,
+        scheme_family("compact8-penta").first,
+        scheme_family("compact10-penta").first,
     ]
     .map(|scheme| scheme.resolving_efficiency(0.01));
     assert!(efficiencies.is_sorted(), "{efficiencies:?}");
     assert_eq!(
-        formula_of("compact6").first.resolving_efficiency(2.0),
+        scheme_family("compact6").first.resolving_efficiency(2.0),
         1.0,
         "an error of 200 % is never exceeded"
     );
 }
 
 #[test]
-fn left_hand_sides_are_positive_for_every_wave() {
+fn left_hand_side_symbols_are_positive_for_every_wavenumber() {
     for scheme in schemes().chain([&CF90, &LELE_CUTOFF]) {
         let smallest =
             (0..=64).map(|i| scheme.left_symbol(f64::from(i) * PI / 64.0)).fold(1.0, f64::min);
@@ -195,9 +195,9 @@ fn left_hand_sides_are_positive_for_every_wave() {
 }
 
 #[test]
-fn transfer_is_one_at_wavenumber_zero_and_the_modified_wavenumber_follows_the_kind() {
+fn transfer_is_one_at_zero_and_modified_wavenumbers_match_the_scheme_kind() {
     for scheme in schemes() {
-        assert_near(scheme.transfer(0.0), 1.0, 1e-7, scheme.name); // spectral-like's decimals: 2e-8
+        assert_near(scheme.transfer(0.0), 1.0, 1e-7, scheme.name); // 2e-8 from the decimals of spectral-like
         match scheme.kind {
             Kind::MidpointInterpolation => assert_eq!(scheme.modified_wavenumber(1.0), None),
             _ => {
@@ -209,7 +209,7 @@ fn transfer_is_one_at_wavenumber_zero_and_the_modified_wavenumber_follows_the_ki
 }
 
 #[test]
-fn families_hold_formulas_of_one_order_but_where_they_say_so() {
+fn family_schemes_have_one_order_except_for_known_staggered_schemes() {
     let names =
         ["explicit2", "explicit4", "explicit6", "explicit8", "compact4", "compact6", "compact8"]
             .into_iter()
@@ -240,7 +240,7 @@ fn families_hold_formulas_of_one_order_but_where_they_say_so() {
 }
 
 #[test]
-fn names_are_unique_and_every_formula_has_a_source() {
+fn scheme_names_are_unique_and_every_scheme_has_a_source() {
     let names: HashSet<_> = schemes().map(|scheme| scheme.name).collect();
     assert_eq!(names.len(), 37);
     assert!(schemes().all(|scheme| !scheme.source.is_empty()));

@@ -1,4 +1,4 @@
-//! The host spread over ranks that are threads.
+//! The host backend on ranks that are threads of one process.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use kolmo::grid::Decomposition;
 use kolmo::time::Simulation;
 
 use super::threads::on_ranks;
-use crate::common::{cores, max_difference, on_host, state, steps};
+use crate::common::{host_with_threads, max_difference, on_host, state, steps};
 
-/// The backend of one rank of `ranks`. Lines are made whole, so that what is found wrong is no fault of how they are solved.
+/// Returns the backend of one rank of `ranks`. It uses `transpose`, which solves complete lines, so that no error comes from a method
+/// that solves split lines.
 pub(crate) fn blocks(
     comm: Arc<dyn Communicator>,
     ranks: [usize; 3],
@@ -21,11 +22,11 @@ pub(crate) fn blocks(
 ) -> Arc<Ranks> {
     let mut compute = config.compute.clone();
     compute.distributed = Some(Method::Transpose);
-    let cpu = cores(compute.precision, 1);
+    let cpu = host_with_threads(compute.precision, 1);
     Arc::new(Ranks::new(cpu, comm, Decomposition { ranks }, &compute).unwrap())
 }
 
-/// U on the whole grid on every rank, from the blocks of all.
+/// Returns U on the whole grid, on every rank, from the blocks of all ranks.
 pub(crate) fn whole(simulation: &Simulation, ranks: [usize; 3]) -> Vec<Vec<f64>> {
     let (comm, points) = (simulation.backend().comm(), simulation.grid().points);
     let [nx, ny, _] = points;
@@ -45,8 +46,8 @@ pub(crate) fn whole(simulation: &Simulation, ranks: [usize; 3]) -> Vec<Vec<f64>>
     state(simulation).into_iter().map(of_field).collect()
 }
 
-/// Panics unless a run of `config` over `count` steps is the same on one rank, on these ranks by these methods of distribution, and
-/// operator by operator: the state to 1e-12 of each field, the row to 1e-9.
+/// Asserts that a run of `config` over `count` steps is the same on one rank, on each of these decompositions with its method of
+/// distribution, and with composed operators: the state to 1e-12 of each field, the series row to 1e-9.
 pub(crate) fn assert_cuts_agree(
     config: &Config,
     count: usize,
@@ -55,17 +56,17 @@ pub(crate) fn assert_cuts_agree(
     let mut one = on_host(config);
     steps(&mut one, count);
     let (expected, row) = (state(&one), one.row().unwrap());
-    let close = |found: &[Vec<f64>], what: &str| {
+    let close = |found: &[Vec<f64>], label: &str| {
         for (a, b) in expected.iter().zip(found) {
             let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-            let off = max_difference(a, b) / size;
-            assert!(off <= 1e-12, "{what}: {off:e}");
+            let deviation = max_difference(a, b) / size;
+            assert!(deviation <= 1e-12, "{label}: {deviation:e}");
         }
     };
     for &(ranks, distributed) in cuts {
         let compute = ComputeConfig { distributed, ..config.compute.clone() };
         let found = on_ranks(ranks.iter().product(), |comm| {
-            let cpu = cores(compute.precision, 1);
+            let cpu = host_with_threads(compute.precision, 1);
             let blocks = Ranks::new(cpu, comm, Decomposition { ranks }, &compute).unwrap();
             let mut flow = Simulation::on(Arc::new(blocks), config).unwrap();
             steps(&mut flow, count);
@@ -76,7 +77,7 @@ pub(crate) fn assert_cuts_agree(
             assert!(max_difference(&row, &own) < 1e-9, "{ranks:?} {row:?} {own:?}");
         }
     }
-    // On curvilinear grids there are fused sweeps alone.
+    // Curvilinear grids support only fused sweeps.
     if config.grid.mapping.is_some() {
         return;
     }

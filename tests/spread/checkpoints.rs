@@ -1,4 +1,4 @@
-//! A simulation that was saved goes on as if nothing had happened, on any ranks; what was damaged since is not used.
+//! A simulation that resumes from a checkpoint continues unchanged, on any ranks. Damaged checkpoints are not used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ fn vortex(precision: &str) -> Config {
     config("taylor-green", POINTS, &[filter, &format!("compute.precision={precision}")])
 }
 
-/// Whole fields and a row of the series.
-type Found = (Vec<Vec<f64>>, Vec<f64>);
+/// Fields on the whole grid and a row of the series.
+type Outcome = (Vec<Vec<f64>>, Vec<f64>);
 
-/// What `work` makes of the ranks of a decomposition, as rank 0 has it.
-fn on(ranks_along: [usize; 3], work: impl Fn(Arc<dyn Communicator>) -> Found + Sync) -> Found {
+/// Returns the result of `work` on rank 0, run on the ranks of a decomposition.
+fn on(ranks_along: [usize; 3], work: impl Fn(Arc<dyn Communicator>) -> Outcome + Sync) -> Outcome {
     on_ranks(ranks(ranks_along), work).swap_remove(0)
 }
 
-/// Three steps, saved to `path`, and three more.
-fn saved(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
+/// Runs three steps, saves them to `path`, and runs three more.
+fn saved(ranks_along: [usize; 3], config: &Config, path: &Path) -> Outcome {
     on(ranks_along, |comm| {
         let is_first = comm.rank() == 0;
         let backend = blocks(comm, ranks_along, config);
@@ -45,8 +45,8 @@ fn saved(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
     })
 }
 
-/// The last three steps on other ranks.
-fn resumed(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
+/// Resumes from `path` on these ranks and runs the last three steps.
+fn resumed(ranks_along: [usize; 3], config: &Config, path: &Path) -> Outcome {
     on(ranks_along, |comm| {
         let saved = Checkpoint::open(&*comm, path).unwrap();
         let backend = blocks(comm, ranks_along, config);
@@ -60,13 +60,13 @@ fn three_steps(simulation: &mut Simulation) {
     (0..3).for_each(|_| assert!(simulation.step(None).unwrap() > 0.0));
 }
 
-fn three_more(simulation: &mut Simulation, ranks_along: [usize; 3]) -> Found {
+fn three_more(simulation: &mut Simulation, ranks_along: [usize; 3]) -> Outcome {
     three_steps(simulation);
     (whole(simulation, ranks_along), simulation.row().unwrap())
 }
 
 #[test]
-fn a_simulation_goes_on_bit_for_bit_on_the_same_ranks_and_to_round_off_on_others() {
+fn resume_is_bitwise_identical_on_same_ranks_and_to_round_off_on_others() {
     let config = vortex("f64");
     let dir = tempfile::tempdir().unwrap();
     for from in DECOMPOSITIONS {
@@ -87,7 +87,7 @@ fn a_simulation_goes_on_bit_for_bit_on_the_same_ranks_and_to_round_off_on_others
     }
 }
 
-/// One rank after three steps, saved to `path`.
+/// Runs three steps on one rank and saves them to `path`.
 fn save_one(precision: &str, path: &Path) -> Simulation {
     let config = vortex(precision);
     let mut simulation = on_host(&config);
@@ -96,19 +96,19 @@ fn save_one(precision: &str, path: &Path) -> Simulation {
     simulation
 }
 
-/// One rank goes on from there.
+/// Resumes on one rank.
 fn resume_one(precision: &str, saved: &Checkpoint) -> Simulation {
     let config = vortex(precision);
     Simulation::resume(host(&config.compute), &config, saved).unwrap()
 }
 
 #[test]
-fn the_precision_may_be_another() {
+fn checkpoint_resumes_in_another_precision() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("saved.zarr");
     let narrow = save_one("f32", &path);
     let saved = Checkpoint::open(&Solo, &path).unwrap();
-    // Single precision holds deviations from the state at rest, which double precision does not.
+    // Single precision stores deviations from the state at rest, double precision does not.
     let references = saved.head.references.clone();
     assert!(references[0] == 1.0 && references[1] == 0.0 && references[4] > 100.0);
     let wide = resume_one("f64", &saved);
@@ -135,7 +135,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_was_damaged_is_named_and_the_one_before_is_used() {
+fn damaged_checkpoint_is_reported_and_the_previous_one_is_used() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (checkpoint::path(dir.path(), 1), checkpoint::path(dir.path(), 2));
     let mut simulation = on_host(&vortex("f64"));
@@ -144,72 +144,73 @@ fn what_was_damaged_is_named_and_the_one_before_is_used() {
         simulation.save(path).unwrap();
     }
     let all = files(&new);
-    // Five fields and three coordinates, each with its description and its values, and the group.
+    // Five fields and three coordinates, each with a metadata file and a data file, and the metadata of the group.
     assert_eq!(all.len(), 17);
     let (newest, damaged) = Checkpoint::newest(&Solo, dir.path(), None).unwrap();
     assert!(newest.is_some() && damaged.is_empty());
-    let mut harm = 0;
+    let mut damages = 0;
     for file in &all {
-        let sound = fs::read(file).unwrap();
-        let mut tried: Vec<Option<Vec<u8>>> = vec![None, Some(vec![]), Some(sound[1..].to_vec())];
-        tried.push(Some(sound[..sound.len() - 1].to_vec()));
-        for at in (0..sound.len()).step_by((sound.len() / 40).max(1)) {
-            let mut flipped = sound.clone();
+        let intact = fs::read(file).unwrap();
+        let mut variants: Vec<Option<Vec<u8>>> =
+            vec![None, Some(vec![]), Some(intact[1..].to_vec())];
+        variants.push(Some(intact[..intact.len() - 1].to_vec()));
+        for at in (0..intact.len()).step_by((intact.len() / 40).max(1)) {
+            let mut flipped = intact.clone();
             flipped[at] ^= 1 << (at % 8);
-            tried.push(Some(flipped));
+            variants.push(Some(flipped));
         }
-        for bytes in tried {
+        for bytes in variants {
             match &bytes {
                 Some(bytes) => fs::write(file, bytes).unwrap(),
                 None => fs::remove_file(file).unwrap(),
             }
             let (newest, damaged) = Checkpoint::newest(&Solo, dir.path(), None).unwrap();
-            assert!(newest.is_some(), "the one before is used");
+            assert!(newest.is_some(), "the previous checkpoint is used");
             assert_eq!(damaged.len(), 1, "{}: {bytes:?}", file.display());
-            let told = damaged[0].report();
-            assert!(told.contains(file.to_str().unwrap()), "{told}");
-            harm += 1;
+            let report = damaged[0].report();
+            assert!(report.contains(file.to_str().unwrap()), "{report}");
+            damages += 1;
         }
-        fs::write(file, &sound).unwrap();
+        fs::write(file, &intact).unwrap();
     }
-    assert!(harm > 17 * 40, "{harm}");
+    assert!(damages > 17 * 40, "{damages}");
     assert!(Checkpoint::open(&Solo, &new).is_ok());
 }
 
 #[test]
-fn what_a_newer_version_wrote_is_refused_in_a_sentence() {
+fn checkpoint_of_a_newer_format_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("saved.zarr");
     save_one("f64", &path);
     let file = path.join("zarr.json");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("\"format\": 2", "\"format\": 7")).unwrap();
-    let told = Checkpoint::open(&Solo, &path).unwrap_err().report();
+    let message = Checkpoint::open(&Solo, &path).unwrap_err().report();
     assert!(
-        told.contains("it has format 7; this version of Kolmo reads formats up to 2"),
-        "{told}"
+        message.contains("it has format 7; this version of Kolmo reads formats up to 2"),
+        "{message}"
     );
 }
 
 #[test]
-fn another_case_is_refused_in_a_sentence() {
+fn checkpoint_of_another_case_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("saved.zarr");
     save_one("f64", &path);
     let saved = Checkpoint::open(&Solo, &path).unwrap();
     let scalar = config("scalar-advection", POINTS, &[]);
     let cpu = host(&scalar.compute);
-    let told = Simulation::resume(cpu, &scalar, &saved).err().unwrap();
-    assert!(told.report().contains("has the fields density, momentum_x"), "{told}");
+    let error = Simulation::resume(cpu, &scalar, &saved).err().unwrap();
+    assert!(error.report().contains("has the fields density, momentum_x"), "{error}");
 }
 
 #[test]
-fn a_finer_grid_has_the_same_waves_on_any_ranks() {
+fn resume_on_a_finer_grid_keeps_the_fourier_modes_on_any_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("saved.zarr");
     let coarse = config("taylor-green", [8, 9, 10], &[]);
     on_host(&coarse).save(&path).unwrap();
-    // The vortex at its start is a sum of few waves, which are known everywhere.
+    // The initial vortex is a sum of few Fourier modes, which are known exactly on every grid.
     for points in [[16, 15, 13], [32, 9, 20]] {
         let fine = config("taylor-green", points, &[]);
         let exact = state(&on_host(&fine));
@@ -229,8 +230,8 @@ fn a_finer_grid_has_the_same_waves_on_any_ranks() {
 }
 
 #[test]
-fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
-    // A layer has 1.4 MB, so that shards of three layers have a part a layer; the last shard has two layers beyond the grid.
+fn shards_with_several_chunks_are_read_in_any_block() {
+    // A layer has 1.4 MB, so that each shard of three layers has one chunk per layer. The last shard has two layers beyond the grid.
     let points = [512, 345, 10];
     let config = config("scalar-advection", points, &[]);
     let grid = Grid::periodic(points, &config.grid.domain);
@@ -244,10 +245,10 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
             let block = cut.block(comm.rank(), points);
             let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
             let head = head_of(points, RunId::shared(&*comm));
-            let manner =
+            let settings =
                 CheckpointConfig { compress, asynchronous: compress, ..CheckpointConfig::LAST };
             let writing =
-                Writing::begin(&*comm, &cut, &path, &grid, head, &[values.into()], manner);
+                Writing::begin(&*comm, &cut, &path, &grid, head, &[values.into()], settings);
             writing.unwrap().finish(&*comm).unwrap();
         });
         let saved = Checkpoint::open(&Solo, &path).unwrap();
@@ -260,7 +261,7 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
     }
 }
 
-/// That of a scalar on so many points.
+/// Returns the checkpoint head of a scalar on this many points.
 fn head_of(points: [usize; 3], run: RunId) -> Head {
     Head {
         version: "0".into(),
@@ -282,7 +283,7 @@ fn head_of(points: [usize; 3], run: RunId) -> Head {
 }
 
 #[test]
-fn a_field_goes_into_as_many_files_as_are_asked_for_and_is_read_on_any_ranks() {
+fn field_uses_at_most_the_requested_files_and_is_read_on_any_ranks() {
     let points = [13, 12, 11];
     let config = config("scalar-advection", points, &[]);
     let grid = Grid::periodic(points, &config.grid.domain);
@@ -296,9 +297,9 @@ fn a_field_goes_into_as_many_files_as_are_asked_for_and_is_read_on_any_ranks() {
                 let block = decomposition.block(comm.rank(), points);
                 let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
                 let head = head_of(points, RunId::shared(&*comm));
-                let manner = CheckpointConfig { asynchronous, files, ..CheckpointConfig::LAST };
+                let settings = CheckpointConfig { asynchronous, files, ..CheckpointConfig::LAST };
                 let (grid, values) = (&grid, [values.into()]);
-                Writing::begin(&*comm, &decomposition, &path, grid, head, &values, manner)
+                Writing::begin(&*comm, &decomposition, &path, grid, head, &values, settings)
                     .unwrap()
                     .finish(&*comm)
                     .unwrap();
@@ -332,13 +333,13 @@ for path in paths:
 }
 
 #[test]
-fn what_cannot_be_written_leaves_what_was_there() {
+fn failed_save_keeps_the_existing_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("saved.zarr");
     let simulation = save_one("f64", &path);
-    // A file where the folder would go while it is written.
+    // A file at the path of the folder into which the checkpoint is written first.
     fs::write(dir.path().join("saved.zarr.part"), "").unwrap();
-    let told = simulation.save(&path).unwrap_err().report();
-    assert!(told.contains("saved.zarr.part"), "{told}");
+    let message = simulation.save(&path).unwrap_err().report();
+    assert!(message.contains("saved.zarr.part"), "{message}");
     assert!(Checkpoint::open(&Solo, &path).is_ok());
 }

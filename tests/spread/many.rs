@@ -1,4 +1,4 @@
-//! A thousand ranks start, save, go on, and draw, each holding little of what there is.
+//! A thousand ranks, each with few points, start, save a checkpoint, restart, and write slices.
 
 use std::fs;
 use std::path::Path;
@@ -18,16 +18,16 @@ const POINTS: [usize; 3] = [20, 20, 20];
 const THOUSAND: [usize; 3] = [10, 10, 10];
 
 #[test]
-fn a_thousand_ranks_agree_on_a_cut_and_few_tell_where_they_are() {
+fn thousand_ranks_agree_on_a_decomposition_and_list_few_placements() {
     let config = config("taylor-green", [640, 640, 640], &[]);
     let found = on_ranks(1000, |comm| {
-        let (cut, told) = decomposition(&config, &*comm, false).unwrap();
+        let (cut, summary) = decomposition(&config, &*comm, false).unwrap();
         let place = Placement::find(&*comm, Some(1)).described(&*comm, None);
-        (cut, told, place)
+        (cut, summary, place)
     });
-    let [(cut, told, place), others @ ..] = &found[..] else { panic!("no ranks") };
+    let [(cut, summary, place), others @ ..] = &found[..] else { panic!("no ranks") };
     assert_eq!(cut.ranks, THOUSAND);
-    assert!(told.contains("1000 ranks, 10 x 10 x 10"), "{told}");
+    assert!(summary.contains("1000 ranks, 10 x 10 x 10"), "{summary}");
     assert!(others.iter().all(|(other, _, place)| other == cut && place.is_none()));
     let place = place.as_ref().unwrap();
     let lines: Vec<&str> = place.lines().collect();
@@ -37,8 +37,8 @@ fn a_thousand_ranks_agree_on_a_cut_and_few_tell_where_they_are() {
     assert!(lines[9].starts_with("warning: 1000 ranks on "), "{place}");
 }
 
-/// Run a scalar that is carried along until `steps`: from the start, or from the newest checkpoint in `directory`.
-fn run(steps: u64, cut: [usize; 3], directory: &Path, goes_on: bool) {
+/// Runs the advection of a scalar until `steps`: from the start, or from the newest checkpoint in `directory`.
+fn run(steps: u64, cut: [usize; 3], directory: &Path, restart: bool) {
     let set = [
         "output.checkpoint={ every_steps = 1, keep = 2, files = 5 }",
         "output.fields={ every_steps = 1, pieces = 3 }",
@@ -49,7 +49,7 @@ fn run(steps: u64, cut: [usize; 3], directory: &Path, goes_on: bool) {
         config
     };
     on_ranks(ranks(cut), |comm| {
-        let origin = match goes_on {
+        let origin = match restart {
             false => Origin::Case,
             true => {
                 let saved = directory.join("checkpoints");
@@ -67,13 +67,13 @@ fn run(steps: u64, cut: [usize; 3], directory: &Path, goes_on: bool) {
 }
 
 #[test]
-fn a_thousand_ranks_leave_few_files_and_a_run_goes_on_from_them_on_other_ranks() {
+fn thousand_ranks_write_few_files_and_the_run_restarts_on_other_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let [one, many] = ["one", "many"].map(|name| dir.path().join(name));
     run(2, [1, 1, 1], &one, false);
     run(1, THOUSAND, &many, false);
     let saved = many.join("checkpoints/step_00000001.zarr");
-    // Five shards, and what says what they are.
+    // Five shards and their metadata.
     assert_eq!(names(&saved.join("scalar")).len(), 5 + 1);
     assert_eq!(names(&many.join("fields/step_00000001")).len(), 3);
     let text = fs::read_to_string(saved.join("zarr.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Pieces and planes hold the values of the whole field, each at its point.
+//! Pieces and planes contain the values of the complete field, each at its point.
 
 use std::f64::consts::TAU;
 use std::fs;
@@ -13,7 +13,7 @@ use kolmo::io::{FieldData, FieldWriter};
 use super::threads::on_ranks;
 use super::{DECOMPOSITIONS, python_script};
 
-/// A number for every point of the whole grid and every component.
+/// A distinct number for every point of the whole grid and every component.
 fn mark(index: [usize; 3], component: usize) -> f64 {
     let [i, j, k] = index;
     (((k * 100 + j) * 100 + i) * 3 + component) as f64
@@ -24,8 +24,8 @@ fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
     (0..block.len()).flat_map(point).collect()
 }
 
-/// A grid with a point at every whole number.
-fn whole_numbers(points: [usize; 3], ends: [Option<[End; 2]>; 3]) -> Grid {
+/// A grid with a point at every integer.
+fn integer_grid(points: [usize; 3], ends: [Option<[End; 2]>; 3]) -> Grid {
     Grid {
         points,
         origin: [0.0; 3],
@@ -37,8 +37,8 @@ fn whole_numbers(points: [usize; 3], ends: [Option<[End; 2]>; 3]) -> Grid {
     }
 }
 
-/// Points of a grid and what is written of it: all, every second of a box inside, of one that reaches the end of the
-/// periods, and of one that misses it, and a plane.
+/// Selections of a grid: all points; every second point of a box in the interior, of a box that reaches the end of the periods, and of
+/// a box that misses it; and a plane.
 fn selections(grid: &Grid) -> [Selection; 5] {
     let all = Selection::all(grid);
     [
@@ -51,10 +51,10 @@ fn selections(grid: &Grid) -> [Selection; 5] {
 }
 
 #[test]
-fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
+fn periodic_axis_is_closed_only_if_the_selection_reaches_its_end() {
     let (points, all) = ([12, 8, 1], [f64::MIN, f64::MAX]);
     let between = |ends, from: f64, to: f64, stride| {
-        let grid = whole_numbers(points, ends);
+        let grid = integer_grid(points, ends);
         Selection::between(&grid, [from; 3], [to; 3], stride)
     };
     let [least, most] = all;
@@ -62,7 +62,7 @@ fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
         ([None; 3], least, most, 1, [13, 9, 1], [true, true, false]),
         ([None, Some([End::ByParts; 2]), None], least, most, 1, [13, 8, 1], [true, false, false]),
         ([None; 3], least, most, 4, [4, 3, 1], [true, true, false]),
-        // 8 is no multiple of 3: the last point along y is 6.
+        // 8 is not a multiple of 3: the last point along y is 6.
         ([None; 3], least, most, 3, [5, 3, 1], [true, false, false]),
         ([None; 3], 1.0, 7.0, 1, [7, 7, 1], [false; 3]),
         ([None; 3], 2.0, 8.0, 1, [7, 7, 1], [false, true, false]),
@@ -75,8 +75,8 @@ fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
             "{from} {to} {stride}"
         );
     }
-    // A plane one period behind the first is the first; a box that begins inside has no plane twice.
-    let grid = whole_numbers(points, [None; 3]);
+    // A plane one period beyond the first is the first. A box that begins in the interior repeats no plane.
+    let grid = integer_grid(points, [None; 3]);
     let plane = Selection::all(&grid).across(&grid, 0, 12.0);
     assert_eq!((plane.first, plane.points), ([0; 3], [1, 9, 1]));
     assert_eq!(Selection::all(&grid).image(&grid).repeats, [true, true, false]);
@@ -84,10 +84,9 @@ fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
 }
 
 #[test]
-fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_selected_and_the_periods_end()
- {
+fn boxes_of_writers_overlap_by_one_layer_and_contain_all_selected_values() {
     let points = [11, 7, 5];
-    let grid = whole_numbers(points, [None; 3]);
+    let grid = integer_grid(points, [None; 3]);
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
         let size = decomposition.size();
@@ -96,7 +95,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                 let boxes = boxes(&decomposition, points, &selection, files);
                 let writers = boxes.all().count();
                 assert!(writers <= files.min(size) || files == size, "{ranks_along:?} {files}");
-                // Cells of the selected points, each in one box.
+                // Each cell of the selected points is in exactly one box.
                 let along = |part: &Block, a: usize| match selection.points[a] {
                     1 => 1,
                     _ => part.points[a] - 1,
@@ -134,7 +133,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
 }
 
 #[test]
-fn a_plane_is_put_together_on_rank_0() {
+fn plane_is_assembled_on_rank_0() {
     let points = [11, 7, 5];
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
@@ -159,13 +158,13 @@ fn a_plane_is_put_together_on_rank_0() {
 }
 
 #[test]
-fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
+fn vtk_reads_every_value_at_its_point_from_pieces_and_single_file() {
     let (points, ranks_along) = ([11, 7, 5], [3, 2, 2]);
     let decomposition = Decomposition { ranks: ranks_along };
     let grid = Grid {
         origin: [0.1, -0.2, 0.3],
         spacing: points.map(|n| TAU / f64::from(u32::try_from(n).unwrap())),
-        ..whole_numbers(points, [None; 3])
+        ..integer_grid(points, [None; 3])
     };
     let dir = tempfile::tempdir().unwrap();
     let values = |components| {
@@ -211,7 +210,7 @@ def read(reader, path):
     return reader.GetOutput()
 
 def check(image, path):
-    """Every value tells its index in the whole grid; one period behind the first points are the first."""
+    """Every value encodes its index in the whole grid; points one period beyond the first repeat the first."""
     i0, i1, j0, j1, k0, k1 = image.GetExtent()
     data = image.GetPointData()
     for k in range(k0, k1 + 1):
@@ -243,24 +242,24 @@ for path in pieces:
     image = read(vtk.vtkXMLImageDataReader(), path)
     assert image.GetOrigin() == single.GetOrigin() and image.GetSpacing() == single.GetSpacing()
     found += check(image, path)
-# No gap and no cell twice.
+# No gaps and no repeated cells.
 assert found == cells == 11 * 7 * 5, (found, cells)
 "#;
     python_script(script, &[dir.path()]);
 }
 
 #[test]
-#[expect(clippy::single_range_in_vec_init, reason = "one range along that axis is meant")]
-fn boxes_of_any_kind_are_filled_with_what_others_hold() {
+#[expect(clippy::single_range_in_vec_init, reason = "one range along that axis is intended")]
+fn redistribute_fills_arbitrary_boxes_from_the_blocks_of_all_ranks() {
     let points = [11, 7, 5];
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
         on_ranks(decomposition.size(), |comm| {
-            // Overlapping, beyond the grid, without points, and on some of the ranks.
+            // Boxes that overlap, that extend beyond the grid, that have no points, and that exist on some ranks only.
             let wide = [vec![0..6, 4..14], vec![2..9], vec![1..4, 4..4]];
             let long = [vec![3..5], vec![0..7], vec![0..5]];
             let have = Boxes::blocks(decomposition, points);
-            for along in [wide, long].into_iter().filter(|along| boxes_of(along) <= comm.size()) {
+            for along in [wide, long].into_iter().filter(|along| box_count(along) <= comm.size()) {
                 let want = Boxes::new(along, comm.size());
                 for components in [1, 2] {
                     let values = marks::<f64>(&have.of(comm.rank()), components);
@@ -278,12 +277,12 @@ fn boxes_of_any_kind_are_filled_with_what_others_hold() {
     }
 }
 
-fn boxes_of(along: &[Vec<std::ops::Range<usize>>; 3]) -> usize {
+fn box_count(along: &[Vec<std::ops::Range<usize>>; 3]) -> usize {
     along.iter().map(Vec::len).product()
 }
 
 #[test]
-fn ranks_that_share_no_points_do_not_speak_to_each_other() {
+fn redistribute_sends_messages_only_between_ranks_with_common_points() {
     let (points, cut) = ([10, 10, 10], Decomposition { ranks: [10, 10, 10] });
     let sent = on_ranks(1000, |comm| {
         let have = Boxes::blocks(cut, points);
@@ -292,7 +291,7 @@ fn ranks_that_share_no_points_do_not_speak_to_each_other() {
         redistribute(&*comm, &have, &Boxes::on_rank_0(line), 1, &[0.5], 0.0);
         comm.sent().messages - before
     });
-    let speakers: Vec<usize> = (0..1000).filter(|rank| sent[*rank] > 0).collect();
-    assert_eq!(speakers, (430..440).collect::<Vec<_>>());
+    let senders: Vec<usize> = (0..1000).filter(|rank| sent[*rank] > 0).collect();
+    assert_eq!(senders, (430..440).collect::<Vec<_>>());
     assert_eq!(sent.iter().sum::<u64>(), 10);
 }

@@ -1,4 +1,4 @@
-//! A run that is stopped on some ranks and goes on with others leaves what a run in one piece leaves.
+//! A run that is stopped and restarted on other ranks writes the output of an uninterrupted run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use super::{config, ranks};
 
 const POINTS: [usize; 3] = [13, 12, 11];
 
-/// A vortex that writes all there is, until `steps`.
+/// A vortex with all kinds of output, until `steps`.
 fn vortex(steps: u64) -> Config {
     let set = [
         "scheme.filter={ order = 8, alpha = 0.495, every = 3 }",
@@ -31,11 +31,11 @@ fn vortex(steps: u64) -> Config {
     config
 }
 
-/// Run on blocks in `directory`: from the start, or from the newest checkpoint there.
-fn run(steps: u64, cut: [usize; 3], directory: &Path, goes_on: bool) {
+/// Runs the vortex on blocks in `directory`: from the start, or from the newest checkpoint there.
+fn run(steps: u64, cut: [usize; 3], directory: &Path, restart: bool) {
     let config = &vortex(steps);
     on_ranks(ranks(cut), |comm| {
-        let origin = match goes_on {
+        let origin = match restart {
             false => Origin::Case,
             true => {
                 let (newest, damaged) =
@@ -59,11 +59,11 @@ fn cells(path: &Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(str::to_string).collect()).collect()
 }
 
-/// Two tables have the same rows, with numbers that agree to round-off in what their columns hold.
-fn assert_tables_agree(found: &Path, expected: &Path, what: &str) {
+/// Asserts that two tables have the same rows, with numbers that agree to round-off relative to the largest value of their column.
+fn assert_tables_agree(found: &Path, expected: &Path, label: &str) {
     let (found, expected) = (cells(found), cells(expected));
-    assert_eq!(found.len(), expected.len(), "{what}");
-    assert_eq!(found[0], expected[0], "{what}");
+    assert_eq!(found.len(), expected.len(), "{label}");
+    assert_eq!(found[0], expected[0], "{label}");
     for (column, name) in expected[0].iter().enumerate() {
         let number = |row: &Vec<String>| row[column].parse::<f64>();
         let sizes = expected[1..].iter().filter_map(|row| number(row).ok());
@@ -72,19 +72,19 @@ fn assert_tables_agree(found: &Path, expected: &Path, what: &str) {
             match (number(a), number(b)) {
                 (Ok(a), Ok(b)) => assert!(
                     (a - b).abs() <= 1e-12 * size || (a.is_nan() && b.is_nan()),
-                    "{what}, {name}: {a:e} {b:e}"
+                    "{label}, {name}: {a:e} {b:e}"
                 ),
-                _ => assert_eq!(a[column], b[column], "{what}, {name}"),
+                _ => assert_eq!(a[column], b[column], "{label}, {name}"),
             }
         }
     }
 }
 
-/// (steps, times) that the `.series` file in a folder lists, whether it is of single files or of pieces.
+/// Returns (steps, times) that the `.series` file in a folder lists, of single files or of pieces.
 fn listed(folder: &Path, stem: &str) -> (Vec<String>, Vec<f64>) {
     let paths = ["vti", "pvti"].map(|kind| folder.join(format!("{stem}.{kind}.series")));
     let [path] = &paths.iter().filter(|path| path.exists()).collect::<Vec<_>>()[..] else {
-        panic!("{} has no series, or two", folder.display())
+        panic!("{} has no `.series` file, or has two", folder.display())
     };
     let series: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -95,17 +95,17 @@ fn listed(folder: &Path, stem: &str) -> (Vec<String>, Vec<f64>) {
     (steps, files.iter().map(|file| file["time"].as_f64().unwrap()).collect())
 }
 
-fn assert_agree(found: &Path, expected: &Path, what: &str) {
-    assert_tables_agree(&found.join("series.csv"), &expected.join("series.csv"), what);
+fn assert_agree(found: &Path, expected: &Path, label: &str) {
+    assert_tables_agree(&found.join("series.csv"), &expected.join("series.csv"), label);
     for name in ["moments", "spectra", "structure", "gradients", "gradient_moments"] {
         let file = |run: &Path| run.join(format!("statistics/{name}.csv"));
-        assert_tables_agree(&file(found), &file(expected), what);
+        assert_tables_agree(&file(found), &file(expected), label);
     }
     for (folder, stem) in [("fields", "fields"), ("planes/z_0.00000", "plane")] {
         let [found, expected] = [found, expected].map(|run| listed(&run.join(folder), stem));
-        assert_eq!(found.0, expected.0, "{what}");
-        let off = found.1.iter().zip(&expected.1).map(|(a, b)| (a - b).abs());
-        assert!(off.fold(0.0, f64::max) <= 1e-13, "{what}");
+        assert_eq!(found.0, expected.0, "{label}");
+        let deviation = found.1.iter().zip(&expected.1).map(|(a, b)| (a - b).abs());
+        assert!(deviation.fold(0.0, f64::max) <= 1e-13, "{label}");
     }
     let last = |run: &Path| {
         let checkpoints = run.join("checkpoints");
@@ -116,15 +116,15 @@ fn assert_agree(found: &Path, expected: &Path, what: &str) {
         (fields.collect::<kolmo::Result<Vec<_>>>().unwrap(), found.head)
     };
     let ((found, head), (expected, other)) = (last(found), last(expected));
-    assert_eq!((head.step, head.course.written), (other.step, other.course.written), "{what}");
+    assert_eq!((head.step, head.course.written), (other.step, other.course.written), "{label}");
     for (a, b) in found.iter().zip(&expected) {
         let size = b.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(off <= 1e-12 * size, "{what}: {off:e} of {size:e}");
+        let deviation = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(deviation <= 1e-12 * size, "{label}: {deviation:e} of {size:e}");
     }
 }
 
-/// Every file but what tells of machine and time.
+/// Returns every file whose content does not depend on the machine or on wall-clock time.
 fn files(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![run.to_path_buf()];
@@ -146,10 +146,10 @@ fn files(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn a_run_goes_on_with_the_same_ranks_to_the_bit_and_with_others_to_round_off() {
+fn restart_is_bitwise_identical_on_same_ranks_and_to_round_off_on_others() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = |cut: [usize; 3]| {
-        let directory = dir.path().join(format!("whole-{cut:?}"));
+    let uninterrupted = |cut: [usize; 3]| {
+        let directory = dir.path().join(format!("uninterrupted-{cut:?}"));
         if !directory.exists() {
             run(14, cut, &directory, false);
         }
@@ -164,20 +164,20 @@ fn a_run_goes_on_with_the_same_ranks_to_the_bit_and_with_others_to_round_off() {
         ([1, 1, 1], [1, 1, 1]),
     ];
     for (from, to) in changes {
-        let what = format!("{from:?} to {to:?}");
-        let parts = dir.path().join(&what);
-        run(7, from, &parts, false);
-        run(14, to, &parts, true);
-        let whole = whole(from);
-        assert_agree(&parts, &whole, &what);
+        let label = format!("{from:?} to {to:?}");
+        let restarted = dir.path().join(&label);
+        run(7, from, &restarted, false);
+        run(14, to, &restarted, true);
+        let uninterrupted = uninterrupted(from);
+        assert_agree(&restarted, &uninterrupted, &label);
         if from == to {
-            assert!(files(&parts) == files(&whole), "{what}");
+            assert!(files(&restarted) == files(&uninterrupted), "{label}");
         }
     }
 }
 
 #[test]
-fn fields_of_many_ranks_lie_in_as_few_files_as_asked() {
+fn fields_are_written_in_the_requested_number_of_pieces() {
     let dir = tempfile::tempdir().unwrap();
     for (pieces, expected) in [(1, 0), (2, 2), (3, 3), (9, 4)] {
         let mut config = vortex(1);
@@ -198,7 +198,7 @@ fn fields_of_many_ranks_lie_in_as_few_files_as_asked() {
         let found = fs::read_dir(&step).map_or(0, |files| files.count());
         assert_eq!(found, expected, "{pieces}");
         assert_eq!(directory.join("fields/step_00000001.vti").exists(), pieces == 1);
-        let (content, text) = super::readback(directory);
-        assert!(content, "{text}");
+        let (valid, text) = super::readback(directory);
+        assert!(valid, "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The user's own initial state does not depend on the ranks.
+//! A custom initial state does not depend on the ranks.
 
 use std::fs;
 
@@ -12,10 +12,10 @@ use crate::custom::{doubles, sampled, with_file};
 
 const POINTS: [usize; 3] = [13, 12, 11];
 
-/// Noise and arrays, on this grid and another. Catches a rank that counts points from the first of its own, or reads the block of
-/// another.
+/// Noise and arrays, on this grid and on another. Catches a rank that counts points from its own first point, or that reads the block
+/// of another rank.
 #[test]
-fn a_custom_start_has_the_same_values_on_any_ranks() {
+fn custom_initial_state_is_the_same_on_any_ranks() {
     let dir = tempfile::tempdir().unwrap();
     for (points, tolerance) in [(POINTS, 0.0), ([9, 16, 12], 1e-14)] {
         let path = dir.path().join(format!("{}", points[0]));
@@ -26,29 +26,32 @@ fn a_custom_start_has_the_same_values_on_any_ranks() {
         let config = with_file(POINTS, &path, &["case.v='sin(y)'", noise]);
         let one = state(&on_host(&config));
         for cut in DECOMPOSITIONS {
-            let spread = on_ranks(ranks(cut), |comm| {
+            let distributed = on_ranks(ranks(cut), |comm| {
                 let simulation = Simulation::on(blocks(comm, cut, &config), &config).unwrap();
                 whole(&simulation, cut)
             });
-            for (found, expected) in spread[0].iter().zip(&one) {
+            for (found, expected) in distributed[0].iter().zip(&one) {
                 assert!(max_difference(found, expected) <= tolerance, "{cut:?}");
             }
         }
     }
 }
 
-/// A value on one rank and a file that is missing. Catches a rank that goes on to wait for the one that failed.
+/// An invalid value on one rank, and a missing file. Catches a rank that waits for the rank that failed.
 #[test]
-fn a_custom_start_that_is_none_is_refused_on_all_ranks() {
+fn invalid_custom_initial_state_is_rejected_on_all_ranks() {
     let bad = config("custom", POINTS, &["case.rho='max(1.5 - x/2, -1)'"]);
     let missing = config("custom", POINTS, &["case.file='missing.npz'"]);
     for (config, expected) in [(bad, "the initial state has rho = -"), (missing, "missing.npz")] {
-        let told = on_ranks(4, |comm| {
+        let reports = on_ranks(4, |comm| {
             let simulation = Simulation::on(blocks(comm, [2, 1, 2], &config), &config);
-            let error = simulation.err().expect("no start");
+            let error = simulation.err().expect("is rejected");
             assert!(error.is_everywhere() && error.exit_code() == 2);
             error.report()
         });
-        assert!(told[0].contains(expected) && told.iter().all(|text| *text == told[0]), "{told:?}");
+        assert!(
+            reports[0].contains(expected) && reports.iter().all(|text| *text == reports[0]),
+            "{reports:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a checkpoint that was found sound cannot be: put together from others, or made up.
+//! Checkpoints that contain files of other checkpoints, or forged metadata, are rejected.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ fn vortex() -> Config {
     config("taylor-green", POINTS, &[])
 }
 
-/// The checkpoints of some steps of one run in `directory`.
+/// Writes checkpoints of these steps of one run into `directory`.
 fn run(directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
     run_of(vortex(), directory, steps)
 }
@@ -35,99 +35,102 @@ fn run_of(config: Config, directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
         }
         let path = checkpoint::path(directory, *step);
         let of = (id, OutputProgress::default());
-        let manner = CheckpointConfig::LAST;
-        let writing = simulation.begin_to_save(&path, of, manner).unwrap();
+        let settings = CheckpointConfig::LAST;
+        let writing = simulation.begin_to_save(&path, of, settings).unwrap();
         writing.finish(&Solo).unwrap();
         path
     };
     steps.iter().map(path).collect()
 }
 
-/// Why the checkpoint at `path` is refused.
-fn refusal(path: &Path) -> String {
-    Checkpoint::open(&Solo, path).expect_err("is refused").report()
+/// Returns the reason why the checkpoint at `path` is rejected.
+fn rejection(path: &Path) -> String {
+    Checkpoint::open(&Solo, path).expect_err("is rejected").report()
 }
 
-/// Put `file` of the checkpoint `other` in the place of `own` of that at `path`, which is refused until it is put back.
-fn assert_swap_is_found(path: &Path, own: &str, other: &Path, file: &str) {
+/// Replaces `own` of the checkpoint at `path` by `file` of the checkpoint `other`. The checkpoint is rejected until `own` is restored.
+fn assert_swap_is_detected(path: &Path, own: &str, other: &Path, file: &str) {
     let (own, other) = (path.join(own), other.join(file));
     let sound = fs::read(&own).unwrap();
     fs::copy(&other, &own).unwrap();
-    let told = refusal(path);
-    assert!(told.contains(own.to_str().unwrap()) && told.contains("checksum does not"), "{told}");
+    let message = rejection(path);
+    assert!(
+        message.contains(own.to_str().unwrap()) && message.contains("checksum does not"),
+        "{message}"
+    );
     fs::write(own, sound).unwrap();
     Checkpoint::open(&Solo, path).unwrap();
 }
 
 #[test]
-fn a_shard_of_another_run_step_or_variable_is_found() {
+fn shard_of_another_run_step_or_variable_is_detected() {
     let dir = tempfile::tempdir().unwrap();
     let first = run(&dir.path().join("first"), &[1, 2]);
     let viscous = config("taylor-green", POINTS, &["case.reynolds=50"]);
     let other = run_of(viscous, &dir.path().join("other"), &[1]);
     let shard = "momentum_x/c.0.0.0";
     Checkpoint::open(&Solo, &first[0]).unwrap();
-    // Of two shards of one length the CRC32C is the same, whatever they hold: only a hash tells them apart.
+    // Two shards of the same length have the same CRC32C, whatever they contain: only a hash distinguishes them.
     let shards = [shard, "momentum_y/c.0.0.0"].map(|file| first[0].join(file));
     let sums = shards.map(|file| crc32c::crc32c(&fs::read(file).unwrap()));
     assert_eq!(sums, [1_884_942_615; 2]);
-    assert_swap_is_found(&first[0], shard, &other[0], shard);
-    assert_swap_is_found(&first[1], shard, &first[0], shard);
-    assert_swap_is_found(&first[0], shard, &first[0], "momentum_y/c.0.0.0");
-    // The hash of a file is bound to its run: that of the same bytes in another run is another one.
+    assert_swap_is_detected(&first[0], shard, &other[0], shard);
+    assert_swap_is_detected(&first[1], shard, &first[0], shard);
+    assert_swap_is_detected(&first[0], shard, &first[0], "momentum_y/c.0.0.0");
+    // The hash of a file depends on its run: the same bytes have another hash in another run.
     let second = run(&dir.path().join("second"), &[1]);
     assert_eq!(fs::read(first[0].join(shard)).unwrap(), fs::read(second[0].join(shard)).unwrap());
     let mut head = attributes(&first[0]);
     head["files"][shard] = attributes(&second[0])["files"][shard].clone();
     forge(&first[0], &head);
-    assert!(refusal(&first[0]).contains("its checksum does not match what was written"));
+    assert!(rejection(&first[0]).contains("its checksum does not match what was written"));
 }
 
 #[test]
-fn the_directory_of_another_step_is_found_by_its_name() {
+fn checkpoint_under_the_name_of_another_step_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let paths = run(dir.path(), &[1, 2]);
     let aside = dir.path().join("aside.zarr");
     fs::rename(&paths[0], &aside).unwrap();
     fs::rename(&paths[1], &paths[0]).unwrap();
-    let told = refusal(&paths[0]);
+    let message = rejection(&paths[0]);
     assert!(
-        told.contains("this is the checkpoint of step 2, not of the step in its name"),
-        "{told}"
+        message.contains("this is the checkpoint of step 2, not of the step in its name"),
+        "{message}"
     );
-    // Under a name that says no step it is what it is.
+    // Under a name without a step it is accepted.
     assert_eq!(Checkpoint::open(&Solo, &aside).unwrap().head.step, 1);
     fs::rename(&aside, &paths[1]).unwrap();
     let (newest, damaged) = Checkpoint::newest(&Solo, dir.path(), None).unwrap();
     assert!(newest.is_none() && damaged.len() == 2);
 }
 
-/// What Kolmo writes into the group at `path`.
+/// Returns the attributes that Kolmo wrote into the group at `path`.
 fn attributes(path: &Path) -> Value {
     let text = fs::read(path.join("zarr.json")).unwrap();
     serde_json::from_slice::<Value>(&text).unwrap()["attributes"]["kolmo"].take()
 }
 
-/// Give the group at `path` other attributes, with the checksum that belongs to them: whoever forges one can compute it.
+/// Gives the group at `path` other attributes with their valid checksum, which anyone who forges a checkpoint can compute.
 fn forge(path: &Path, attributes: &Value) {
     let mut attributes = attributes.clone();
     let format = attributes["format"].as_u64().unwrap();
     let files: BTreeMap<String, Value> =
         serde_json::from_value(attributes["files"].clone()).unwrap();
-    let mut told = json!({ "time": null, "step": null });
-    // What is no head has no checksum either.
+    let mut group_attributes = json!({ "time": null, "step": null });
+    // Attributes without a valid head have no checksum.
     if let Ok(head) = serde_json::from_value::<Head>(attributes["head"].clone()) {
         let text = serde_json::to_vec(&(format, &head, &files)).unwrap();
         attributes["checksum"] = json!(format!("{:032x}", xxh3_128(&text)));
-        told = json!({ "time": head.time, "step": head.step });
+        group_attributes = json!({ "time": head.time, "step": head.step });
     }
-    told["kolmo"] = attributes;
-    let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": told });
+    group_attributes["kolmo"] = attributes;
+    let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": group_attributes });
     fs::write(path.join("zarr.json"), serde_json::to_vec(&group).unwrap()).unwrap();
 }
 
 #[test]
-fn a_head_that_was_made_up_is_refused_in_a_sentence() {
+fn forged_checkpoint_head_is_rejected_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let path = &run(dir.path(), &[1])[0];
     let sound = attributes(path);
@@ -138,7 +141,7 @@ fn a_head_that_was_made_up_is_refused_in_a_sentence() {
     let many = json!({ "bytes": 1, "xxh3_128": "0" });
     let mut without_x = sound["files"].clone();
     without_x.as_object_mut().unwrap().retain(|file, _| !file.starts_with("x/"));
-    for (at, value, told) in [
+    for (at, value, reason) in [
         ("/head/references", json!([]), "0 references of 5 fields"),
         ("/head/references", json!([0.0, 0.0]), "2 references of 5 fields"),
         ("/head/references", json!([null, 0.0, 0.0, 0.0, 0.0]), "damaged: "),
@@ -182,14 +185,14 @@ fn a_head_that_was_made_up_is_refused_in_a_sentence() {
             Simulation::resume(host(&vortex().compute), &vortex(), &saved).map(drop)
         });
         let report = found.expect_err(at).report();
-        // Of what does not even fit into memory that is said first.
+        // Points that do not fit into memory are reported first.
         let too_much = at == "/head/points" && report.contains("GiB of memory");
-        assert!(report.contains(told) || too_much, "{at}: {report}");
+        assert!(report.contains(reason) || too_much, "{at}: {report}");
     }
 }
 
 #[test]
-fn ranks_that_see_different_directories_go_on_from_one_checkpoint_or_say_so() {
+fn ranks_with_different_directories_use_one_checkpoint_or_report_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let [newer, older, other] = ["newer", "older", "other"].map(|name| dir.path().join(name));
     run(&newer, &[1, 2]);
@@ -202,17 +205,20 @@ fn ranks_that_see_different_directories_go_on_from_one_checkpoint_or_say_so() {
             found.map_err(|why| why.report())
         })
     };
-    // Rank 0 chooses, also where others see more.
+    // Rank 0 chooses, even if other ranks see a newer checkpoint.
     for found in newest([older.as_path(), newer.as_path()]) {
         let (head, damaged) = found.unwrap();
         assert_eq!((head.step, damaged), (1, 0));
     }
-    // What another rank does not see is not gone on from, and nothing older instead.
-    for (seen, what) in [([&newer, &older], "not: "), ([&newer, &other], "it is another one")] {
+    // A checkpoint that another rank does not see is not used, and neither is an older one instead.
+    for (seen, reason) in [([&newer, &older], "not: "), ([&newer, &other], "it is another one")] {
         for found in newest(seen.map(PathBuf::as_path)) {
-            let told = found.unwrap_err();
-            assert!(told.contains("step_00000002.zarr: rank 0 finds it sound; here"), "{told}");
-            assert!(told.starts_with("rank 1 on ") && told.contains(what), "{told}");
+            let message = found.unwrap_err();
+            assert!(
+                message.contains("step_00000002.zarr: rank 0 finds it sound; here"),
+                "{message}"
+            );
+            assert!(message.starts_with("rank 1 on ") && message.contains(reason), "{message}");
         }
     }
 }
@@ -231,20 +237,20 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn facts_that_differ_are_told_with_the_rank_that_has_them() {
-    let told = on_ranks(3, |comm| {
+fn inputs_that_differ_are_reported_with_their_rank_and_key() {
+    let errors = on_ranks(3, |comm| {
         let own = if comm.rank() == 2 { "50.0" } else { "1600.0" };
         let facts = |value: &str| vec![("case.reynolds".to_string(), value.to_string())];
         kolmo::comm::same_on_all(&*comm, &facts("1600.0")).unwrap();
         kolmo::comm::same_on_all(&*comm, &facts(own)).unwrap_err()
     });
-    for error in told {
-        let told = error.report();
+    for error in errors {
+        let message = error.report();
         assert_eq!(error.exit_code(), 2);
-        assert!(told.starts_with("error: rank 2 on "), "{told}");
-        assert!(told.contains("from rank 0: case.reynolds = 50.0, not 1600.0"), "{told}");
+        assert!(message.starts_with("error: rank 2 on "), "{message}");
+        assert!(message.contains("from rank 0: case.reynolds = 50.0, not 1600.0"), "{message}");
     }
-    // Threads and devices are each rank's own; nothing else is.
+    // Only the threads and the device may differ between ranks.
     let keys = vortex().shared_keys();
     let has = |name: &str| keys.iter().any(|(key, _)| key == name);
     assert!(has("case.reynolds") && has("compute.precision") && has("grid.points"));

@@ -1,4 +1,4 @@
-//! Sweeps over the blocks of implicit steps, whose rows are spread over ranks.
+//! Sweeps over the matrix blocks of implicit steps, whose rows are distributed over ranks.
 
 use kolmo::backend::Backend;
 use kolmo::backend::ranks::{Blocks, Ranks};
@@ -8,7 +8,7 @@ use kolmo::grid::Decomposition;
 use kolmo::physics::Jacobian;
 
 use super::threads::on_ranks;
-use crate::common::{config, cores, host, max_difference};
+use crate::common::{config, host, host_with_threads, max_difference};
 use crate::device::gpu;
 
 const UNKNOWNS: usize = 5;
@@ -18,7 +18,7 @@ fn number(k: usize, [i, j, l]: [usize; 3]) -> f64 {
     (12.9898 * i as f64 + 78.233 * j as f64 + 37.719 * l as f64 + 4.581 * k as f64).sin().abs()
 }
 
-/// x after sweeps from 0 over the blocks of a flow, and where its points are in the grid.
+/// Returns x after sweeps from 0 over the matrix blocks of a flow, with the index of each point in the whole grid.
 fn swept(backend: &dyn Backend, config: &Config) -> Vec<([usize; 3], Vec<f64>)> {
     let grid = config.grid();
     let jacobian = Jacobian::new(&config.problem(), backend, &grid).unwrap();
@@ -38,7 +38,7 @@ fn swept(backend: &dyn Backend, config: &Config) -> Vec<([usize; 3], Vec<f64>)> 
     let b: Vec<_> = (0..UNKNOWNS).map(|k| field(right(k))).collect();
     let mut x: Vec<_> = (0..UNKNOWNS).map(|_| field(vec![f64::NAN; block.len()])).collect();
     let sweeps = Sweeps { count: 2, direction: Direction::Symmetric, relaxation: 1.0 };
-    // Twice: what is left of the first must not matter.
+    // Twice: the first call must not affect the second.
     for _ in 0..2 {
         let mut x: Vec<_> = x.iter_mut().collect();
         backend.sweep_blocks(&mut solver, sweeps, &b.iter().collect::<Vec<_>>(), &mut x);
@@ -47,7 +47,7 @@ fn swept(backend: &dyn Backend, config: &Config) -> Vec<([usize; 3], Vec<f64>)> 
     (0..block.len()).map(|at| (index(at), x.iter().map(|x| x[at]).collect())).collect()
 }
 
-/// Panics unless sweeps on these ranks are those of one, up to so much.
+/// Asserts that sweeps on these ranks match those on one rank to within `bound`.
 fn assert_same(
     config: &Config,
     ranks: [usize; 3],
@@ -61,16 +61,16 @@ fn assert_same(
         let len = decomposition.block(comm.rank(), config.grid.points).len();
         let backend = Ranks::new(inner(len), comm, decomposition, &config.compute).unwrap();
         for (index @ [i, j, k], found) in swept(&backend, config) {
-            let off = max_difference(&found, &whole[i + nx * (j + ny * k)].1);
-            assert!(off <= bound, "{ranks:?}, {index:?}: {off:e}");
+            let deviation = max_difference(&found, &whole[i + nx * (j + ny * k)].1);
+            assert!(deviation <= bound, "{ranks:?}, {index:?}: {deviation:e}");
         }
     });
 }
 
-/// Catches colours that ranks do not agree on, a value of another rank that is old or another point's, and a sum in another order.
+/// Catches colours that differ between ranks, a value of another rank that is outdated or of the wrong point, and another order of sums.
 #[test]
-fn sweeps_over_ranks_are_those_of_one_to_the_bit() {
-    // Rings of odd and even length, walls and a far field.
+fn sweeps_over_ranks_are_bitwise_identical_to_one_rank() {
+    // Periodic lines of odd and even length, walls and a far field.
     let vortex = config("taylor-green", [9, 8, 7], &[]);
     let cylinder = config("cylinder", [15, 18, 1], &[]);
     for (config, ranks) in [
@@ -81,13 +81,13 @@ fn sweeps_over_ranks_are_those_of_one_to_the_bit() {
         (&cylinder, [1, 5, 1]),
         (&cylinder, [5, 1, 1]),
     ] {
-        assert_same(config, ranks, 0.0, &|_| cores(config.compute.precision, 1));
+        assert_same(config, ranks, 0.0, &|_| host_with_threads(config.compute.precision, 1));
     }
 }
 
-/// Catches a wrong place, or a wrong array, of what goes to other ranks from the memory of a device.
+/// Catches a wrong offset or a wrong array of the data that goes from device memory to other ranks.
 #[test]
-fn sweeps_over_ranks_with_devices_are_those_of_the_host() {
+fn sweeps_over_ranks_with_devices_match_the_host() {
     let config = config("taylor-green", [9, 8, 7], &[]);
     for ranks in [[2, 1, 1], [1, 2, 2]] {
         assert_same(&config, ranks, 1e-13, &|len| Box::new(gpu(config.compute.precision, len)));

@@ -1,4 +1,4 @@
-//! Ranks that are threads of one process: for tests of what ranks do, not of how they talk.
+//! Ranks that are threads of one process: for tests of what ranks compute, not of how they communicate.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,19 +7,18 @@ use std::time::Duration;
 
 use kolmo::comm::{Communicator, Request, Sent};
 
-/// A rank that waits longer waits for ever.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// What the collective calls send under; no other caller has it.
+/// A rank that waits longer is deadlocked.
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// Tag of the collective calls; no other call uses it.
 const COLLECTIVE: i32 = i32::MIN;
 
-/// What an all-to-all is sent under.
+/// Tag of all-to-all calls.
 const ALL_TO_ALL: i32 = i32::MIN + 1;
 
 /// (from, tag).
-type Way = (usize, i32);
+type Route = (usize, i32);
 
-/// One rank computes at a time, the others wait for messages or for their turn: no more than that can be asked of some
-/// tools.
+/// One rank computes at a time, and the others wait for messages or for their turn: some tools cannot handle more.
 #[derive(Default)]
 struct Turn {
     taken: Mutex<bool>,
@@ -39,21 +38,21 @@ impl Turn {
 }
 
 struct Mail {
-    /// Of each rank: nobody is woken by what comes for others.
-    boxes: Vec<Letters>,
-    /// The mail of the groups that were split off, by the number of the split and the color.
+    /// One for each rank, so that a message wakes only its receiver.
+    inboxes: Vec<Inbox>,
+    /// The mail of the groups created by `split`, by the number of the split and the colour.
     groups: Mutex<HashMap<(usize, usize), Arc<Mail>>>,
 }
 
 #[derive(Default)]
-struct Letters {
-    messages: Mutex<HashMap<Way, VecDeque<Vec<u8>>>>,
+struct Inbox {
+    messages: Mutex<HashMap<Route, VecDeque<Vec<u8>>>>,
     arrived: Condvar,
 }
 
 impl Mail {
     fn among(ranks: usize) -> Self {
-        Self { boxes: (0..ranks).map(|_| Letters::default()).collect(), groups: Mutex::default() }
+        Self { inboxes: (0..ranks).map(|_| Inbox::default()).collect(), groups: Mutex::default() }
     }
 }
 
@@ -63,13 +62,13 @@ pub(crate) struct Threads {
     size: usize,
     mail: Arc<Mail>,
     turn: Arc<Turn>,
-    /// What is to be received: address, length, from whom, with which tag.
+    /// Pending receives: address, length, source rank, tag.
     pending: Mutex<Vec<(usize, usize, usize, i32)>>,
     splits: AtomicUsize,
     sent: Mutex<Sent>,
 }
 
-/// What `work` gives on each of `size` ranks, in their order.
+/// Returns the results of `work` on each of `size` ranks, in rank order.
 pub(crate) fn on_ranks<A: Send>(
     size: usize,
     work: impl Fn(Arc<dyn Communicator>) -> A + Sync,
@@ -78,7 +77,7 @@ pub(crate) fn on_ranks<A: Send>(
     std::thread::scope(|scope| {
         let start = |rank| {
             let comm = Threads::new(rank, size, mail.clone(), turn.clone());
-            let (work, turn) = (&work, Passed(turn.clone()));
+            let (work, turn) = (&work, PassOnDrop(turn.clone()));
             scope.spawn(move || {
                 turn.0.take();
                 work(Arc::new(comm))
@@ -89,10 +88,10 @@ pub(crate) fn on_ranks<A: Send>(
     })
 }
 
-/// Passes the turn on when its rank has ended, whatever way.
-struct Passed(Arc<Turn>);
+/// Passes the turn on when its rank ends, also by a panic.
+struct PassOnDrop(Arc<Turn>);
 
-impl Drop for Passed {
+impl Drop for PassOnDrop {
     fn drop(&mut self) {
         self.0.pass();
     }
@@ -105,35 +104,35 @@ impl Threads {
     }
 
     fn post(&self, bytes: Vec<u8>, to: usize, tag: i32) {
-        let Letters { messages, arrived } = &self.mail.boxes[to];
+        let Inbox { messages, arrived } = &self.mail.inboxes[to];
         messages.lock().unwrap().entry((self.rank, tag)).or_default().push_back(bytes);
         arrived.notify_one();
     }
 
     fn take(&self, from: usize, tag: i32) -> Vec<u8> {
-        let way = (from, tag);
-        let Letters { messages, arrived } = &self.mail.boxes[self.rank];
-        let came = |messages: &mut HashMap<Way, VecDeque<Vec<u8>>>| {
-            messages.get_mut(&way).and_then(VecDeque::pop_front)
+        let route = (from, tag);
+        let Inbox { messages, arrived } = &self.mail.inboxes[self.rank];
+        let next_message = |messages: &mut HashMap<Route, VecDeque<Vec<u8>>>| {
+            messages.get_mut(&route).and_then(VecDeque::pop_front)
         };
-        if let Some(message) = came(&mut messages.lock().unwrap()) {
+        if let Some(message) = next_message(&mut messages.lock().unwrap()) {
             return message;
         }
         self.turn.pass();
-        let absent = |messages: &mut HashMap<Way, VecDeque<Vec<u8>>>| {
-            messages.get(&way).is_none_or(VecDeque::is_empty)
+        let is_missing = |messages: &mut HashMap<Route, VecDeque<Vec<u8>>>| {
+            messages.get(&route).is_none_or(VecDeque::is_empty)
         };
-        let (mut messages, late) =
-            arrived.wait_timeout_while(messages.lock().unwrap(), PATIENCE, absent).unwrap();
-        assert!(!late.timed_out(), "rank {} waits for rank {from}, tag {tag}", self.rank);
-        let message = came(&mut messages).unwrap();
+        let (mut messages, timeout) =
+            arrived.wait_timeout_while(messages.lock().unwrap(), TIMEOUT, is_missing).unwrap();
+        assert!(!timeout.timed_out(), "rank {} waits for rank {from}, tag {tag}", self.rank);
+        let message = next_message(&mut messages).unwrap();
         drop(messages);
         self.turn.take();
         message
     }
 
-    /// What `fold` makes of what all ranks have, on all of them: one message from each rank to the first, and one back.
-    fn by_first(&self, bytes: &[u8], fold: impl Fn(Vec<Vec<u8>>) -> Vec<u8>) -> Vec<u8> {
+    /// Returns `fold` of the bytes of all ranks, on all ranks: one message from each rank to rank 0, and one back.
+    fn through_rank_0(&self, bytes: &[u8], fold: impl Fn(Vec<Vec<u8>>) -> Vec<u8>) -> Vec<u8> {
         let folded = self.gather(bytes).map(fold);
         self.broadcast(0, folded.unwrap_or_default())
     }
@@ -144,7 +143,7 @@ impl Threads {
         };
         let bytes = |values: &[f64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         let own: Vec<u8> = bytes(values);
-        let folded = self.by_first(&own, |all| {
+        let folded = self.through_rank_0(&own, |all| {
             let sum = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).map(|(a, b)| add(*a, b)).collect();
             bytes(&all.iter().map(|given| numbers(given)).reduce(sum).unwrap())
         });
@@ -167,7 +166,7 @@ impl Communicator for Threads {
 
     unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request {
         assert!(to != self.rank && to < self.size);
-        // SAFETY: the caller promises that so many bytes can be read.
+        // SAFETY: the caller guarantees that this many bytes can be read.
         self.post(unsafe { std::slice::from_raw_parts(data, bytes) }.to_vec(), to, tag);
         let mut sent = self.sent.lock().unwrap();
         sent.messages += 1;
@@ -185,12 +184,12 @@ impl Communicator for Threads {
     fn wait(&self, requests: Vec<Request>) {
         let receives = requests.iter().filter(|request| request.0 == 1).count();
         let pending: Vec<_> = self.pending.lock().unwrap().drain(..).collect();
-        assert_eq!(receives, pending.len(), "all that was begun is waited for together");
+        assert_eq!(receives, pending.len(), "all pending requests are waited for together");
         for (address, bytes, from, tag) in pending {
             let message = self.take(from, tag);
             assert_eq!(message.len(), bytes, "from {from} to {}, tag {tag}", self.rank);
             let data: *mut u8 = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: who began to receive promised that so many bytes can be written until now.
+            // SAFETY: the caller of `receive` guaranteed that this many bytes can be written until now.
             unsafe { std::ptr::copy_nonoverlapping(message.as_ptr(), data, bytes) };
         }
     }
@@ -203,14 +202,14 @@ impl Communicator for Threads {
         receive: &[(usize, usize)],
     ) {
         for (rank, &(first, bytes)) in send.iter().enumerate() {
-            // SAFETY: the caller promises that these ranges can be read.
+            // SAFETY: the caller guarantees that these ranges can be read.
             let part = unsafe { std::slice::from_raw_parts(from.add(first), bytes) };
             self.post(part.to_vec(), rank, ALL_TO_ALL);
         }
         for (rank, &(first, bytes)) in receive.iter().enumerate() {
             let part = self.take(rank, ALL_TO_ALL);
             assert_eq!(part.len(), bytes, "from {rank} to {}", self.rank);
-            // SAFETY: the caller promises that these ranges can be written.
+            // SAFETY: the caller guarantees that these ranges can be written.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to.add(first), bytes) };
         }
         let mut sent = self.sent.lock().unwrap();
@@ -247,12 +246,12 @@ impl Communicator for Threads {
     }
 
     fn barrier(&self) {
-        self.by_first(&[], |_| Vec::new());
+        self.through_rank_0(&[], |_| Vec::new());
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
         let own: Vec<u8> = [color, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let all = self.by_first(&own, |all| all.concat());
+        let all = self.through_rank_0(&own, |all| all.concat());
         let numbers = all.as_chunks().0.iter().map(|&bytes| usize::from_ne_bytes(bytes));
         let numbers: Vec<usize> = numbers.collect();
         let all = numbers.as_chunks().0.iter().enumerate();
@@ -277,6 +276,6 @@ impl Communicator for Threads {
     }
 
     fn abort(&self, code: u8) -> ! {
-        panic!("rank {} ends all with {code}", self.rank)
+        panic!("rank {} aborts all ranks with exit status {code}", self.rank)
     }
 }

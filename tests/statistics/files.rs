@@ -1,4 +1,4 @@
-//! The files of a run's statistics.
+//! Statistics files of a run.
 
 use std::fs;
 use std::io::Write;
@@ -24,26 +24,26 @@ const FILES: [&str; 6] = [
 ];
 const POINTS: [usize; 3] = [8, 6, 5];
 
-/// A flow that changes with the step.
+/// A flow that depends on the step.
 fn sample(step: u64) -> Sample {
     let mut flow = random_flow(POINTS);
-    let turns = usize::try_from(step).unwrap();
-    flow.velocity[0].rotate_left(turns);
-    flow.pressure.rotate_right(turns);
+    let shift = usize::try_from(step).unwrap();
+    flow.velocity[0].rotate_left(shift);
+    flow.pressure.rotate_right(shift);
     Sample::Flow(Box::new(flow))
 }
 
-fn take(statistics: &mut Statistics, step: u64) {
+fn add_sample(statistics: &mut Statistics, step: u64) {
     let (cut, grid) = (Decomposition::ONE, cube(POINTS));
     let time = 0.1 * float(usize::try_from(step).unwrap());
     statistics.sample(&Solo, &cut, &grid, step, time, &sample(step)).unwrap();
 }
 
-fn texts(directory: &Path) -> [String; 6] {
+fn read_files(directory: &Path) -> [String; 6] {
     FILES.map(|name| fs::read_to_string(directory.join(name)).unwrap())
 }
 
-/// The cells of a column as text.
+/// The cells of a column, as text.
 fn column<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
@@ -53,48 +53,48 @@ fn column<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_run_that_goes_on_leaves_the_same_bytes_as_one_that_was_not_interrupted() {
-    let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+fn resumed_statistics_files_match_an_uninterrupted_run_byte_for_byte() {
+    let (reference, restarted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let create =
         |directory: &Path| Statistics::create(&Solo, directory, &options(1.0), Kind::Flow).unwrap();
-    let mut one = create(whole.path());
-    [5, 10, 20, 33, 41].into_iter().for_each(|step| take(&mut one, step));
-    one.sync().unwrap();
-    let mut first = create(parts.path());
-    assert!(first.needs_gradients());
-    [5, 10, 20].into_iter().for_each(|step| take(&mut first, step));
-    let saved = serde_json::to_string(first.state()).unwrap();
-    // What the run did after the checkpoint, until it was killed in the middle of a line.
-    [33, 34, 40].into_iter().for_each(|step| take(&mut first, step));
-    drop(first);
+    let mut uninterrupted = create(reference.path());
+    [5, 10, 20, 33, 41].into_iter().for_each(|step| add_sample(&mut uninterrupted, step));
+    uninterrupted.sync().unwrap();
+    let mut before = create(restarted.path());
+    assert!(before.needs_gradients());
+    [5, 10, 20].into_iter().for_each(|step| add_sample(&mut before, step));
+    let saved = serde_json::to_string(before.state()).unwrap();
+    // Rows written after the checkpoint, until the run is killed in the middle of a line.
+    [33, 34, 40].into_iter().for_each(|step| add_sample(&mut before, step));
+    drop(before);
     for name in FILES {
-        let mut file = fs::File::options().append(true).open(parts.path().join(name)).unwrap();
+        let mut file = fs::File::options().append(true).open(restarted.path().join(name)).unwrap();
         file.write_all(b"2").unwrap();
     }
     let running: Running = serde_json::from_str(&saved).unwrap();
-    let mut second =
-        Statistics::resume(&Solo, parts.path(), &options(1.0), Kind::Flow, Some(20), running)
+    let mut after =
+        Statistics::resume(&Solo, restarted.path(), &options(1.0), Kind::Flow, Some(20), running)
             .unwrap();
-    for text in texts(parts.path()) {
+    for text in read_files(restarted.path()) {
         assert!(text.ends_with('\n') && column(&text, "step").last() == Some(&"20"), "{text}");
     }
-    [33, 41].into_iter().for_each(|step| take(&mut second, step));
-    assert_eq!(second.state(), one.state());
+    [33, 41].into_iter().for_each(|step| add_sample(&mut after, step));
+    assert_eq!(after.state(), uninterrupted.state());
     for (name, (found, expected)) in
-        FILES.iter().zip(texts(parts.path()).iter().zip(texts(whole.path())))
+        FILES.iter().zip(read_files(restarted.path()).iter().zip(read_files(reference.path())))
     {
         assert!(*found == expected, "{name} differs");
     }
 }
 
 #[test]
-fn rows_say_what_they_are_of_and_averages_begin_when_they_are_asked_to() {
+fn statistics_rows_are_labelled_and_averages_start_at_the_given_time() {
     let directory = tempfile::tempdir().unwrap();
     let mut statistics =
         Statistics::create(&Solo, directory.path(), &options(1.0), Kind::Flow).unwrap();
-    [5, 10, 20].into_iter().for_each(|step| take(&mut statistics, step));
+    [5, 10, 20].into_iter().for_each(|step| add_sample(&mut statistics, step));
     let [moments, spectra, structure, gradients, gradient_moments, turbulence] =
-        texts(directory.path());
+        read_files(directory.path());
     assert_eq!(column(&moments, "step"), ["5", "10", "20"]);
     assert_eq!(column(&turbulence, "step"), ["5", "10", "20"]);
     assert!(column(&turbulence, "kmax_eta").iter().all(|cell| cell.parse::<f64>().unwrap() > 0.0));
@@ -109,7 +109,7 @@ fn rows_say_what_they_are_of_and_averages_begin_when_they_are_asked_to() {
         let cells = column(&spectra, name);
         assert!(cells.iter().all(|cell| cell.parse::<f64>().is_ok_and(f64::is_finite)), "{name}");
     }
-    // 4 + 3 + 2 separations; axes that differ have no mean.
+    // 4 + 3 + 2 separations along x, y and z; there is no mean over axes that differ.
     assert_eq!(column(&structure, "axis")[..9].concat(), "xxxxyyyzz");
     assert_eq!(column(&structure, "transverse_6").len(), 27);
     assert_eq!(column(&gradients, "quantity")[200..202], ["longitudinal", "transverse"]);
@@ -119,11 +119,11 @@ fn rows_say_what_they_are_of_and_averages_begin_when_they_are_asked_to() {
 }
 
 #[test]
-fn many_ranks_write_what_one_rank_writes_and_all_have_the_same_averages() {
+fn parallel_files_match_serial_ones_and_all_ranks_have_equal_averages() {
     let directory = tempfile::tempdir().unwrap();
     let mut one = Statistics::create(&Solo, directory.path(), &options(0.0), Kind::Flow).unwrap();
-    [1, 2].into_iter().for_each(|step| take(&mut one, step));
-    let expected = texts(directory.path());
+    [1, 2].into_iter().for_each(|step| add_sample(&mut one, step));
+    let expected = read_files(directory.path());
     for ranks in DECOMPOSITIONS {
         let directory = tempfile::tempdir().unwrap();
         let cut = Decomposition { ranks };
@@ -131,15 +131,15 @@ fn many_ranks_write_what_one_rank_writes_and_all_have_the_same_averages() {
             let mut statistics =
                 Statistics::create(&*comm, directory.path(), &options(0.0), Kind::Flow).unwrap();
             for (step, time) in [(1, 0.1), (2, 0.2)] {
-                let Sample::Flow(whole) = sample(step) else { unreachable!() };
-                let part = part_of_flow(&whole, POINTS, &cut.block(comm.rank(), POINTS));
+                let Sample::Flow(flow) = sample(step) else { unreachable!() };
+                let part = part_of_flow(&flow, POINTS, &cut.block(comm.rank(), POINTS));
                 let part = Sample::Flow(Box::new(part));
                 statistics.sample(&*comm, &cut, &cube(POINTS), step, time, &part).unwrap();
             }
             statistics.state().clone()
         });
         assert!(states.iter().all(|state| *state == states[0]), "{ranks:?}");
-        for (found, expected) in texts(directory.path()).iter().zip(&expected) {
+        for (found, expected) in read_files(directory.path()).iter().zip(&expected) {
             let rows = |text: &'_ str| text.lines().map(str::to_string).collect::<Vec<_>>();
             assert_eq!(rows(found).len(), rows(expected).len());
             for (found, expected) in rows(found).iter().zip(rows(expected)) {
@@ -156,7 +156,7 @@ fn many_ranks_write_what_one_rank_writes_and_all_have_the_same_averages() {
 }
 
 #[test]
-fn a_scalar_has_moments_and_spectra_and_nothing_else() {
+fn scalar_statistics_are_moments_and_spectra_only() {
     let directory = tempfile::tempdir().unwrap();
     let grid = cube(POINTS);
     let phi = Sample::Scalar(super::random(POINTS, 3));
@@ -179,12 +179,12 @@ fn a_scalar_has_moments_and_spectra_and_nothing_else() {
 }
 
 #[test]
-fn files_of_other_columns_are_refused_on_all_ranks_and_missing_ones_are_begun() {
+fn resume_rejects_files_with_other_columns_and_creates_missing_files() {
     let directory = tempfile::tempdir().unwrap();
     let mut chosen = options(0.0);
     chosen.quantities = vec![Statistic::Spectra];
     fs::write(directory.path().join("spectra.csv"), "step,time,k,modes,scalar\n").unwrap();
-    for told in on_ranks(3, |comm| {
+    for message in on_ranks(3, |comm| {
         let resumed = Statistics::resume(
             &*comm,
             directory.path(),
@@ -195,20 +195,20 @@ fn files_of_other_columns_are_refused_on_all_ranks_and_missing_ones_are_begun() 
         );
         resumed.err().map(|error| error.to_string())
     }) {
-        let told = told.unwrap();
+        let message = message.unwrap();
         assert!(
-            told.contains("spectra.csv: it lacks the columns energy")
-                && told.contains("; nothing is written to the columns scalar\n"),
-            "{told}"
+            message.contains("spectra.csv: it lacks the columns energy")
+                && message.contains("; nothing is written to the columns scalar\n"),
+            "{message}"
         );
     }
-    let (free, running) = (directory.path().join("free"), Running::default());
-    Statistics::resume(&Solo, &free, &chosen, Kind::Flow, Some(7), running).unwrap();
-    assert!(free.join("spectra.csv").exists() && !free.join("moments.csv").exists());
+    let (empty, running) = (directory.path().join("free"), Running::default());
+    Statistics::resume(&Solo, &empty, &chosen, Kind::Flow, Some(7), running).unwrap();
+    assert!(empty.join("spectra.csv").exists() && !empty.join("moments.csv").exists());
 }
 
 #[test]
-fn averages_go_on_at_a_restart_where_they_still_begin_as_asked() {
+fn averages_continue_after_a_restart_unless_their_start_is_set_later() {
     let directory = tempfile::tempdir().unwrap();
     let grid = cube(POINTS);
     let sample = |statistics: &mut Statistics, time: f64| {
@@ -227,11 +227,11 @@ fn averages_go_on_at_a_restart_where_they_still_begin_as_asked() {
         [1.5, 2.0].into_iter().for_each(|time| sample(&mut after, time));
         after.state().duration()
     };
-    // From 0.5, the first sample after 0.3, on; what was not sampled before 0.5 stays so.
+    // The average starts at 0.5, the first sample after 0.3. An earlier start at the restart does not extend it to times before 0.5.
     for from in [0.3, 0.5, 0.0] {
         assert_eq!(after(&options(from)), 1.5, "from {from}");
     }
-    assert_eq!(after(&options(0.6)), 0.5, "anew, from 1.5 on");
+    assert_eq!(after(&options(0.6)), 0.5, "restarts at 1.5");
     assert_eq!(after(&options(1.7)), 0.0, "one sample");
     let no_moments = StatisticsConfig { quantities: vec![Statistic::Spectra], ..options(0.3) };
     assert_eq!(after(&no_moments), 0.0);

@@ -1,4 +1,4 @@
-//! Structure functions and densities of gradients that are known.
+//! Structure functions and probability densities of gradients with known values.
 
 use std::f64::consts::TAU;
 
@@ -18,20 +18,20 @@ fn increments(grid: &Grid, velocity: &[Vec<f64>; 3]) -> Vec<Increments> {
 fn of_two_waves(r: f64) -> [f64; 4] {
     let (a, c) = (2.0 * (r / 2.0).sin(), 2.0 * r.sin());
     let fourth = 0.375 * (a.powi(4) + c.powi(4)) + 1.5 * a * a * c * c;
-    // By the mean over 64 points, which is exact for waves of up to 12 periods.
+    // The mean over 64 points is exact for waves of up to 12 periods.
     let sixth = (0..64).map(|i| TAU * float(i) / 64.0);
     let sixth = sixth.map(|t| (a * t.cos() + c * (2.0 * t).cos()).powi(6)).sum::<f64>() / 64.0;
     [0.5 * (a * a + c * c), 0.75 * a * a * c, fourth, sixth]
 }
 
-/// The same of sin x alone.
+/// The same for sin x alone.
 fn of_a_wave(r: f64) -> [f64; 4] {
     let square = (r / 2.0).sin().powi(2);
     [2.0 * square, 0.0, 6.0 * square.powi(2), 20.0 * square.powi(3)]
 }
 
 #[test]
-fn structure_functions_of_waves_are_their_closed_forms() {
+fn structure_functions_of_waves_match_their_closed_forms() {
     // Waves along y: v is longitudinal, u and w are transverse.
     for points in [[3, 24, 5], [1, 17, 4], [2, 13, 2]] {
         let grid = cube(points);
@@ -43,38 +43,38 @@ fn structure_functions_of_waves_are_their_closed_forms() {
         ];
         let found = increments(&grid, &velocity);
         let along_y: Vec<_> = found.iter().filter(|one| one.axis == Some(Axis::Y)).collect();
-        assert_eq!(along_y.len(), points[1] / 2, "few points: every separation");
+        assert_eq!(along_y.len(), points[1] / 2, "all separations are used on few points");
         for (at, one) in along_y.into_iter().enumerate() {
             let r = float(at + 1) * grid.spacing[1];
             assert!((one.separation - r).abs() < 1e-15);
             for (q, expected) in of_two_waves(r).into_iter().enumerate() {
-                let off = (one.longitudinal[q] - expected).abs();
+                let error = (one.longitudinal[q] - expected).abs();
                 assert!(
-                    off < 1e-14 * expected.abs().max(1.0),
+                    error < 1e-14 * expected.abs().max(1.0),
                     "{points:?} {r} {q}: {one:?}, {expected}"
                 );
             }
             for (q, wave) in of_a_wave(r).into_iter().enumerate() {
                 let twice = wave * [4.0, 8.0, 16.0, 64.0][q];
                 let expected = if points[0] == 1 { twice } else { 0.5 * (wave + twice) };
-                let off = (one.transverse[q] - expected).abs();
+                let error = (one.transverse[q] - expected).abs();
                 assert!(
-                    off < 1e-14 * expected.abs().max(1.0),
+                    error < 1e-14 * expected.abs().max(1.0),
                     "{points:?} {r} {q}: {one:?}, {expected}"
                 );
             }
         }
-        // Nothing varies along the others.
+        // Nothing varies along x and z.
         let rest = found.iter().filter(|one| one.axis != Some(Axis::Y));
         for one in rest {
-            assert!(one.axis.is_some(), "axes that differ have no mean");
+            assert!(one.axis.is_some(), "there is no mean over axes that differ");
             assert_eq!((one.longitudinal, one.transverse), ([0.0; 4], [0.0; 4]));
         }
     }
 }
 
 #[test]
-fn the_mean_over_axes_that_are_alike_is_of_all_of_them() {
+fn structure_functions_are_averaged_over_all_equivalent_axes() {
     let points = [12; 3];
     let wave = |a: usize| move |at: [usize; 3]| (TAU * float(at[a]) / 12.0).sin();
     let velocity = [field(points, wave(0)), field(points, wave(0)), field(points, wave(2))];
@@ -84,17 +84,17 @@ fn the_mean_over_axes_that_are_alike_is_of_all_of_them() {
         assert_eq!(one.axis, None);
         let expected = of_a_wave(TAU * float(at + 1) / 12.0);
         for q in 0..4 {
-            // u along x and w along z of three; v along x of six.
+            // Longitudinal: u along x and w along z, two of three. Transverse: v along x, one of six.
             let bound = 1e-14 * expected[q].max(1.0);
             assert!((one.longitudinal[q] - 2.0 / 3.0 * expected[q]).abs() < bound);
             assert!((one.transverse[q] - expected[q] / 6.0).abs() < bound);
         }
     }
-    // Along one axis there is nothing to take a mean of.
+    // There is no mean for a single axis.
     assert!(increments(&cube([12, 1, 1]), &[0, 1, 2].map(|_| vec![0.0; 12])).len() == 6);
 }
 
-fn of(grid: &Grid, gradient: &[Vec<f64>; 9]) -> Vec<Density> {
+fn gradient_densities(grid: &Grid, gradient: &[Vec<f64>; 9]) -> Vec<Density> {
     densities(&Solo, grid, gradient)
 }
 
@@ -103,8 +103,8 @@ fn integral(density: &Density) -> f64 {
 }
 
 #[test]
-fn moments_of_gradients_are_those_of_the_waves() {
-    // ∂u/∂x = cos x + c cos 2x; ∂v/∂x = ∂w/∂x = cos x.
+fn gradient_moments_of_waves_match_their_closed_forms() {
+    // ∂u/∂x = cos x + c cos 2x, ∂v/∂x = cos x, ∂w/∂x = sin x.
     let (points, c) = ([16, 1, 1], -0.7);
     let grid = cube(points);
     let x = |[i, ..]: [usize; 3]| TAU * float(i) / 16.0;
@@ -112,7 +112,7 @@ fn moments_of_gradients_are_those_of_the_waves() {
     gradient[0] = field(points, |at| x(at).cos() + c * (2.0 * x(at)).cos());
     gradient[3] = field(points, |at| x(at).cos());
     gradient[6] = field(points, |at| x(at).sin());
-    let found = of(&grid, &gradient);
+    let found = gradient_densities(&grid, &gradient);
     let square = 0.5 * (1.0 + c * c);
     let fourth = 0.375 * (1.0 + c.powi(4)) + 1.5 * c * c;
     let expected = [
@@ -127,17 +127,17 @@ fn moments_of_gradients_are_those_of_the_waves() {
         assert!((integral(found) - 1.0).abs() < 1e-14);
     }
     assert_eq!(found.len(), 2);
-    assert!(of(&cube([1, 1, 1]), &std::array::from_fn(|_| vec![0.0])).is_empty());
+    assert!(gradient_densities(&cube([1, 1, 1]), &std::array::from_fn(|_| vec![0.0])).is_empty());
 }
 
 #[test]
-fn what_lies_beyond_the_bins_is_in_the_last_and_what_does_not_vary_has_no_density() {
+fn gradient_outliers_enter_the_outermost_bin_and_constants_have_no_density() {
     let points = [1000, 1, 1];
     let mut gradient: [Vec<f64>; 9] = std::array::from_fn(|_| vec![0.0; 1000]);
     gradient[0][17] = -2.5;
-    let found = of(&cube(points), &gradient);
+    let found = gradient_densities(&cube(points), &gradient);
     let width = 2.0 * REACH / float(BINS);
-    // One value is −√1000 = −31.6 root mean squares, the others are in the middle.
+    // One value is −√1000 = −31.6 times the root mean square, the others are in the central bin.
     assert!((found[0].density[0] - 1e-3 / width).abs() < 1e-15);
     assert!((found[0].density[BINS / 2] - 0.999 / width).abs() < 1e-13);
     assert!((integral(&found[0]) - 1.0).abs() < 1e-14);
@@ -146,7 +146,7 @@ fn what_lies_beyond_the_bins_is_in_the_last_and_what_does_not_vary_has_no_densit
 }
 
 #[test]
-fn normally_distributed_gradients_have_a_bell_of_flatness_3() {
+fn gaussian_gradients_have_a_gaussian_density_with_a_flatness_of_3() {
     let points = [32; 3];
     let grid = cube(points);
     let mut noise = noise(41);
@@ -155,10 +155,10 @@ fn normally_distributed_gradients_have_a_bell_of_flatness_3() {
     let mut normal = || (-2.0 * (1.0 - uniform()).ln()).sqrt() * (TAU * uniform()).cos();
     let gradient: [Vec<f64>; 9] =
         std::array::from_fn(|_| (0..grid.len()).map(|_| 3.0 * normal()).collect());
-    for (found, components) in of(&grid, &gradient).iter().zip([3.0, 6.0]) {
+    for (found, components) in gradient_densities(&grid, &gradient).iter().zip([3.0, 6.0]) {
         let values = components * float(grid.len());
-        // Standard deviations √(2/N), √(6/N), √(24/N) of these moments (with the mean known √(15/N) and √(96/N) of the
-        // plain ones, before the division by the mean square); five of them.
+        // Five standard deviations, which are √(2/N), √(6/N), √(24/N) for these moments (with the mean known, √(15/N) and √(96/N)
+        // for the moments before the division by the mean square).
         assert!((found.mean_square / 9.0 - 1.0).abs() < 5.0 * (2.0 / values).sqrt());
         assert!(found.skewness.abs() < 5.0 * (15.0 / values).sqrt(), "{found:?}");
         assert!((found.flatness - 3.0).abs() < 5.0 * (24.0 / values).sqrt(), "{found:?}");
@@ -166,13 +166,13 @@ fn normally_distributed_gradients_have_a_bell_of_flatness_3() {
         let width = 2.0 * REACH / float(BINS);
         for (bin, density) in found.density.iter().enumerate() {
             let x = centre(bin);
-            let bell = (-0.5 * x * x).exp() / TAU.sqrt();
-            // The mean of the bell over a bin, to fourth order in its width.
-            let expected = bell * (1.0 + (x * x - 1.0) * width * width / 24.0) * width * values;
+            let gaussian = (-0.5 * x * x).exp() / TAU.sqrt();
+            // The mean of the Gaussian over a bin, to fourth order in the bin width.
+            let expected = gaussian * (1.0 + (x * x - 1.0) * width * width / 24.0) * width * values;
             let counted = density * width * values;
-            // Counts are Poisson's; where few are expected a few may come.
-            let off = (counted - expected).abs();
-            assert!(off < 5.0 * expected.sqrt() + 5.0, "{x}: {counted} {expected}");
+            // Counts are Poisson distributed; the constant 5 allows for bins with a small expected count.
+            let error = (counted - expected).abs();
+            assert!(error < 5.0 * expected.sqrt() + 5.0, "{x}: {counted} {expected}");
         }
     }
     assert!(centre(BINS / 2).abs() < 1e-14);

@@ -1,4 +1,4 @@
-//! Means, variances and stresses, of an instant and over time.
+//! Means, variances and stresses: instantaneous and averaged over time.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +11,7 @@ use crate::common::{assert_close, float};
 
 const POINTS: [usize; 3] = [16, 3, 1];
 
-/// A flow of functions of x.
+/// A flow whose variables are functions of x.
 fn flow(of: impl Fn(f64) -> [f64; 6]) -> Sample {
     let [density, pressure, temperature, u, v, w] =
         [0, 1, 2, 3, 4, 5].map(|q| field(POINTS, |[i, ..]| of(TAU * float(i) / 16.0)[q]));
@@ -29,7 +29,7 @@ fn flow(of: impl Fn(f64) -> [f64; 6]) -> Sample {
     }))
 }
 
-fn of(sample: &Sample) -> Moments {
+fn moments_of(sample: &Sample) -> Moments {
     moments(&Solo, &cube(POINTS), sample)
 }
 
@@ -38,9 +38,9 @@ fn named(values: &[f64], name: &str) -> f64 {
 }
 
 #[test]
-fn moments_are_those_of_the_integrals() {
+fn moments_of_waves_match_their_exact_integrals() {
     let a = 0.4;
-    let values = of(&flow(|x| {
+    let values = moments_of(&flow(|x| {
         let density = 1.0 + a * x.cos();
         [density, 5.0 + (3.0 * x).sin(), 2.0, 0.5 + x.cos(), x.sin(), x.cos() - x.sin()]
     }))
@@ -78,16 +78,16 @@ fn moments_are_those_of_the_integrals() {
 }
 
 #[test]
-fn averages_over_time_are_the_trapezoidal_rule_over_uneven_steps() {
+fn time_averages_use_the_trapezoidal_rule_over_uneven_steps() {
     // ρ = 1 + t, u = t + cos x: the mean of u is linear in t, its square is not.
     let mut running = Running::default();
     assert_eq!(running.values(), None);
     let times = [0.0, 1.0, 3.0, 3.5];
     for time in times {
         let sample = flow(|x| [1.0 + time, 7.0, 1.0, time + x.cos(), x.sin(), 0.0]);
-        running.add(time, &of(&sample));
+        running.add(time, &moments_of(&sample));
         if time == 0.0 {
-            assert_eq!(running.values().unwrap(), of(&sample).values());
+            assert_eq!(running.values().unwrap(), moments_of(&sample).values());
         }
     }
     assert_eq!(running.duration(), 3.5);
@@ -110,57 +110,57 @@ fn averages_over_time_are_the_trapezoidal_rule_over_uneven_steps() {
     assert_close(named(&values, "favre_velocity_x"), favre, 1e-14, "favre velocity");
     let stress = 0.5 + average(&|t| (1.0 + t) * (t - favre).powi(2)) / mass;
     assert_close(named(&values, "favre_stress_xx"), stress, 1e-14, "favre stress");
-    // The same sample once more has no part in anything.
+    // A second sample at the same time has no effect.
     let before = running.clone();
-    running.add(3.5, &of(&flow(|x| [4.5, 7.0, 1.0, 3.5 + x.cos(), x.sin(), 0.0])));
+    running.add(3.5, &moments_of(&flow(|x| [4.5, 7.0, 1.0, 3.5 + x.cos(), x.sin(), 0.0])));
     assert_eq!(running.values(), before.values());
 }
 
 #[test]
-fn a_small_variance_does_not_drown_in_a_large_mean() {
+fn a_small_variance_is_accurate_despite_a_large_mean() {
     // p₀ = 1/(γ Ma²) = 7e5 at Ma = 0.001, p' = 1e-3: the square of p₀ is 5e17 times the variance.
     let mut running = Running::default();
     for step in 0..100_u32 {
         let phase = 0.01 * f64::from(step);
         let sample = flow(|x| [1.0, 7e5 + 1e-3 * (x + phase).cos(), 1.0, 0.0, 0.0, 0.0]);
-        running.add(f64::from(step), &of(&sample));
+        running.add(f64::from(step), &moments_of(&sample));
     }
-    // p itself has the round-off 1.2e-10 / 1e-3.
+    // The round-off of p is 1.2e-10, relative to its fluctuation 1e-3.
     let variance = named(&running.values().unwrap(), "pressure_variance");
     assert_close(variance, 0.5e-6, 1e-6, "variance");
 }
 
 #[test]
-fn running_averages_go_on_from_json_as_if_nothing_had_been() {
+fn running_averages_continue_from_json_bit_for_bit() {
     let samples: Vec<Moments> = (0..6_u32)
         .map(|step| {
             let mut flow = random_flow(POINTS);
             flow.density.rotate_left(step as usize);
             flow.pressure.iter_mut().for_each(|p| *p *= 1.0 + 0.1 * f64::from(step));
-            of(&Sample::Flow(Box::new(flow)))
+            moments_of(&Sample::Flow(Box::new(flow)))
         })
         .collect();
-    let mut whole = Running::default();
-    let mut parts = Running::default();
+    let mut uninterrupted = Running::default();
+    let mut restored = Running::default();
     for (step, sample) in samples.iter().enumerate() {
         let time = float(step) * 0.1 + 1.0 / 3.0;
-        whole.add(time, sample);
-        parts.add(time, sample);
-        let text = serde_json::to_string(&parts).unwrap();
-        parts = serde_json::from_str(&text).unwrap();
+        uninterrupted.add(time, sample);
+        restored.add(time, sample);
+        let text = serde_json::to_string(&restored).unwrap();
+        restored = serde_json::from_str(&text).unwrap();
         let bits = |running: &Running| -> Vec<u64> {
             running.values().unwrap().iter().map(|value| value.to_bits()).collect()
         };
-        assert_eq!(bits(&whole), bits(&parts));
-        assert_eq!(whole, parts);
-        assert_eq!(text, serde_json::to_string(&parts).unwrap());
+        assert_eq!(bits(&uninterrupted), bits(&restored));
+        assert_eq!(uninterrupted, restored);
+        assert_eq!(text, serde_json::to_string(&restored).unwrap());
     }
 }
 
 #[test]
-fn a_scalar_has_a_mean_and_a_variance() {
+fn scalar_moments_are_the_mean_and_the_variance() {
     let phi = field(POINTS, |[i, ..]| 3.0 + 2.0 * (TAU * float(i) / 16.0).sin());
-    let values = of(&Sample::Scalar(phi)).values();
+    let values = moments_of(&Sample::Scalar(phi)).values();
     assert_eq!(values.len(), moments::SCALAR.len());
     assert!((values[0] - 3.0).abs() < 1e-15 && (values[1] - 2.0).abs() < 4e-15, "{values:?}");
 }

@@ -1,4 +1,4 @@
-//! What the equations give to the statistics.
+//! Samples of the solution that are passed to the statistics.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::spread::threads::on_ranks;
 fn flow(simulation: &mut Simulation, gradients: bool) -> Flow {
     match simulation.sample(gradients).unwrap() {
         Sample::Flow(flow) => *flow,
-        Sample::Scalar(_) => panic!("this is a flow"),
+        Sample::Scalar(_) => panic!("expected a flow"),
     }
 }
 
-/// ½⟨ρω²⟩, ⟨τ:∇u⟩, ½⟨ρu·u⟩, ⟨p div u⟩ and ⟨μ⟩/Re, with the law of viscosity.
+/// ½⟨ρω²⟩, ⟨τ:∇u⟩, ½⟨ρu·u⟩, ⟨p div u⟩ and ⟨μ⟩/Re, with μ from the viscosity law.
 fn averages(flow: &Flow, gas: &Gas) -> [f64; 5] {
     let gradient = flow.gradient.as_ref().unwrap();
     let mut sums = [0.0; 5];
@@ -48,10 +48,10 @@ fn averages(flow: &Flow, gas: &Gas) -> [f64; 5] {
 const CASE: [&str; 3] = ["case.mach=0.4", "case.reynolds=80", "case.start=constant-temperature"];
 const LAWS: [&str; 2] = ["constant", "{ law = \"power\", exponent = 0.76 }"];
 
-fn hold_to_the_series(precision: &str, relative: f64) {
+fn compare_with_series(precision: &str, relative: f64) {
     for law in LAWS {
-        let own = [format!("gas.viscosity={law}"), format!("compute.precision={precision}")];
-        let set = [&CASE[..], &own.each_ref().map(String::as_str)].concat();
+        let extra = [format!("gas.viscosity={law}"), format!("compute.precision={precision}")];
+        let set = [&CASE[..], &extra.each_ref().map(String::as_str)].concat();
         let gas = config("taylor-green", [16; 3], &set).gas;
         let mut simulation = simulation("taylor-green", [16; 3], &set);
         steps(&mut simulation, 5);
@@ -63,28 +63,28 @@ fn hold_to_the_series(precision: &str, relative: f64) {
         assert_close(enstrophy, series("enstrophy"), relative, "enstrophy");
         assert_close(dissipation, series("dissipation"), relative, "dissipation");
         assert_close(energy, series("kinetic_energy"), relative, "kinetic energy");
-        // Per unit mass, with the μ of each point.
+        // Per unit mass, with the local μ.
         let scales = everything(&Solo, &Decomposition::ONE, &grid, &flow).swap_remove(0);
         let density = flow.density.iter().sum::<f64>() / float(flow.density.len());
         assert_close(scales[2] * density, dissipation, 10.0 * relative, "ε");
         assert_close(flow.viscosity, viscosity, relative, "viscosity");
         // p is 4.5 and div u is small.
-        let off = (pressure_dilatation - series("pressure_dilatation")).abs();
-        assert!(off < 10.0 * relative, "{pressure_dilatation:e}: {off:e}");
-        let state = gas.temperature(flow.density[77], flow.pressure[77]);
-        assert_close(flow.temperature[77], state, 10.0 * relative, "p = ρT/γMa²");
+        let difference = (pressure_dilatation - series("pressure_dilatation")).abs();
+        assert!(difference < 10.0 * relative, "{pressure_dilatation:e}: {difference:e}");
+        let temperature = gas.temperature(flow.density[77], flow.pressure[77]);
+        assert_close(flow.temperature[77], temperature, 10.0 * relative, "p = ρT/γMa²");
     }
 }
 
 #[test]
-fn samples_hold_the_fields_and_gradients_that_the_series_is_made_of() {
-    hold_to_the_series("f64", 1e-13);
-    // In f32 density, pressure and temperature are stored relative to the state at rest.
-    hold_to_the_series("f32", 1e-6);
+fn sampled_fields_and_gradients_reproduce_the_time_series() {
+    compare_with_series("f64", 1e-13);
+    // In single precision, density, pressure and temperature are stored relative to the state at rest.
+    compare_with_series("f32", 1e-6);
 }
 
 #[test]
-fn gradients_come_where_they_are_asked_for_and_are_zero_along_an_axis_with_one_point() {
+fn gradients_are_sampled_on_request_and_are_zero_along_single_point_axes() {
     let mut simulation = simulation("taylor-green", [12, 16, 1], &[]);
     assert!(flow(&mut simulation, false).gradient.is_none());
     let gradient = flow(&mut simulation, true).gradient.unwrap();
@@ -96,7 +96,7 @@ fn gradients_come_where_they_are_asked_for_and_are_zero_along_an_axis_with_one_p
 }
 
 #[test]
-fn a_sample_of_a_scalar_is_the_scalar() {
+fn scalar_samples_reproduce_the_time_series() {
     let mut simulation = simulation("scalar-advection", [16, 8, 5], &[]);
     steps(&mut simulation, 3);
     let grid = simulation.grid().clone();
@@ -119,7 +119,7 @@ fn on_blocks(comm: Arc<dyn Communicator>, ranks: [usize; 3], config: &Config) ->
 }
 
 #[test]
-fn samples_of_blocks_are_parts_of_the_whole_with_the_viscosity_of_all() {
+fn block_samples_combine_to_the_global_averages_with_the_global_viscosity() {
     let law = format!("gas.viscosity={}", LAWS[1]);
     let config = config("taylor-green", [12, 13, 11], &[&CASE[..], &[&law]].concat());
     let one = on_ranks(1, |comm| on_blocks(comm, [1, 1, 1], &config))[0];

@@ -1,4 +1,4 @@
-//! Spectra of fields whose spectrum is known.
+//! Spectra of fields with a known spectrum.
 
 use std::f64::consts::TAU;
 
@@ -20,7 +20,7 @@ fn quantity<'a>(spectra: &'a Spectra, name: &str) -> &'a [f64] {
     &spectra.values[spectrum::FLOW.iter().position(|known| *known == name).unwrap()]
 }
 
-/// A flow of uniform density, pressure and temperature.
+/// A flow with uniform density, pressure and temperature.
 fn uniform(density: f64, velocity: [Vec<f64>; 3], viscosity: f64) -> Flow {
     let constant = |value: f64| vec![value; velocity[0].len()];
     Flow {
@@ -40,7 +40,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|i| a[i] * b[i]).sum()
 }
 
-/// What `flow` has to be of modes with given energies: for each (shell, E_s, E_d, k²).
+/// A flow of the given modes with random amplitudes and phases, and for each mode (shell, E_s, E_d, k²).
 fn random_phases(grid: &Grid, modes: &[[i32; 3]]) -> (Flow, Vec<(usize, f64, f64, f64)>) {
     let mut noise = noise(23);
     let unit: [f64; 3] = std::array::from_fn(|a| TAU / (float(grid.points[a]) * grid.spacing[a]));
@@ -75,7 +75,7 @@ fn random_phases(grid: &Grid, modes: &[[i32; 3]]) -> (Flow, Vec<(usize, f64, f64
 }
 
 #[test]
-fn waves_of_known_energy_lie_in_their_shells_split_into_their_parts() {
+fn waves_fill_their_shells_with_solenoidal_and_dilatational_energy() {
     let all: [[i32; 3]; 9] = [
         [1, 0, 0],
         [0, 1, 0],
@@ -114,19 +114,19 @@ fn waves_of_known_energy_lie_in_their_shells_split_into_their_parts() {
                 assert!((a - b).abs() < 1e-12 * size, "{name}, shell {shell}: {a:e} {b:e}");
             }
         }
-        let none = ["density", "pressure"].map(|name| quantity(&found, name).iter().sum::<f64>());
-        assert!(none.iter().all(|sum| *sum < 1e-25), "{none:?}");
+        let sums = ["density", "pressure"].map(|name| quantity(&found, name).iter().sum::<f64>());
+        assert!(sums.iter().all(|sum| *sum < 1e-25), "{sums:?}");
     }
 }
 
 #[test]
-fn the_shortest_waves_count_once() {
-    // ½⟨u·u⟩ of ± 1 at every other point is ½; along x it is dilatational, along y solenoidal.
+fn nyquist_modes_are_counted_once() {
+    // ½⟨u·u⟩ of a velocity that alternates between ± 1 along x is ½: dilatational for u, solenoidal for v.
     let grid = cube([8, 6, 4]);
     let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let still = vec![0.0; grid.len()];
+    let zero = vec![0.0; grid.len()];
     for (component, part) in [(0, "energy_dilatational"), (1, "energy_solenoidal")] {
-        let mut velocity = [still.clone(), still.clone(), still.clone()];
+        let mut velocity = [zero.clone(), zero.clone(), zero.clone()];
         velocity[component] = field(grid.points, |[i, ..]| sign(i));
         let found = spectra(&grid, &uniform(1.0, velocity, 0.0));
         assert!((quantity(&found, part)[4] - 0.5).abs() < 1e-15);
@@ -135,7 +135,7 @@ fn the_shortest_waves_count_once() {
 }
 
 #[test]
-fn spectra_sum_to_averages_over_the_box() {
+fn spectra_sum_to_volume_averages() {
     for points in [[8, 6, 4], [7, 5, 9], [12, 10, 1], [1, 16, 1]] {
         let (grid, flow) = (grid(points, [TAU, 3.0, 4.0 * TAU]), random_flow(points));
         let found = spectra(&grid, &flow);
@@ -161,26 +161,27 @@ fn spectra_sum_to_averages_over_the_box() {
 }
 
 #[test]
-fn spectra_of_noise_do_not_depend_on_which_axis_is_called_x() {
-    // Also those of the waves that are the shortest along one axis, two or three.
+fn spectra_of_noise_are_invariant_under_axis_permutation() {
+    // The spectra include Nyquist modes along one, two or three axes.
     let points = [6, 8, 4];
     let flow = random_flow(points);
     let found = spectra(&grid(points, [1.0, 2.0, 3.0]), &flow);
     // x' = y, y' = z, z' = x.
-    let turned = |whole: &Vec<f64>| field([8, 4, 6], |[j, k, i]| whole[i + 6 * (j + 8 * k)]);
+    let permuted =
+        |original: &Vec<f64>| field([8, 4, 6], |[j, k, i]| original[i + 6 * (j + 8 * k)]);
     let [u, v, w] = &flow.velocity;
-    let turned_flow = Flow {
-        density: turned(&flow.density),
-        velocity: [v, w, u].map(turned),
-        pressure: turned(&flow.pressure),
-        temperature: turned(&flow.temperature),
+    let permuted_flow = Flow {
+        density: permuted(&flow.density),
+        velocity: [v, w, u].map(permuted),
+        pressure: permuted(&flow.pressure),
+        temperature: permuted(&flow.temperature),
         scalars: Vec::new(),
         gradient: None,
         viscosity: flow.viscosity,
         gas: flow.gas,
         walls: None,
     };
-    let other = spectra(&grid([8, 4, 6], [2.0, 3.0, 1.0]), &turned_flow);
+    let other = spectra(&grid([8, 4, 6], [2.0, 3.0, 1.0]), &permuted_flow);
     assert_eq!(found.modes, other.modes);
     for (name, (a, b)) in spectrum::FLOW.iter().zip(found.values.iter().zip(&other.values)) {
         for (a, b) in a.iter().zip(b) {
@@ -190,13 +191,13 @@ fn spectra_of_noise_do_not_depend_on_which_axis_is_called_x() {
 }
 
 #[test]
-fn the_taylor_green_vortex_begins_with_all_its_energy_in_the_second_shell() {
+fn taylor_green_vortex_starts_with_all_energy_in_the_second_shell() {
     let grid = cube([16; 3]);
     let at = |index| grid.coordinates(index);
     let u = field(grid.points, |i| at(i)[0].sin() * at(i)[1].cos() * at(i)[2].cos());
     let v = field(grid.points, |i| -at(i)[0].cos() * at(i)[1].sin() * at(i)[2].cos());
-    let still = vec![0.0; grid.len()];
-    let found = spectra(&grid, &uniform(1.0, [u, v, still], 1.0 / 1600.0));
+    let zero = vec![0.0; grid.len()];
+    let found = spectra(&grid, &uniform(1.0, [u, v, zero], 1.0 / 1600.0));
     // Modes (±1, ±1, ±1): |k| = √3. E = ½ (⅛ + ⅛), dissipation 2ν k² E = ¾ ν.
     for (name, expected) in [
         ("energy", 0.125),
@@ -210,7 +211,7 @@ fn the_taylor_green_vortex_begins_with_all_its_energy_in_the_second_shell() {
             assert!((energy - expected).abs() < 1e-16, "{name} {shell}: {energy:e}");
         }
     }
-    // |m|² = 3, 4, 5 or 6 lie between 1.5² and 2.5².
+    // Shell 2 contains |m|² = 3, 4, 5 and 6, between 1.5² and 2.5².
     assert_eq!(found.modes[..3], [1.0, 6.0 + 12.0, 8.0 + 6.0 + 24.0 + 24.0]);
     assert_eq!(found.wavenumbers.len(), 15, "up to √3 × 8 = 13.9");
     assert!((found.wavenumbers[2] - 2.0).abs() < 1e-15);

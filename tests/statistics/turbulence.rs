@@ -1,4 +1,4 @@
-//! Scales of flows that have them in closed form.
+//! Turbulence scales of flows with closed-form solutions.
 
 use std::f64::consts::PI;
 
@@ -13,7 +13,7 @@ use super::{cube, gas};
 use crate::common::{assert_close, simulation};
 use crate::custom::sampled;
 
-/// The number of a column, of a flow with its gradient.
+/// The statistics of a flow with gradients, by column name.
 fn found(grid: &Grid, flow: &Flow) -> impl Fn(&str) -> f64 + use<> {
     let fourier = Fourier::new(Decomposition::ONE, grid.points, 1);
     let spectra = spectrum::flow(&Solo, &fourier, grid, flow);
@@ -41,16 +41,16 @@ fn flow(points: [usize; 3], velocity: [Component; 3]) -> Flow {
     }
 }
 
-fn hold(found: &dyn Fn(&str) -> f64, known: &[(&str, f64)]) {
+fn assert_columns(found: &dyn Fn(&str) -> f64, known: &[(&str, f64)]) {
     for &(name, expected) in known {
         assert_close(found(name), expected, 1e-12, name);
     }
 }
 
 #[test]
-fn the_taylor_green_vortex_has_the_scales_of_its_formula() {
+fn taylor_green_scales_match_their_closed_forms() {
     let points = [10, 9, 12];
-    let of_nothing: Component = (|_| 0.0, [|_| 0.0; 3]);
+    let zero: Component = (|_| 0.0, [|_| 0.0; 3]);
     let u: Component = (
         |[x, y, z]| x.sin() * y.cos() * z.cos(),
         [
@@ -67,13 +67,13 @@ fn the_taylor_green_vortex_has_the_scales_of_its_formula() {
             |[x, y, z]| x.cos() * y.sin() * z.sin(),
         ],
     );
-    let found = found(&cube(points), &flow(points, [u, v, of_nothing]));
-    // ⟨u·u⟩ = 1/4, ⟨ω·ω⟩ = 3/4, all of it in the shell of |k| = √3; ⟨ρ⟩ = 2, so ν = 0.01.
+    let found = found(&cube(points), &flow(points, [u, v, zero]));
+    // ⟨u·u⟩ = 1/4, ⟨ω·ω⟩ = 3/4, all energy in the shell of |k| = √3; ⟨ρ⟩ = 2, so ν = 0.01.
     let (nu, rms) = (0.01_f64, (1.0_f64 / 12.0).sqrt());
     let dissipation = 0.75 * nu;
     let length = (nu.powi(3) / dissipation).powf(0.25);
     let integral = PI / 2.0 * 12.0 * 0.125 / 2.0;
-    hold(
+    assert_columns(
         &found,
         &[
             ("u_rms", rms),
@@ -94,14 +94,14 @@ fn the_taylor_green_vortex_has_the_scales_of_its_formula() {
             ("pressure_rms", 3.0 / 2.0_f64.sqrt()),
         ],
     );
-    for none in ["skewness", "dilatational_energy", "dilatational_dissipation"] {
-        assert!(found(none).abs() < 1e-14, "{none}: {}", found(none));
+    for name in ["skewness", "dilatational_energy", "dilatational_dissipation"] {
+        assert!(found(name).abs() < 1e-14, "{name}: {}", found(name));
     }
 }
 
 #[test]
-fn waves_that_steepen_have_the_skewness_of_their_formula_and_are_all_dilatation() {
-    // u = 0.3 + sin x + a sin 2x, so ∂u/∂x = cos x + 2 a cos 2x; v and w the same along y and z, but for the mean.
+fn steepening_waves_have_the_exact_skewness_and_are_purely_dilatational() {
+    // u = 0.3 + sin x + a sin 2x, so ∂u/∂x = cos x + 2 a cos 2x; v and w are the same along y and z, without the mean.
     const A: f64 = -0.25;
     fn wave(x: f64) -> f64 {
         x.sin() + A * (2.0 * x).sin()
@@ -117,13 +117,13 @@ fn waves_that_steepen_have_the_skewness_of_their_formula_and_are_all_dilatation(
     ];
     let found = found(&cube(points), &flow(points, velocity));
     let (variance, square) = (0.5 + 0.5 * A * A, 0.5 + 2.0 * A * A);
-    hold(
+    assert_columns(
         &found,
         &[
             ("u_rms", variance.sqrt()),
             ("dissipation", 0.01 * 4.0 / 3.0 * 3.0 * square),
             ("taylor_scale", (variance / square).sqrt()),
-            // Energies 3/4 and 3 a²/4 in the shells 1 and 2.
+            // Energies 3/4 and 3 a²/4 in shells 1 and 2.
             ("integral_scale", PI / (2.0 * variance) * 0.75 * (1.0 + 0.5 * A * A)),
             ("skewness", 1.5 * A / square.powf(1.5)),
             ("flatness", (0.375 + 6.0 * A * A + 6.0 * A.powi(4)) / (square * square)),
@@ -134,14 +134,17 @@ fn waves_that_steepen_have_the_skewness_of_their_formula_and_are_all_dilatation(
 }
 
 #[test]
-fn the_start_of_isotropic_turbulence_has_its_own_units() {
+fn isotropic_turbulence_starts_with_unit_u_rms_and_the_given_mach_number() {
     let set = ["case.mach=0.3", "case.start=constant-temperature", "case.reynolds=40"];
     let mut simulation = simulation("isotropic-turbulence", [16, 17, 18], &set);
-    let Sample::Flow(flow) = simulation.sample(true).unwrap() else { panic!("a flow") };
+    let Sample::Flow(flow) = simulation.sample(true).unwrap() else { panic!("expected a flow") };
     let found = found(&cube([16, 17, 18]), &flow);
     let density = flow.density.iter().sum::<f64>() / (16.0 * 17.0 * 18.0);
     let reynolds = found("taylor_scale") * 40.0 * density;
-    // Where T = 1 everywhere c is c₀.
+    // T = 1 everywhere, so c = c₀.
     let mach = 0.3 * 3.0_f64.sqrt();
-    hold(&found, &[("u_rms", 1.0), ("turbulent_mach", mach), ("reynolds_taylor", reynolds)]);
+    assert_columns(
+        &found,
+        &[("u_rms", 1.0), ("turbulent_mach", mach), ("reynolds_taylor", reynolds)],
+    );
 }

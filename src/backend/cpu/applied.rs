@@ -38,35 +38,35 @@ pub(super) struct Applied<'a, T> {
 impl<T: Real> Applied<'_, T> {
     /// Steps between the forward and the backward pass.
     #[inline(always)]
-    pub(super) fn turn<S: Simd>(self, simd: S) {
-        for alike in self.applications.chunk_by(is_like) {
-            let count = alike.len() * self.columns;
-            let SolveMethod::Cyclic(cyclic) = &alike[0].solver.way else {
+    pub(super) fn between_passes<S: Simd>(self, simd: S) {
+        for batch in self.applications.chunk_by(have_same_matrix) {
+            let count = batch.len() * self.columns;
+            let SolveMethod::Cyclic(cyclic) = &batch[0].solver.method else {
                 for at in 0..count {
-                    self.system(alike, at).turn(simd);
+                    self.system(batch, at).between_passes(simd);
                 }
                 continue;
             };
             let fours = count - count % 4;
             for at in (0..fours).step_by(4) {
-                turn::<_, _, 4>(simd, cyclic, self.systems(alike, at));
+                between_passes::<_, _, 4>(simd, cyclic, self.systems(batch, at));
             }
             for at in fours..count {
-                turn::<_, _, 1>(simd, cyclic, self.systems(alike, at));
+                between_passes::<_, _, 1>(simd, cyclic, self.systems(batch, at));
             }
         }
     }
 
     #[inline(always)]
     pub(super) fn substitute<S: Simd>(self, simd: S, job: &Job<'_, T>, block: usize) {
-        for alike in self.applications.chunk_by(is_like) {
-            let count = alike.len() * self.columns;
+        for batch in self.applications.chunk_by(have_same_matrix) {
+            let count = batch.len() * self.columns;
             let pairs = count - count % 2;
             for at in (0..pairs).step_by(2) {
-                substitute::<_, _, 2>(simd, job, self.systems(alike, at), block);
+                substitute::<_, _, 2>(simd, job, self.systems(batch, at), block);
             }
             if pairs < count {
-                substitute::<_, _, 1>(simd, job, self.systems(alike, pairs), block);
+                substitute::<_, _, 1>(simd, job, self.systems(batch, pairs), block);
             }
         }
     }
@@ -75,21 +75,21 @@ impl<T: Real> Applied<'_, T> {
     #[inline(always)]
     fn systems<'a, const M: usize>(
         &'a self,
-        alike: &'a [Application<T>],
+        batch: &'a [Application<T>],
         first: usize,
     ) -> [System<'a, T>; M] {
-        array_of(|m| self.system(alike, first + m))
+        array_of(|m| self.system(batch, first + m))
     }
 
     #[inline(always)]
-    fn system<'a>(&'a self, alike: &'a [Application<T>], at: usize) -> System<'a, T> {
+    fn system<'a>(&'a self, batch: &'a [Application<T>], at: usize) -> System<'a, T> {
         let Tile { tile, rows, .. } = self.tiles.column(at % self.columns);
-        System { application: &alike[at / self.columns], tile, rows }
+        System { application: &batch[at / self.columns], tile, rows }
     }
 }
 
 /// True if both have the same matrix.
-fn is_like<T>(one: &Application<T>, other: &Application<T>) -> bool {
+fn have_same_matrix<T>(one: &Application<T>, other: &Application<T>) -> bool {
     Arc::ptr_eq(&one.solver, &other.solver)
 }
 
@@ -97,13 +97,13 @@ impl<T: Real> System<'_, T> {
     /// Step between elimination and substitution for matrices other than periodic tridiagonal ones: the border of
     /// periodic lines, or a reduction.
     #[inline(always)]
-    fn turn<S: Simd>(&self, simd: S) {
+    fn between_passes<S: Simd>(&self, simd: S) {
         let Self { application, rows, .. } = *self;
         let solver = &*application.solver;
         let row = |m| rows.row(application.to, m);
-        if let SolveMethod::Reduced(reduced) = &solver.way {
-            let room = rows.carried(application.carried + solver.between());
-            return simd.vectorize(Reduce { reduced, row: &row, rows: rows.points, room });
+        if let SolveMethod::Reduced(reduced) = &solver.method {
+            let workspace = rows.carried(application.carried + solver.workspace_start());
+            return simd.vectorize(Reduce { reduced, row: &row, rows: rows.points, workspace });
         }
         if solver.operator.periodic && solver.half_band() > 0 {
             let gathered =
@@ -115,7 +115,7 @@ impl<T: Real> System<'_, T> {
 
 /// Step between elimination and substitution of M periodic tridiagonal systems of one matrix.
 #[inline(always)]
-fn turn<S: Simd, T: Real, const M: usize>(
+fn between_passes<S: Simd, T: Real, const M: usize>(
     simd: S,
     cyclic: &Cyclic<T>,
     systems: [System<'_, T>; M],
@@ -140,19 +140,19 @@ fn substitute<S: Simd, T: Real, const M: usize>(
     block: usize,
 ) {
     let solver = &*systems[0].application.solver;
-    let (first, rows) = (block * BLOCK, systems[0].rows.there(block));
-    let kept = solver.taps() - 1 + solver.half_band();
+    let (first, rows) = (block * BLOCK, systems[0].rows.valid_rows(block));
+    let skipped = solver.taps() - 1 + solver.half_band();
     let at =
         mapped(systems, |System { application, rows, .. }| rows.of_block(block).at(application.to));
     let carried = mapped(systems, |System { application, rows, .. }| {
-        rows.carried(application.carried + kept)
+        rows.carried(application.carried + skipped)
     });
     simd.vectorize(Substitute { solver, block, rows, at, carried });
     for (System { application, tile, rows }, at) in systems.into_iter().zip(at) {
         if let (Some(coupling), Some(ends)) = (application.coupling, &solver.operator.ends) {
             simd.vectorize(Correct {
                 ends,
-                planes: job.inflow[coupling.stage],
+                planes: job.interface_planes[coupling.stage],
                 starts: coupling.starts,
                 total: job.program.lines(),
                 lines: tile.lines(),

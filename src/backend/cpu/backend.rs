@@ -88,7 +88,11 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(Program::new(super::Program::<T>::prepared(sweep, lines, how)?, sweep))
     }
 
-    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
+    fn program_on_advanced_field(
+        &self,
+        sweep: &Sweep,
+        lines: Lines<'_>,
+    ) -> Result<Option<Program>> {
         self.program(sweep, lines).map(Some)
     }
 
@@ -111,7 +115,7 @@ impl<T: Real> Backend for Cpu<T> {
         let (read, mut write) = (all(read), all_mut(write));
         let mut rest = &programs[..];
         while let [(program, weights), ..] = rest {
-            let (together, after) = rest.split_at(self.in_planes(rest).max(1));
+            let (together, after) = rest.split_at(self.leading_plane_programs(rest).max(1));
             match together.len() {
                 1 => self.run(*program, &read, &mut write, *weights),
                 _ => self.run_planes(together, &read, &mut write),
@@ -140,7 +144,7 @@ impl<T: Real> Backend for Cpu<T> {
 
     fn reduce(&self, formula: &Prepared, read: Sources, parameters: &[f64]) -> Result<Reduction> {
         let code: &PointCode = formula.get();
-        let mut totals = [0.0; Reduction::MOST];
+        let mut totals = [0.0; Reduction::MAX];
         let own = &mut totals[..code.formula.results.len()];
         self.reduce_to(code, &all(read), parameters, own);
         Ok(Reduction::Done(totals))
@@ -162,10 +166,10 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets) {
-        self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
+        self.sweep_blocks_with_exchange(solver, sweeps, b, x, &mut |_, _| ());
     }
 
-    fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
+    fn execute(&self, work: &mut (dyn FnMut() + Send)) {
         self.within(work);
     }
 }

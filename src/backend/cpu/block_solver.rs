@@ -12,7 +12,7 @@ use crate::huge_pages;
 use crate::real::Real;
 
 /// Minimum number of rows per thread.
-const PART: usize = 1024;
+const MIN_ROWS_PER_THREAD: usize = 1024;
 
 /// A matrix, and b and x in the order in which its rows are solved.
 pub(super) struct Solver {
@@ -50,39 +50,44 @@ impl Solver {
         x: &mut [&mut Values<T>],
         exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
     ) {
-        let Self { matrix, b: right, x: unknowns, border, halo, ranges } = self;
+        let Self { matrix, b: rhs, x: unknowns, border, halo, ranges } = self;
         let Some(matrix) = matrix else { unreachable!("a matrix is set before it is solved") };
         let (colouring, nb) = (&matrix.colouring, matrix.nb);
-        let mut after = |colour: usize, x: &mut [f64]| {
+        let mut exchange_colour = |colour: usize, x: &mut [f64]| {
             let shifts = || halo.0.get(colour).into_iter().flatten().zip(&ranges[colour]);
             let own = border.get_mut::<Values<T>>();
-            for (shift, [go, _]) in shifts() {
-                for (row, to) in shift.rows.iter().zip(own[go.clone()].chunks_exact_mut(nb)) {
+            for (shift, [outgoing, _]) in shifts() {
+                for (row, to) in shift.rows.iter().zip(own[outgoing.clone()].chunks_exact_mut(nb)) {
                     let from = &x[nb * colouring.place(*row as usize)..];
                     to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(*from));
                 }
             }
             exchange(colour, border);
             let own = border.get::<Values<T>>();
-            for (shift, [_, come]) in shifts() {
-                for (column, from) in shift.columns.iter().zip(own[come.clone()].chunks_exact(nb)) {
+            for (shift, [_, incoming]) in shifts() {
+                for (column, from) in
+                    shift.columns.iter().zip(own[incoming.clone()].chunks_exact(nb))
+                {
                     let to = &mut x[nb * *column as usize..];
                     to.iter_mut().zip(from).for_each(|(to, from)| *to = from.f64());
                 }
             }
         };
         cpu.within(|| {
-            let ordered = right.par_chunks_exact_mut(nb).with_min_len(PART).enumerate();
-            ordered.for_each(|(place, right)| {
+            let ordered =
+                rhs.par_chunks_exact_mut(nb).with_min_len(MIN_ROWS_PER_THREAD).enumerate();
+            ordered.for_each(|(place, rhs)| {
                 let row = colouring.row(place);
-                right.iter_mut().zip(b).for_each(|(right, b)| *right = b[row].f64());
+                rhs.iter_mut().zip(b).for_each(|(rhs, b)| *rhs = b[row].f64());
             });
             unknowns.fill(0.0);
-            matrix.sweep_among(cpu.arch(), right, unknowns, sweeps, &mut after);
+            matrix.sweep_with_exchange(cpu.arch(), rhs, unknowns, sweeps, &mut exchange_colour);
             for (k, x) in x.iter_mut().enumerate() {
-                x.par_iter_mut().with_min_len(PART).enumerate().for_each(|(row, x)| {
-                    *x = T::of(unknowns[colouring.place(row) * nb + k]);
-                });
+                x.par_iter_mut().with_min_len(MIN_ROWS_PER_THREAD).enumerate().for_each(
+                    |(row, x)| {
+                        *x = T::of(unknowns[colouring.place(row) * nb + k]);
+                    },
+                );
             }
         });
     }

@@ -16,7 +16,7 @@ use crate::grid::Axis;
 use crate::real::{Real, bytes_of, bytes_of_mut};
 
 /// Lines whose sums are evaluated together: their planes stay in the L1 cache.
-const BLOCK: usize = 512;
+const LINES_AT_ONCE: usize = 512;
 
 /// Linear combinations of planes, with coefficients in the fields' precision.
 struct PlaneSums<T> {
@@ -57,7 +57,7 @@ impl<T: Real> Blocks for Cpu<T> {
         self.complete(program.get(), &read, &mut write, &all(planes), weights, false);
     }
 
-    fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {
+    fn run_on_leading_values(&self, program: &Program, read: &Field, write: &mut Field) {
         let (read, write) = ([read.get()], &mut [write.get_mut()]);
         self.complete(program.get(), &read, write, &[], Weights::SET, true);
     }
@@ -73,8 +73,8 @@ impl<T: Real> Blocks for Cpu<T> {
         let PlaneSums::<T> { lines, sums } = combination.get();
         let planes = SharedField::new(planes.get_mut::<Values<T>>());
         let block = |index: usize| {
-            let first = index * BLOCK;
-            let count = BLOCK.min(lines - first);
+            let first = index * LINES_AT_ONCE;
+            let count = LINES_AT_ONCE.min(lines - first);
             for (to, terms) in sums {
                 // SAFETY: no two blocks share a value, and no sum is a term of itself.
                 let to = unsafe { planes.slice_mut(to * lines + first, count) };
@@ -88,34 +88,34 @@ impl<T: Real> Blocks for Cpu<T> {
                 }
             }
         };
-        self.within(|| (0..lines.div_ceil(BLOCK)).into_par_iter().for_each(block));
+        self.within(|| (0..lines.div_ceil(LINES_AT_ONCE)).into_par_iter().for_each(block));
     }
 
-    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field, parts: &mut Field) {
+    fn deal(&self, layout: &TransposeLayout, at: usize, field: &Field, parts: &mut Field) {
         let field: &Values<T> = field.get();
         let parts = SharedField::new(parts.get_mut::<Values<T>>());
-        self.for_each_share(deal, at, |lines, to, m| {
+        self.for_each_share(layout, at, |lines, to, m| {
             // SAFETY: one value per point and line, each of one share.
             let to = unsafe { parts.slice_mut(to, lines.len()) };
             for (line, to) in lines.zip(to) {
-                *to = field[position(deal, line, m)];
+                *to = field[position(layout, line, m)];
             }
         });
     }
 
-    fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
+    fn collect(&self, layout: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
         let parts: &Values<T> = parts.get();
         let field = SharedField::new(field.get_mut::<Values<T>>());
-        self.for_each_share(deal, at, |lines, from, m| {
+        self.for_each_share(layout, at, |lines, from, m| {
             let from = &parts[from..from + lines.len()];
             for (line, from) in lines.zip(from) {
                 // SAFETY: one value per point and line, each of one share.
-                unsafe { field.slice_mut(position(deal, line, m), 1)[0] = *from };
+                unsafe { field.slice_mut(position(layout, line, m), 1)[0] = *from };
             }
         });
     }
 
-    fn sweep_blocks_among(
+    fn sweep_blocks_with_exchange(
         &self,
         solver: &mut BlockSolver,
         sweeps: Sweeps,
@@ -144,28 +144,28 @@ impl<T: Real> Blocks for Cpu<T> {
 }
 
 impl<T: Real> Cpu<T> {
-    /// Does `work` for every part and point m of a line, with the lines of the part, their storage location there for
+    /// Calls `work` for every part and point m of a line, with the lines of the part, their storage location there for
     /// field `at`, and m.
     fn for_each_share(
         &self,
-        deal: &TransposeLayout,
+        layout: &TransposeLayout,
         at: usize,
         work: impl Fn(Range<usize>, usize, usize) + Sync + Send,
     ) {
-        let n = deal.points[deal.axis.index()];
+        let n = layout.points[layout.axis.index()];
         let share = |index: usize| {
-            let (lines, m) = (deal.share(index / n), index % n);
-            let start = lines.start * n * deal.fields + (m * deal.fields + at) * lines.len();
+            let (lines, m) = (layout.share(index / n), index % n);
+            let start = lines.start * n * layout.fields + (m * layout.fields + at) * lines.len();
             work(lines, start, m);
         };
-        self.within(|| (0..deal.parts * n).into_par_iter().for_each(share));
+        self.within(|| (0..layout.parts * n).into_par_iter().for_each(share));
     }
 }
 
 /// Index of point `m` of a line in the field.
-fn position(deal: &TransposeLayout, line: usize, m: usize) -> usize {
-    let [nx, ny, _] = deal.points;
-    match deal.axis {
+fn position(layout: &TransposeLayout, line: usize, m: usize) -> usize {
+    let [nx, ny, _] = layout.points;
+    match layout.axis {
         Axis::X => line * nx + m,
         Axis::Y => (line / nx * ny + m) * nx + line % nx,
         Axis::Z => m * nx * ny + line,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::eliminate::product;
-use super::rows::{BLOCK, lanes, values};
+use super::rows::{BLOCK, block_len, lanes};
 use super::solver::{Factored, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::{EndRow, LineOperator};
@@ -14,7 +14,7 @@ use crate::real::Real;
 use crate::simd::mapped;
 
 /// Rows near an end that are computed together: they share their inputs, and their sums stay in registers.
-const TOGETHER: usize = 4;
+const ROWS_AT_ONCE: usize = 4;
 
 /// B at neighbouring rows near an end of the lines, all in one block.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct EndRows<T> {
     pub(super) rows: Range<usize>,
     /// The first point that they read, and the weights of this and the following points.
     first: usize,
-    weights: Vec<[T; TOGETHER]>,
+    weights: Vec<[T; ROWS_AT_ONCE]>,
 }
 
 impl<T: Real> EndRows<T> {
@@ -35,7 +35,7 @@ impl<T: Real> EndRows<T> {
         for (start, rows) in [(0, &operator.left), (right, &operator.right)] {
             let mut m = start;
             while m < start + rows.len() {
-                let end = (start + rows.len()).min(m + TOGETHER).min((m / BLOCK + 1) * BLOCK);
+                let end = (start + rows.len()).min(m + ROWS_AT_ONCE).min((m / BLOCK + 1) * BLOCK);
                 blocks[m / BLOCK].push(Self::new(m..end, &rows[m - start..end - start]));
                 m = end;
             }
@@ -46,7 +46,7 @@ impl<T: Real> EndRows<T> {
     fn new(rows: Range<usize>, ends: &[EndRow<T>]) -> Self {
         let first = ends.iter().map(|row| row.first).min().unwrap_or(0);
         let last = ends.iter().map(|row| row.first + row.weights.len()).max().unwrap_or(first);
-        let mut weights = vec![[T::ZERO; TOGETHER]; last - first];
+        let mut weights = vec![[T::ZERO; ROWS_AT_ONCE]; last - first];
         for (r, row) in ends.iter().enumerate() {
             for (n, weight) in row.weights.iter().enumerate() {
                 weights[row.first - first + n][r] = *weight;
@@ -74,7 +74,7 @@ impl<T: Real, F: Fn(usize) -> [*const T; K], const K: usize> WithSimd for AtEnd<
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { end: EndRows { rows, first, weights }, factors, columns, to } = self;
         for_pairs!(columns * const { vectors::<S, T>() }, N, h => {
-            let mut sums = [[T::splat(simd, T::ZERO); N]; TOGETHER];
+            let mut sums = [[T::splat(simd, T::ZERO); N]; ROWS_AT_ONCE];
             for (n, weights) in weights.iter().enumerate() {
                 let factors = factors(first + n);
                 let weights = splats(simd, *weights);
@@ -87,7 +87,7 @@ impl<T: Real, F: Fn(usize) -> [*const T; K], const K: usize> WithSimd for AtEnd<
                     for k in 1..K {
                         value = T::times(simd, value, factor(k));
                     }
-                    for r in 0..TOGETHER {
+                    for r in 0..ROWS_AT_ONCE {
                         sums[r][v] = T::fma(simd, weights[r], value, sums[r][v]);
                     }
                 }
@@ -128,7 +128,7 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for Closed<'_, T, K, ODD
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let SolveMethod::Factored(factored) = &self.solver.way else { return };
+        let SolveMethod::Factored(factored) = &self.solver.method else { return };
         for_pairs!(const { vectors::<S, T>() }, N, h => self.pair::<S, N>(simd, factored, h));
     }
 }
@@ -142,7 +142,7 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
         let near = T::splat(simd, solver.stencil.weights[0]);
         let far = T::splat(simd, solver.stencil.weights[1]);
         let center = T::splat(simd, solver.stencil.center);
-        let next = mapped(next, |next| next.wrapping_sub(values::<T>()));
+        let next = mapped(next, |next| next.wrapping_sub(block_len::<T>()));
         let zero = [T::splat(simd, T::ZERO); N];
         let mut y = zero;
         // SAFETY: rows of blocks and carried rows, of this thread's memory.

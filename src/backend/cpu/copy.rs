@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::memory::{cache_lines, fetch, fetch_rows, for_few, stream};
+use super::memory::{cache_lines, for_few, prefetch, prefetch_rows, stream};
 use super::rows::{BLOCK, GROUP, lanes};
 use super::tile::Group;
 use super::transpose::{SIDE, transpose};
@@ -38,11 +38,13 @@ impl Points {
 
     /// Prefetches the points.
     #[inline]
-    pub(super) fn fetch<T: Real>(&self, field: *const T) {
+    pub(super) fn prefetch<T: Real>(&self, field: *const T) {
         let (tile, from) = (self.tile, field.wrapping_add(self.start()));
         match tile.line_stride {
-            1 => fetch_rows(from, tile.stride, self.count(), cache_lines::<T>(tile.lines)),
-            between => fetch_rows(from, between, tile.lines, cache_lines::<T>(self.count())),
+            1 => prefetch_rows(from, tile.stride, self.count(), cache_lines::<T>(tile.lines)),
+            line_stride => {
+                prefetch_rows(from, line_stride, tile.lines, cache_lines::<T>(self.count()))
+            }
         }
     }
 }
@@ -50,25 +52,25 @@ impl Points {
 /// Calls `copy` with source and destination of all cache lines of `rows` rows in `columns` adjacent tiles. The strides
 /// between rows and columns are given in numbers.
 #[inline(always)]
-fn for_whole<T>(
+fn for_cache_lines<T>(
     rows: usize,
     columns: usize,
-    (mut from, from_apart): (*const T, [usize; 2]),
-    (mut to, to_apart): (*mut T, [usize; 2]),
+    (mut from, from_strides): (*const T, [usize; 2]),
+    (mut to, to_strides): (*mut T, [usize; 2]),
     copy: impl Fn(*const T, *mut T),
 ) {
     for _ in 0..rows {
         for_few(columns, |column| {
-            let from = from.wrapping_add(column * from_apart[1]);
-            copy(from, to.wrapping_add(column * to_apart[1]));
+            let from = from.wrapping_add(column * from_strides[1]);
+            copy(from, to.wrapping_add(column * to_strides[1]));
         });
-        from = from.wrapping_add(from_apart[0]);
-        to = to.wrapping_add(to_apart[0]);
+        from = from.wrapping_add(from_strides[0]);
+        to = to.wrapping_add(to_strides[0]);
     }
 }
 
 /// Rows that are prefetched when no operators run at the same time.
-const AHEAD: usize = 8;
+const PREFETCH_ROWS: usize = 8;
 
 /// Copies points of a field into a block, or into those of several adjacent tiles. A missing line or row is filled with
 /// a copy of an existing one.
@@ -77,9 +79,9 @@ pub(super) struct Load<T> {
     pub(super) field: *const T,
     pub(super) to: *mut T,
     /// Distance from one tile to the next, in numbers.
-    pub(super) apart: usize,
+    pub(super) column_stride: usize,
     /// Whether it prefetches the following data.
-    pub(super) ahead: bool,
+    pub(super) prefetch_ahead: bool,
 }
 
 impl<T: Real> WithSimd for Load<T> {
@@ -87,23 +89,29 @@ impl<T: Real> WithSimd for Load<T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { points, field, to, apart, ahead } = self;
+        let Self { points, field, to, column_stride, prefetch_ahead } = self;
         let (lanes, tile) = (lanes::<T>(), points.tile);
         let from = field.wrapping_add(points.start());
         let count = points.count();
         if tile.line_stride == 1 {
             let row = |r: usize| from.wrapping_add(r.min(count - 1) * tile.stride);
-            let (rows, whole) = (count.next_multiple_of(GROUP), tile.lines / lanes);
+            let (rows, full) = (count.next_multiple_of(GROUP), tile.lines / lanes);
             let copy = |from: *const T, to: *mut T| {
-                if ahead {
-                    fetch(from.wrapping_add(AHEAD * tile.stride));
+                if prefetch_ahead {
+                    prefetch(from.wrapping_add(PREFETCH_ROWS * tile.stride));
                 }
                 // SAFETY: points of this tile, and one row of the block of a column.
                 unsafe { from.copy_to_nonoverlapping(to, lanes) };
             };
-            for_whole(count, whole, (from, [tile.stride, lanes]), (to, [lanes, apart]), copy);
-            let filled = (to.wrapping_add(count * lanes), [lanes, apart]);
-            for_whole(rows - count, whole, (row(count), [0, lanes]), filled, copy);
+            for_cache_lines(
+                count,
+                full,
+                (from, [tile.stride, lanes]),
+                (to, [lanes, column_stride]),
+                copy,
+            );
+            let filled = (to.wrapping_add(count * lanes), [lanes, column_stride]);
+            for_cache_lines(rows - count, full, (row(count), [0, lanes]), filled, copy);
             let rest = tile.lines % lanes;
             if rest == 0 {
                 return;
@@ -112,20 +120,20 @@ impl<T: Real> WithSimd for Load<T> {
                 for l in 0..lanes {
                     // SAFETY: as above.
                     unsafe {
-                        let value = *row(r).add(whole * lanes + l.min(rest - 1));
-                        *to.add(whole * apart + r * lanes + l) = value;
+                        let value = *row(r).add(full * lanes + l.min(rest - 1));
+                        *to.add(full * column_stride + r * lanes + l) = value;
                     }
                 }
             }
             return;
         }
-        if ahead {
+        if prefetch_ahead {
             // The same points of the next tile.
             let next = from.wrapping_add(tile.lines * tile.line_stride);
-            fetch_rows(next, tile.line_stride, tile.lines, cache_lines::<T>(count));
+            prefetch_rows(next, tile.line_stride, tile.lines, cache_lines::<T>(count));
         }
-        for (r, l, is_whole) in points.squares::<T>() {
-            if is_whole {
+        for (r, l, is_full) in points.squares::<T>() {
+            if is_full {
                 let line = from.wrapping_add(l * tile.line_stride + r);
                 // SAFETY: points of this tile, and of the block.
                 unsafe { transpose::<S, T>(line, tile.line_stride, to.add(r * lanes + l), lanes) };
@@ -146,53 +154,59 @@ pub(super) struct Store<T> {
     pub(super) field: *mut T,
     pub(super) from: *const T,
     /// Distance from one tile to the next, in numbers.
-    pub(super) apart: usize,
+    pub(super) column_stride: usize,
     /// Whether the data bypass the caches because they are not needed soon.
-    pub(super) past_caches: bool,
+    pub(super) bypass_caches: bool,
 }
 
 /// Maximum number of lanes of a tile.
-const MOST_LANES: usize = lanes::<f32>();
+const MAX_LANES: usize = lanes::<f32>();
 
 /// Parts of lines, one cache line after another.
 #[repr(align(64))]
-struct Lines<T>([T; SIDE * MOST_LANES]);
+struct Lines<T>([T; SIDE * MAX_LANES]);
 
 impl<T: Real> WithSimd for Store<T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { points, field, from, apart, past_caches } = self;
+        let Self { points, field, from, column_stride, bypass_caches } = self;
         let (lanes, tile) = (lanes::<T>(), points.tile);
         let to = field.wrapping_add(points.start());
         let count = points.count();
         if tile.line_stride == 1 {
             let row = |r: usize| to.wrapping_add(r * tile.stride);
-            let whole = tile.lines / lanes;
+            let full = tile.lines / lanes;
             let copy = |from: *const T, to: *mut T| {
                 // SAFETY: one row of the block of a column, and points of this tile; where the stores bypass the caches
-                // both are whole cache lines.
+                // both are complete cache lines.
                 unsafe {
-                    match past_caches {
+                    match bypass_caches {
                         true => stream::<S>(to.cast(), from.cast()),
                         false => from.copy_to_nonoverlapping(to, lanes),
                     }
                 }
             };
-            for_whole(count, whole, (from, [lanes, apart]), (to, [tile.stride, lanes]), copy);
+            for_cache_lines(
+                count,
+                full,
+                (from, [lanes, column_stride]),
+                (to, [tile.stride, lanes]),
+                copy,
+            );
             let rest = tile.lines % lanes;
             for (r, l) in (0..count).flat_map(|r| (0..rest).map(move |l| (r, l))) {
                 // SAFETY: as above.
                 unsafe {
-                    let from = from.add(whole * apart + r * lanes + l);
-                    *row(r).add(whole * lanes + l) = *from;
+                    let from = from.add(full * column_stride + r * lanes + l);
+                    *row(r).add(full * lanes + l) = *from;
                 }
             }
             return;
         }
-        if past_caches && tile.lines == lanes {
-            let mut lines = Lines([T::ZERO; SIDE * MOST_LANES]);
+        if bypass_caches && tile.lines == lanes {
+            let mut lines = Lines([T::ZERO; SIDE * MAX_LANES]);
             let part = &mut lines.0[..SIDE * lanes];
             for (r, l) in (0..count)
                 .step_by(lanes)
@@ -213,8 +227,8 @@ impl<T: Real> WithSimd for Store<T> {
             }
             return;
         }
-        for (r, l, is_whole) in points.squares::<T>() {
-            if is_whole {
+        for (r, l, is_full) in points.squares::<T>() {
+            if is_full {
                 let line = to.wrapping_add(l * tile.line_stride + r);
                 // SAFETY: points of this tile, and of the block.
                 unsafe {

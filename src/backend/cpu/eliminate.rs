@@ -6,7 +6,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::rows::{BLOCK, GROUP, lanes};
-use super::solver::{Border, Cyclic, Factored, OfRows, SolveMethod, Solver};
+use super::solver::{Border, Cyclic, Factored, RowCoefficients, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::Stencil;
 use crate::real::Real;
@@ -60,7 +60,7 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for FivePoints<'_, T, K,
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let SolveMethod::Cyclic(cyclic) = &self.solver.way else { return };
+        let SolveMethod::Cyclic(cyclic) = &self.solver.method else { return };
         for_vectors!(const { vectors::<S, T>() }, h => self.rows(simd, cyclic, h));
     }
 }
@@ -198,7 +198,7 @@ impl<T: Real, const M: usize> WithSimd for CyclicClosure<'_, T, M> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { cyclic, blocks, carried } = self;
-        let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
+        let [wrap, correction] = splats(simd, [cyclic.wrap, cyclic.correction]);
         for_pairs!(const { vectors::<S, T>() }, N, h => {
             // Σ (−l)^m y[m]: with several independent sums the latency of an addition occurs only once.
             let mut sums = [[T::splat(simd, T::ZERO); N]; M];
@@ -219,10 +219,10 @@ impl<T: Real, const M: usize> WithSimd for CyclicClosure<'_, T, M> {
                 for v in 0..N {
                     // SAFETY: carried rows of the operators.
                     unsafe {
-                        let y = T::times(simd, round, vector::<S, T>(carried[m], 0, h + v));
-                        let sum = T::fma(simd, lacking, y, sums[m][v]);
+                        let y = T::times(simd, wrap, vector::<S, T>(carried[m], 0, h + v));
+                        let sum = T::fma(simd, correction, y, sums[m][v]);
                         set::<S, T>(carried[m], 1, h + v, y);
-                        set::<S, T>(carried[m], 2, h + v, T::times(simd, round, sum));
+                        set::<S, T>(carried[m], 2, h + v, T::times(simd, wrap, sum));
                     }
                 }
             }
@@ -363,7 +363,7 @@ impl<T: Real> Eliminate<'_, T> {
     fn pair<S: Simd, const P: usize, const N: usize, const BORDER: bool>(
         &self,
         simd: S,
-        border: &OfRows<T, 2>,
+        border: &RowCoefficients<T, 2>,
         h: usize,
     ) {
         let Self { factored, block, rows, from, to, carried, .. } = *self;

@@ -11,8 +11,8 @@ use crate::real::Real;
 
 /// Large fields start at one of this many different offsets from a huge page, which differ by this many cache lines.
 /// Otherwise the same point of all fields would map to one cache set, which holds eight lines.
-const DISTANCES: usize = 16;
-const APART: usize = 73;
+const START_OFFSETS: usize = 16;
+const OFFSET_CACHE_LINES: usize = 73;
 
 /// One value per point, `[k][j][i]` with i fastest, aligned to cache lines.
 #[derive(Debug)]
@@ -28,13 +28,16 @@ impl<T: Real> Field<T> {
         static FIELDS: AtomicUsize = AtomicUsize::new(0);
         let huge = len * size_of::<T>() >= HUGE_PAGE;
         let start = match huge {
-            true => FIELDS.fetch_add(1, Relaxed) % DISTANCES * APART * CACHE_LINE / size_of::<T>(),
+            true => {
+                FIELDS.fetch_add(1, Relaxed) % START_OFFSETS * OFFSET_CACHE_LINES * CACHE_LINE
+                    / size_of::<T>()
+            }
             false => 0,
         };
         let len = start + len;
         let mut memory = AVec::with_capacity(if huge { HUGE_PAGE } else { CACHE_LINE }, len);
         if huge {
-            huge_pages::ask(memory.as_mut_ptr(), len * size_of::<T>());
+            huge_pages::request(memory.as_mut_ptr(), len * size_of::<T>());
         }
         memory.resize(len, T::ZERO);
         Self { memory, start }

@@ -7,7 +7,7 @@ pub(super) const CACHE_LINE: usize = 64;
 
 /// Prefetches the cache line at `at`, which may lie outside of any field.
 #[inline(always)]
-pub(super) fn fetch<T>(at: *const T) {
+pub(super) fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint that is valid for any address.
     unsafe {
@@ -35,22 +35,22 @@ pub(super) fn for_few(count: usize, work: impl Fn(usize)) {
 
 /// Prefetches `count` cache lines.
 #[inline(always)]
-pub(super) fn fetch_row<T>(at: *const T, count: usize) {
-    for_few(count, |line| fetch(at.wrapping_byte_add(line * CACHE_LINE)));
+pub(super) fn prefetch_row<T>(at: *const T, count: usize) {
+    for_few(count, |line| prefetch(at.wrapping_byte_add(line * CACHE_LINE)));
 }
 
-/// Prefetches `count` cache lines of each of `rows` rows, which are `apart` values apart.
+/// Prefetches `count` cache lines of each of `rows` rows with a stride of `stride` values.
 #[inline(always)]
-pub(super) fn fetch_rows<T>(at: *const T, apart: usize, rows: usize, count: usize) {
+pub(super) fn prefetch_rows<T>(at: *const T, stride: usize, rows: usize, count: usize) {
     let mut row = at;
     for _ in 0..rows {
-        fetch_row(row, count);
-        row = row.wrapping_add(apart);
+        prefetch_row(row, count);
+        row = row.wrapping_add(stride);
     }
 }
 
 /// Writes one cache line to memory without reading it into the caches first, where the machine supports this. Call
-/// [`streamed`] after the last one.
+/// [`stream_fence`] after the last one.
 ///
 /// # Safety
 /// `to` and `from` are the starts of cache lines; no other thread accesses the one at `to`.
@@ -76,7 +76,7 @@ pub(super) unsafe fn stream<S: Simd>(to: *mut u8, from: *const u8) {
 
 /// Makes the data written by [`stream`] visible to all threads.
 #[inline(always)]
-pub(super) fn streamed() {
+pub(super) fn stream_fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: orders writes; every x86-64 machine supports it.
     unsafe {

@@ -42,7 +42,7 @@ pub use field::Field;
 pub use point_code::PointCode;
 pub use program::Program;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
-pub use reduced::obstacle;
+pub use reduced::why_unsupported;
 
 use crate::backend::device::LineSolver;
 use crate::backend::{ComputeConfig, Simd};
@@ -57,14 +57,14 @@ const MAX_FIELDS: usize = 24;
 /// When a thread loads fields into its caches: while it applies operators, or when it needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loading {
-    Beside,
-    WhenNeeded,
+    Interleaved,
+    OnDemand,
 }
 
 /// The default and the alternative, by name.
 const SHAPES: [(&str, Loading); 2] = [
-    ("loads interleaved with operators", Loading::Beside),
-    ("loads on demand", Loading::WhenNeeded),
+    ("loads interleaved with operators", Loading::Interleaved),
+    ("loads on demand", Loading::OnDemand),
 ];
 
 /// Threads, their scratch memory, and the instruction set.
@@ -84,7 +84,7 @@ impl<T: Real> Cpu<T> {
     /// If the system cannot start the threads, or their number far exceeds what the machine can run.
     pub fn new(threads: Option<usize>) -> Result<Self> {
         threads.map_or(Ok(()), check_threads)?;
-        Self::with(threads.unwrap_or(0), ThreadPoolBuilder::new())
+        Self::with_threads(threads.unwrap_or(0), ThreadPoolBuilder::new())
     }
 
     /// Creates a backend with the options `compute`, and with one thread pinned to each of `cores` (system numbers) if
@@ -94,28 +94,28 @@ impl<T: Real> Cpu<T> {
     /// As for [`Cpu::new`], and if the processor does not support the requested vector instructions.
     pub fn configured(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Self> {
         let arch = compute.simd.map(arch).transpose()?;
-        let usual = match cores {
+        let backend = match cores {
             Some(cores) => {
                 let (number, cores) = (cores.len(), cores.to_vec());
                 let pin = move |i| placement::pin(cores[i]);
-                Self::with(number, ThreadPoolBuilder::new().start_handler(pin))?
+                Self::with_threads(number, ThreadPoolBuilder::new().start_handler(pin))?
             }
             None => Self::new(compute.threads)?,
         };
         let line_solver = compute.line_solver.unwrap_or(LineSolver::THOMAS);
-        Ok(Self { arch: arch.unwrap_or(usual.arch), line_solver, ..usual })
+        Ok(Self { arch: arch.unwrap_or(backend.arch), line_solver, ..backend })
     }
 
     /// Creates a backend with `number` threads, 0 for one per core.
-    fn with(number: usize, threads: ThreadPoolBuilder) -> Result<Self> {
+    fn with_threads(number: usize, threads: ThreadPoolBuilder) -> Result<Self> {
         let threads = threads.num_threads(number).thread_name(|i| format!("kolmo-{i}"));
         if !stacks_fit(number) {
-            return Err(no_threads("their stacks do not fit into its memory"));
+            return Err(thread_error("their stacks do not fit into its memory"));
         }
-        let pool = pool(threads.stack_size(STACK)).map_err(no_threads)?;
+        let pool = pool(threads.stack_size(STACK_BYTES)).map_err(thread_error)?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let (arch, partials) = (pulp::Arch::new(), Mutex::default());
-        let (loading, line_solver) = (Loading::Beside, LineSolver::THOMAS);
+        let (loading, line_solver) = (Loading::Interleaved, LineSolver::THOMAS);
         Ok(Self { pool, scratch, partials, arch, loading, line_solver })
     }
 
@@ -141,16 +141,16 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-type Built = std::result::Result<Arc<ThreadPool>, ThreadPoolBuildError>;
+type PoolResult = std::result::Result<Arc<ThreadPool>, ThreadPoolBuildError>;
 
 #[cfg(not(target_family = "wasm"))]
-fn pool(threads: ThreadPoolBuilder) -> Built {
+fn pool(threads: ThreadPoolBuilder) -> PoolResult {
     threads.build().map(Arc::new)
 }
 
 /// The single thread of a web page can belong to one pool only: all backends share it.
 #[cfg(target_family = "wasm")]
-fn pool(threads: ThreadPoolBuilder) -> Built {
+fn pool(threads: ThreadPoolBuilder) -> PoolResult {
     static POOL: std::sync::OnceLock<Arc<ThreadPool>> = std::sync::OnceLock::new();
     if let Some(pool) = POOL.get() {
         return Ok(pool.clone());
@@ -160,7 +160,7 @@ fn pool(threads: ThreadPoolBuilder) -> Built {
 }
 
 /// Stack size of a thread in bytes.
-const STACK: usize = 2 << 20;
+const STACK_BYTES: usize = 2 << 20;
 
 /// True if the system can provide the stacks of this many threads (0 for one per core) at once: a thread that gets a
 /// stack but no further memory aborts the program, and it is arbitrary which thread that is. The memory is not touched,
@@ -168,7 +168,7 @@ const STACK: usize = 2 << 20;
 fn stacks_fit(threads: usize) -> bool {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if threads == 0 { cores() } else { threads };
-    let Ok(stacks) = Layout::array::<[u8; STACK]>(threads) else {
+    let Ok(stacks) = Layout::array::<[u8; STACK_BYTES]>(threads) else {
         return false;
     };
     // SAFETY: the size is not zero, and the memory is returned with the same layout.
@@ -182,24 +182,24 @@ fn stacks_fit(threads: usize) -> bool {
 }
 
 /// Number of threads that is allowed even on a machine of few cores; with more, idle threads take time from the others.
-const MOST_THREADS: usize = 256;
+const MAX_THREADS: usize = 256;
 
 /// Rejects numbers of threads at which scheduling dominates: the time of a step rises with the square of their number.
 fn check_threads(threads: usize) -> Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let most = MOST_THREADS.max(4 * cores);
-    if threads <= most {
+    let max = MAX_THREADS.max(4 * cores);
+    if threads <= max {
         return Ok(());
     }
     Err(refused(
         format!(
-            "{threads} threads are more than this machine of {cores} cores can use: at most {most}"
+            "{threads} threads are more than this machine of {cores} cores can use: at most {max}"
         ),
         "leave out `compute.threads` for one thread per core",
     ))
 }
 
-fn no_threads(error: impl Display) -> Error {
+fn thread_error(error: impl Display) -> Error {
     refused(
         format!("the system cannot start the threads: {error}"),
         "use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)",
@@ -208,7 +208,7 @@ fn no_threads(error: impl Display) -> Error {
 
 /// Returns the requested vector instructions if the processor supports them.
 fn arch(simd: Simd) -> Result<pulp::Arch> {
-    let found = match simd {
+    let available = match simd {
         Simd::Baseline => Some(pulp::Arch::Scalar),
         #[cfg(target_arch = "x86_64")]
         Simd::Avx512 => pulp::x86::V4::try_new().map(pulp::Arch::V4),
@@ -218,10 +218,10 @@ fn arch(simd: Simd) -> Result<pulp::Arch> {
         Simd::Neon => pulp::aarch64::Neon::try_new().map(pulp::Arch::Neon),
         _ => None,
     };
-    found.ok_or_else(|| {
-        let (asked, best) = (format!("{simd:?}").to_lowercase(), simd_name(pulp::Arch::new()));
+    available.ok_or_else(|| {
+        let (requested, best) = (format!("{simd:?}").to_lowercase(), simd_name(pulp::Arch::new()));
         refused(
-            format!("compute.simd = \"{asked}\": the best that this processor has is {best}"),
+            format!("compute.simd = \"{requested}\": the best that this processor has is {best}"),
             "leave out `compute.simd` for that",
         )
     })

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::Loading;
 use super::point_code::PointCode;
-use super::products::shortened;
+use super::products::shorten_products;
 use super::program::{Application, Code, Coupling, Instruction, Loaded, Pass, Slot, Staged, Step};
 use super::rows::{Needs, Place};
 use super::solver::Solver;
@@ -32,10 +32,10 @@ type Moment = (usize, usize, usize);
 
 /// First and last use of an item, and whether all its points are needed at once.
 #[derive(Clone, Copy, Debug)]
-struct Life {
+struct Lifetime {
     from: Moment,
     to: Moment,
-    whole: bool,
+    full_line: bool,
 }
 
 /// Compiles `operations` to passes over the lines. If `packed` is a stage, its operators are not applied: their
@@ -50,18 +50,18 @@ pub(super) fn compile<T: Real>(
 ) -> Code<T> {
     let solver = |op: Op| Arc::clone(&solvers[&op]);
     let steps = match (packed, couplings.is_empty()) {
-        (None, true) => straight(operations, solver).unwrap_or_default(),
+        (None, true) => direct_steps(operations, solver).unwrap_or_default(),
         _ => Vec::new(),
     };
-    let operations = shortened(operations, values);
-    let beside = loading == Loading::Beside && packed.is_none() && steps.is_empty();
-    let plan = Plan::new(operations, packed.is_some(), beside);
+    let operations = shorten_products(operations, values);
+    let interleaved = loading == Loading::Interleaved && packed.is_none() && steps.is_empty();
+    let plan = Plan::new(operations, packed.is_some(), interleaved);
     let (places, mut needs, staged_places) = plan.places::<T>();
     let passes = plan.passes();
     let mut code = Code { steps, ..Code::default() };
     for pass in 0..passes {
         let (mut applied, mut instructions) = (Vec::new(), Vec::new());
-        for at in plan.of_pass(pass) {
+        for at in plan.operations_of(pass) {
             match &plan.operations[at] {
                 Operation::Apply { op, operand, result } => {
                     let factors = operand.0.iter().flat_map(|term| &term.factors);
@@ -100,7 +100,7 @@ pub(super) fn compile<T: Real>(
     if let Some(main) = plan.main {
         code.staged.pass = main;
         for (at, pass) in code.passes.iter_mut().enumerate() {
-            let Staged { early, fetched, late, .. } = &mut code.staged;
+            let Staged { early, prefetched, late, .. } = &mut code.staged;
             let staged = if at < main { early } else { late };
             pass.instructions.retain(|instruction| match instruction {
                 Instruction::Load(loaded) if staged_places.contains(&loaded.to) => {
@@ -108,7 +108,7 @@ pub(super) fn compile<T: Real>(
                     false
                 }
                 Instruction::Load(loaded) if at < main => {
-                    fetched.push(loaded.field);
+                    prefetched.push(loaded.field);
                     true
                 }
                 _ => true,
@@ -116,7 +116,7 @@ pub(super) fn compile<T: Real>(
         }
         let Staged { early, late, .. } = &mut code.staged;
         for loads in [early, late] {
-            loads.sort_by_key(|loaded| loaded.begins);
+            loads.sort_by_key(|loaded| loaded.is_old_sum);
         }
     }
     for slots in [&mut code.reads, &mut code.planes, &mut code.writes] {
@@ -128,7 +128,7 @@ pub(super) fn compile<T: Real>(
 }
 
 /// Steps of a sweep that only applies operators from fields to fields.
-fn straight<T>(
+fn direct_steps<T>(
     operations: &[Operation],
     solver: impl Fn(Op) -> Arc<Solver<T>>,
 ) -> Option<Vec<Step<T>>> {
@@ -143,8 +143,8 @@ fn straight<T>(
             Previous { slot, result } => (Slot::Written(*slot), *result),
             _ => return None,
         };
-        let straight = operand.as_value() == Some(value) && expr.as_value() == Some(*result);
-        straight.then(|| Step { solver: solver(*op), from, to: *to })
+        let is_direct = operand.as_value() == Some(value) && expr.as_value() == Some(*result);
+        is_direct.then(|| Step { solver: solver(*op), from, to: *to })
     };
     let steps: Option<Vec<Step<T>>> = triples.iter().map(step).collect();
     let steps = steps.filter(|_| rest.is_empty())?;
@@ -157,16 +157,16 @@ fn straight<T>(
 /// Assignment of operations to passes.
 struct Plan {
     operations: Vec<Operation>,
-    /// None for operations whose result is not needed.
+    /// `None` for operations whose result is not needed.
     pass: Vec<Option<usize>>,
     /// The pass with the most operators, during which fields are loaded.
     main: Option<usize>,
 }
 
 impl Plan {
-    /// `packed`: operators with unused results are kept for packing. `beside`: fields are loaded while operators are
+    /// `packed`: operators with unused results are kept for packing. `interleaved`: fields are loaded while operators are
     /// applied.
-    fn new(operations: Vec<Operation>, packed: bool, beside: bool) -> Self {
+    fn new(operations: Vec<Operation>, packed: bool, interleaved: bool) -> Self {
         let sweep = Sweep { operations, ..Sweep::default() };
         let depths = sweep.depths();
         let operations = sweep.operations;
@@ -209,16 +209,16 @@ impl Plan {
         }
         let passes = pass.iter().flatten().max().map_or(0, |last| last + 1);
         let applied = |of: usize| {
-            let of_pass = operations.iter().zip(&pass).filter(|(_, pass)| **pass == Some(of));
-            of_pass.filter(|(operation, _)| operation.applies()).count()
+            let in_pass = operations.iter().zip(&pass).filter(|(_, pass)| **pass == Some(of));
+            in_pass.filter(|(operation, _)| operation.applies()).count()
         };
-        let most = (0..passes).max_by_key(|of| applied(*of));
-        let main = most.filter(|of| beside && applied(*of) > 1);
+        let busiest = (0..passes).max_by_key(|of| applied(*of));
+        let main = busiest.filter(|of| interleaved && applied(*of) > 1);
         Self { operations, pass, main }
     }
 
     /// True if operation `at` can load during the main pass: its value is not needed both before and after it.
-    fn stages(&self, at: usize, life: &Life) -> bool {
+    fn loads_in_main_pass(&self, at: usize, life: &Lifetime) -> bool {
         match (self.main, self.pass[at]) {
             (Some(main), Some(pass)) => pass >= main || life.to.0 <= main,
             _ => false,
@@ -229,19 +229,20 @@ impl Plan {
         self.pass.iter().flatten().max().map_or(0, |last| last + 1)
     }
 
-    fn of_pass(&self, pass: usize) -> impl Iterator<Item = usize> + '_ {
+    fn operations_of(&self, pass: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.operations.len()).filter(move |at| self.pass[*at] == Some(pass))
     }
 
     /// The last operation that adds to a field, after which its sum is complete.
-    fn complete(&self, slot: usize) -> Option<usize> {
+    fn last_addition(&self, slot: usize) -> Option<usize> {
         self.operations.iter().rposition(|operation| operation.adds_to() == Some(slot))
     }
 
     /// Moment at which operation `at` reads and writes.
     fn moment(&self, at: usize) -> Option<Moment> {
         // All additions to a field are done at the last of them.
-        let at = self.operations[at].adds_to().and_then(|slot| self.complete(slot)).unwrap_or(at);
+        let at =
+            self.operations[at].adds_to().and_then(|slot| self.last_addition(slot)).unwrap_or(at);
         Some(match self.operations[at].applies() {
             true => (self.pass[at]?, 0, 0),
             false => (self.pass[at]?, 1, at + 2),
@@ -249,21 +250,25 @@ impl Plan {
     }
 
     /// Lifetimes of all items.
-    fn lives(&self) -> HashMap<Item, Life> {
-        let mut lives: HashMap<Item, Life> = HashMap::new();
+    fn lifetimes(&self) -> HashMap<Item, Lifetime> {
+        let mut lifetimes: HashMap<Item, Lifetime> = HashMap::new();
         for (at, operation) in self.operations.iter().enumerate() {
             let Some(moment) = self.moment(at) else { continue };
             let applied = operation.applies();
             let used = operation.used().map(Item::Value).chain(operation.sum_used().map(Item::Sum));
             for item in used {
-                if let Some(life) = lives.get_mut(&item) {
+                if let Some(life) = lifetimes.get_mut(&item) {
                     life.to = life.to.max(moment);
-                    life.whole |= applied || moment.0 != life.from.0;
+                    life.full_line |= applied || moment.0 != life.from.0;
                 }
             }
             let results = operation.results().iter().map(|result| Item::Value(*result));
             for item in results.chain(operation.adds_to().map(Item::Sum)) {
-                lives.entry(item).or_insert(Life { from: moment, to: moment, whole: applied });
+                lifetimes.entry(item).or_insert(Lifetime {
+                    from: moment,
+                    to: moment,
+                    full_line: applied,
+                });
             }
         }
         for (at, operation) in self.operations.iter().enumerate() {
@@ -271,33 +276,35 @@ impl Plan {
                 Operation::Read { result, .. } | Operation::Previous { result, .. } => {
                     Item::Value(*result)
                 }
-                Operation::Add { slot, .. } if self.complete(*slot) == Some(at) => Item::Sum(*slot),
+                Operation::Add { slot, .. } if self.last_addition(*slot) == Some(at) => {
+                    Item::Sum(*slot)
+                }
                 _ => continue,
             };
-            if let Some(life) = lives.get_mut(&item)
-                && self.stages(at, life)
+            if let Some(life) = lifetimes.get_mut(&item)
+                && self.loads_in_main_pass(at, life)
             {
-                *life = Life { from: (0, 0, 0), to: (usize::MAX, 0, 0), whole: true };
+                *life = Lifetime { from: (0, 0, 0), to: (usize::MAX, 0, 0), full_line: true };
             }
         }
-        lives
+        lifetimes
     }
 
     /// Assigns storage locations: items whose lifetimes overlap get different ones.
     fn places<T>(&self) -> (HashMap<Item, Place>, Needs, Vec<Place>) {
-        let mut lives: Vec<_> = self.lives().into_iter().collect();
-        lives.sort_unstable_by_key(|(item, life)| (life.from, *item));
+        let mut lifetimes: Vec<_> = self.lifetimes().into_iter().collect();
+        lifetimes.sort_unstable_by_key(|(item, life)| (life.from, *item));
         let mut places = HashMap::new();
         let mut staged = Vec::new();
         let [mut line, mut block] = [const { Vec::<Moment>::new() }; 2];
-        for (item, life) in lives {
-            let busy = if life.whole { &mut line } else { &mut block };
+        for (item, life) in lifetimes {
+            let busy = if life.full_line { &mut line } else { &mut block };
             let at = busy.iter().position(|until| *until < life.from).unwrap_or(busy.len());
             match busy.get_mut(at) {
                 Some(until) => *until = life.to,
                 None => busy.push(life.to),
             }
-            let place = if life.whole { Place::line::<T>(at) } else { Place::block::<T>(at) };
+            let place = if life.full_line { Place::line::<T>(at) } else { Place::block::<T>(at) };
             if life.to.0 == usize::MAX {
                 staged.push(place);
             }
@@ -320,11 +327,11 @@ impl Plan {
             Operation::Read { slot, plane, result } => {
                 let field = if *plane { Slot::Plane(*slot) } else { Slot::Read(*slot) };
                 let to = place(result);
-                instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
+                instructions.push(Instruction::Load(Loaded { field, to, is_old_sum: false }));
             }
             Operation::Previous { slot, result } => {
                 let (field, to) = (Slot::Written(*slot), place(result));
-                instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
+                instructions.push(Instruction::Load(Loaded { field, to, is_old_sum: false }));
             }
             Operation::Let { expr, result } => {
                 let (polynomial, to) = (polynomial(expr), place(result));
@@ -343,7 +350,7 @@ impl Plan {
                 let (from, sum, to) = (place(value), places[&Item::Sum(*slot)], place(result));
                 instructions.push(Instruction::Advance { from, sum, to });
             }
-            Operation::Add { slot, .. } if self.complete(*slot) == Some(at) => {
+            Operation::Add { slot, .. } if self.last_addition(*slot) == Some(at) => {
                 let (slot, to) = (*slot, places[&Item::Sum(*slot)]);
                 let added = self.operations.iter().filter_map(|operation| match operation {
                     Operation::Add { slot: of, expr } if *of == slot => Some(&expr.0),
@@ -351,7 +358,7 @@ impl Plan {
                 });
                 let all = Expr(added.flatten().cloned().collect());
                 let field = Slot::Written(slot);
-                instructions.push(Instruction::Load(Loaded { field, to, begins: true }));
+                instructions.push(Instruction::Load(Loaded { field, to, is_old_sum: true }));
                 instructions.push(Instruction::Add { polynomial: polynomial(&all), to });
                 instructions.push(Instruction::Store { slot, from: to });
             }

@@ -7,13 +7,13 @@ use crate::engine::{Node, PointFormula, Symbol, Use};
 /// An operation on the values of rows, given by their indices: of one, two or three.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    pub(super) does: Does,
+    pub(super) op: StepOp,
     pub(super) from: [usize; 3],
     pub(super) to: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Does {
+pub(super) enum StepOp {
     Copy,
     Add,
     Sub,
@@ -38,14 +38,14 @@ pub(super) enum Does {
 pub struct PointCode {
     pub(super) formula: PointFormula,
     /// Constants and parameters.
-    pub(super) given: Vec<Node>,
+    pub(super) inputs: Vec<Node>,
     /// Steps for the other numbers that are the same at all points.
-    pub(super) once: Vec<Step>,
+    pub(super) uniform_steps: Vec<Step>,
     pub(super) steps: Vec<Step>,
     /// Index of the first row that is read.
-    pub(super) read: usize,
+    pub(super) first_read: usize,
     /// Index of the first row that is written.
-    pub(super) written: usize,
+    pub(super) first_written: usize,
     /// Number of all rows.
     pub(super) rows: usize,
     /// Rows of the results.
@@ -63,83 +63,83 @@ impl PointCode {
 
         // The row of every node, first those of numbers that are the same at all points.
         let mut rows = vec![0; nodes.len()];
-        let mut given = Vec::new();
+        let mut inputs = Vec::new();
         for (row, node) in rows.iter_mut().zip(nodes) {
             if matches!(node, Node::Constant(_) | Node::Parameter(_)) {
-                *row = given.len();
-                given.push(*node);
+                *row = inputs.len();
+                inputs.push(*node);
             }
         }
-        let read = uniform.iter().filter(|uniform| **uniform).count();
-        let written = read + reads;
-        let first = written + writes;
+        let first_read = uniform.iter().filter(|uniform| **uniform).count();
+        let first_written = first_read + reads;
+        let first = first_written + writes;
         // A result is computed where it replaces a field, if the previous values are not needed any more.
         let replaced = |at: usize| {
             let to = (0..writes).find(|w| results[*w].0 == at)?;
             let before = nodes.iter().position(|node| *node == Node::Before(to))?;
-            last[before].is_none_or(|last| last <= at).then_some(written + to)
+            last[before].is_none_or(|last| last <= at).then_some(first_written + to)
         };
-        let mut inner = Inner { rows: first, free: Vec::new() };
-        let (mut once, mut steps) = (Vec::new(), Vec::new());
+        let mut pool = RowPool { rows: first, free: Vec::new() };
+        let (mut uniform_steps, mut steps) = (Vec::new(), Vec::new());
         for (at, node) in nodes.iter().enumerate() {
             match node {
                 Node::Constant(_) | Node::Parameter(_) => continue,
-                Node::Read(field) => rows[at] = read + field,
+                Node::Read(field) => rows[at] = first_read + field,
                 Node::Before(field) => {
                     assert!(writes > 0 || last[at].is_none(), "a sum replaces no field");
-                    rows[at] = written + field;
+                    rows[at] = first_written + field;
                 }
                 _ if products.contains(&at) || last[at].is_none() && !uniform[at] => continue,
                 _ => {
-                    let (does, operands) = operation(nodes, *node, &products, &uniform);
+                    let (op, operands) = operation(nodes, *node, &products, &uniform);
                     let from = operands.map(|of| of.map_or(0, |of| rows[of.0]));
                     if uniform[at] {
-                        rows[at] = given.len() + once.len();
-                        once.push(Step { does, from, to: rows[at] });
+                        rows[at] = inputs.len() + uniform_steps.len();
+                        uniform_steps.push(Step { op, from, to: rows[at] });
                         continue;
                     }
                     for of in operands.into_iter().flatten() {
                         let row = rows[of.0];
-                        if row >= first && last[of.0] == Some(at) && !inner.free.contains(&row) {
-                            inner.free.push(row);
+                        if row >= first && last[of.0] == Some(at) && !pool.free.contains(&row) {
+                            pool.free.push(row);
                         }
                     }
-                    rows[at] = replaced(at).unwrap_or_else(|| inner.row());
-                    steps.push(Step { does, from, to: rows[at] });
+                    rows[at] = replaced(at).unwrap_or_else(|| pool.row());
+                    steps.push(Step { op, from, to: rows[at] });
                 }
             }
         }
 
         let mut results: Vec<usize> = results.iter().map(|result| rows[result.0]).collect();
         let mut copy = |result: &mut usize, to: usize| {
-            steps.push(Step { does: Does::Copy, from: [*result; 3], to });
+            steps.push(Step { op: StepOp::Copy, from: [*result; 3], to });
             *result = to;
         };
-        // Other results are copied at the end; previous values, and numbers that are summed, to rows of their own before.
+        // Other results are copied at the end; previous values, and numbers that are summed, are copied to separate rows before.
         for (at, result) in results.iter_mut().enumerate() {
-            let previous = (written..first).contains(result) && *result != written + at;
-            if previous || writes == 0 && *result < read {
-                copy(result, inner.row());
+            let previous = (first_written..first).contains(result) && *result != first_written + at;
+            if previous || writes == 0 && *result < first_read {
+                copy(result, pool.row());
             }
         }
         for (at, result) in results.iter_mut().enumerate().take(writes) {
-            if *result != written + at {
-                copy(result, written + at);
+            if *result != first_written + at {
+                copy(result, first_written + at);
             }
         }
-        let rows = inner.rows;
-        Self { formula, given, once, steps, read, written, rows, results }
+        let rows = pool.rows;
+        Self { formula, inputs, uniform_steps, steps, first_read, first_written, rows, results }
     }
 }
 
 /// The rows for values.
-struct Inner {
+struct RowPool {
     /// Number of rows, with those before them.
     rows: usize,
     free: Vec<usize>,
 }
 
-impl Inner {
+impl RowPool {
     fn row(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.rows += 1;
@@ -178,7 +178,7 @@ fn products(nodes: &[Node], results: &[Symbol], uniform: &[bool]) -> HashSet<usi
     products
 }
 
-/// For every node the last one that uses it, or the number of nodes for results; none where a value is not needed.
+/// For every node the last one that uses it, or the number of nodes for results; `None` where a value is not needed.
 fn last_uses(nodes: &[Node], results: &[Symbol], products: &HashSet<usize>) -> Vec<Option<usize>> {
     let mut last = vec![None; nodes.len()];
     results.iter().for_each(|result| last[result.0] = Some(nodes.len()));
@@ -197,28 +197,30 @@ fn operation(
     node: Node,
     products: &HashSet<usize>,
     uniform: &[bool],
-) -> (Does, [Option<Symbol>; 3]) {
+) -> (StepOp, [Option<Symbol>; 3]) {
     // A number that is the same everywhere is the first factor.
     let factors = |of: Symbol| match nodes[of.0] {
         Node::Mul(a, b) if products.contains(&of.0) && uniform[b.0] => Some((b, a)),
         Node::Mul(a, b) if products.contains(&of.0) => Some((a, b)),
         _ => None,
     };
-    let sum =
-        |a: Symbol, b: Symbol, [plain, first, second]: [Does; 3]| match (factors(a), factors(b)) {
-            (_, Some((c, d))) => (second, [Some(c), Some(d), Some(a)]),
-            (Some((c, d)), None) => (first, [Some(c), Some(d), Some(b)]),
-            (None, None) => (plain, [Some(a), Some(b), None]),
-        };
+    let sum = |a: Symbol, b: Symbol, [plain, first, second]: [StepOp; 3]| match (
+        factors(a),
+        factors(b),
+    ) {
+        (_, Some((c, d))) => (second, [Some(c), Some(d), Some(a)]),
+        (Some((c, d)), None) => (first, [Some(c), Some(d), Some(b)]),
+        (None, None) => (plain, [Some(a), Some(b), None]),
+    };
     match node {
-        Node::Add(a, b) => sum(a, b, [Does::Add, Does::MulAdd, Does::MulAdd]),
-        Node::Sub(a, b) => sum(a, b, [Does::Sub, Does::MulSub, Does::SubMul]),
-        Node::Mul(a, b) => (Does::Mul, [Some(a), Some(b), None]),
-        Node::Div(a, b) => (Does::Div, [Some(a), Some(b), None]),
-        Node::Neg(a) => (Does::Neg, [Some(a), None, None]),
-        Node::Sqrt(a) => (Does::Sqrt, [Some(a), None, None]),
-        Node::Abs(a) => (Does::Abs, [Some(a), None, None]),
-        Node::Pow(a, exponent) => (Does::Pow(exponent), [Some(a), None, None]),
+        Node::Add(a, b) => sum(a, b, [StepOp::Add, StepOp::MulAdd, StepOp::MulAdd]),
+        Node::Sub(a, b) => sum(a, b, [StepOp::Sub, StepOp::MulSub, StepOp::SubMul]),
+        Node::Mul(a, b) => (StepOp::Mul, [Some(a), Some(b), None]),
+        Node::Div(a, b) => (StepOp::Div, [Some(a), Some(b), None]),
+        Node::Neg(a) => (StepOp::Neg, [Some(a), None, None]),
+        Node::Sqrt(a) => (StepOp::Sqrt, [Some(a), None, None]),
+        Node::Abs(a) => (StepOp::Abs, [Some(a), None, None]),
+        Node::Pow(a, exponent) => (StepOp::Pow(exponent), [Some(a), None, None]),
         Node::Read(_) | Node::Before(_) | Node::Parameter(_) | Node::Constant(_) => {
             unreachable!("a value that is given")
         }

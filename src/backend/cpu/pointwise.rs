@@ -11,11 +11,11 @@ use crate::engine::{Planes, PointFormula, Use};
 use crate::real::Real;
 use crate::simd::array_of;
 
-/// Points per task; `SMALL_CHUNK` for [`MANY`] fields or more. Fixed, so that sums do not depend on the number of
-/// threads.
+/// Points per task; `SMALL_CHUNK` for [`MANY_FIELDS`] fields or more. Fixed, so that sums do not depend on the
+/// number of threads.
 const CHUNK: usize = 4096;
 const SMALL_CHUNK: usize = 1024;
-const MANY: usize = 16;
+const MANY_FIELDS: usize = 16;
 
 impl<T: Real> Cpu<T> {
     /// Evaluates a map at every point: its results replace the values of `write`.
@@ -30,13 +30,13 @@ impl<T: Real> Cpu<T> {
         parameters: &[f64],
     ) {
         let (formula, len) = (&code.formula, write[0].len());
-        assert!(fit(formula, read, len) && write.iter().all(|w| w.len() == len));
+        assert!(lengths_match(formula, read, len) && write.iter().all(|w| w.len() == len));
         let mut shared = [const { None }; MAX_FIELDS];
         for (shared, field) in shared.iter_mut().zip(&mut *write) {
             *shared = Some(SharedField::new(field));
         }
         let (reads, writes) = (read.len(), write.len());
-        let size = chunk_of(reads + writes);
+        let size = chunk_size(reads + writes);
         let task = |chunk: usize| {
             for (start, end) in spans(formula, (chunk, size), len) {
                 let read = parts(read, start, end);
@@ -89,8 +89,8 @@ impl<T: Real> Cpu<T> {
         totals: &mut [f64],
     ) {
         let (formula, len, width) = (&code.formula, read[0].len(), totals.len());
-        assert!(fit(formula, read, len));
-        let size = chunk_of(read.len());
+        assert!(lengths_match(formula, read, len));
+        let size = chunk_size(read.len());
         let chunks = len.div_ceil(size);
         // The buffer is moved out of the lock: a concurrent reduction on the same threads allocates its own.
         let mut partials = match self.partials.lock() {
@@ -99,15 +99,16 @@ impl<T: Real> Cpu<T> {
         };
         partials.clear();
         partials.resize(chunks * width, C::IDENTITY);
-        let one = |(chunk, to): (usize, &mut [f64])| {
+        let reduce_chunk = |(chunk, to): (usize, &mut [f64])| {
             for (start, end) in spans(formula, (chunk, size), len) {
                 let fields = parts(read, start, end);
-                let of_span = code.reduce::<C, T>(self.arch, &fields[..read.len()], parameters);
-                to.iter_mut().zip(of_span).for_each(|(to, of)| *to = C::combine(*to, of));
+                let span_results =
+                    code.reduce::<C, T>(self.arch, &fields[..read.len()], parameters);
+                to.iter_mut().zip(span_results).for_each(|(to, of)| *to = C::combine(*to, of));
             }
         };
         let slots: &mut [f64] = &mut partials;
-        self.pool.install(|| slots.par_chunks_mut(width).enumerate().for_each(one));
+        self.pool.install(|| slots.par_chunks_mut(width).enumerate().for_each(reduce_chunk));
 
         // Pairwise summation: the error of the sum grows with the logarithm of the number of chunks.
         let mut count = chunks;
@@ -125,18 +126,18 @@ impl<T: Real> Cpu<T> {
             count = half;
         }
         totals.copy_from_slice(&partials[..width]);
-        if let Ok(mut kept) = self.partials.lock() {
-            *kept = partials;
+        if let Ok(mut stored) = self.partials.lock() {
+            *stored = partials;
         }
     }
 }
 
-/// Number of points of a part that are gathered from fields together, and maximum number of rows of them: a step
-/// allocates nothing.
-const ROW: usize = 32;
-const ROWS: usize = 128;
+/// Number of points of a part that are gathered from fields together, and maximum number of such rows, so that
+/// a time step allocates nothing.
+const ROW_POINTS: usize = 32;
+const MAX_ROWS: usize = 128;
 /// Minimum number of rows per task.
-const ROWS_A_TASK: usize = 16;
+const ROWS_PER_TASK: usize = 16;
 
 impl<T: Real> Cpu<T> {
     /// Evaluates a map at the points of its part.
@@ -146,36 +147,36 @@ impl<T: Real> Cpu<T> {
         fields: &mut [&mut Field<T>],
         parameters: &[f64],
     ) {
-        assert!(reads.len() + fields.len() <= ROWS, "fields of a map at some points");
-        let (count, whole) = (fields.len(), fields.len() - own);
-        let mut shared = [const { None }; ROWS];
+        assert!(reads.len() + fields.len() <= MAX_ROWS, "fields of a map at some points");
+        let (count, full) = (fields.len(), fields.len() - own);
+        let mut shared = [const { None }; MAX_ROWS];
         for (shared, field) in shared.iter_mut().zip(&mut *fields) {
             *shared = Some(SharedField::new(field));
         }
-        let row = |taken: &mut [T; ROWS * ROW], row: usize| {
-            let first = row * ROW;
-            let items = ROW.min(part.len() - first);
-            let positions: [usize; ROW] = array_of(|item| {
+        let row = |buffer: &mut [T; MAX_ROWS * ROW_POINTS], row: usize| {
+            let first = row * ROW_POINTS;
+            let items = ROW_POINTS.min(part.len() - first);
+            let positions: [usize; ROW_POINTS] = array_of(|item| {
                 let [i, j, k] = part.index(first + item);
                 i + points[0] * (j + points[1] * k)
             });
-            let places: [usize; ROW] = array_of(|item| first + item);
-            let places = |field: usize| if field < whole { &positions } else { &places };
+            let places: [usize; ROW_POINTS] = array_of(|item| first + item);
+            let places = |field: usize| if field < full { &positions } else { &places };
             let shared = |field: usize| shared[field].unwrap_or_else(|| unreachable!("of {count}"));
             let value = |from: SharedField<T>, place: usize| {
                 // SAFETY: no point that is read at an offset is written, and each point of the part belongs to one row.
                 let points = unsafe { from.slice(place, 1) };
                 points[0]
             };
-            let (read, write) = taken.split_at_mut(reads.len() * ROW);
-            for ((field, away), row) in reads.iter().zip(read.chunks_mut(ROW)) {
+            let (read, write) = buffer.split_at_mut(reads.len() * ROW_POINTS);
+            for ((field, offset), row) in reads.iter().zip(read.chunks_mut(ROW_POINTS)) {
                 let from = shared(*field);
                 for (to, position) in row[..items].iter_mut().zip(positions) {
-                    *to = value(from, position.strict_add_signed(*away));
+                    *to = value(from, position.strict_add_signed(*offset));
                 }
             }
-            let mut rows: SmallVec<[&mut [T]; ROWS]> = SmallVec::new();
-            for (field, row) in write.chunks_mut(ROW).take(count).enumerate() {
+            let mut rows: SmallVec<[&mut [T]; MAX_ROWS]> = SmallVec::new();
+            for (field, row) in write.chunks_mut(ROW_POINTS).take(count).enumerate() {
                 let row = &mut row[..items];
                 let from = shared(field);
                 for (to, place) in row.iter_mut().zip(places(field)) {
@@ -183,7 +184,8 @@ impl<T: Real> Cpu<T> {
                 }
                 rows.push(row);
             }
-            let read: SmallVec<[&[T]; ROWS]> = read.chunks(ROW).map(|row| &row[..items]).collect();
+            let read: SmallVec<[&[T]; MAX_ROWS]> =
+                read.chunks(ROW_POINTS).map(|row| &row[..items]).collect();
             code.map(self.arch, &read, &mut rows, parameters);
             for (field, row) in rows.into_iter().enumerate() {
                 for (value, place) in row.iter().zip(places(field)) {
@@ -193,8 +195,8 @@ impl<T: Real> Cpu<T> {
                 }
             }
         };
-        let rows = (0..part.len().div_ceil(ROW)).into_par_iter().with_min_len(ROWS_A_TASK);
-        self.pool.install(|| rows.for_each_init(|| [T::ZERO; ROWS * ROW], row));
+        let rows = (0..part.len().div_ceil(ROW_POINTS)).into_par_iter().with_min_len(ROWS_PER_TASK);
+        self.pool.install(|| rows.for_each_init(|| [T::ZERO; MAX_ROWS * ROW_POINTS], row));
     }
 }
 
@@ -208,8 +210,8 @@ fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a
 }
 
 /// Points per task for the given number of fields.
-fn chunk_of(fields: usize) -> usize {
-    if fields < MANY { CHUNK } else { SMALL_CHUNK }
+fn chunk_size(fields: usize) -> usize {
+    if fields < MANY_FIELDS { CHUNK } else { SMALL_CHUNK }
 }
 
 /// Spans of a chunk of `size` points, of `len` points in all, split at the ends of planes that a formula reads.
@@ -228,7 +230,7 @@ fn spans(
 }
 
 /// True if fields of `len` points, and planes, have the expected lengths.
-fn fit<T: Real>(formula: &PointFormula, read: &[&Field<T>], len: usize) -> bool {
+fn lengths_match<T: Real>(formula: &PointFormula, read: &[&Field<T>], len: usize) -> bool {
     let length = |at: usize| match formula.planes {
         Some(Planes { first, points }) if at >= first => points,
         _ => len,

@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use crate::engine::{Expr, Monomial, Operation, Value};
 
 /// Maximum number of factors of an operand that an operator multiplies on the fly, and of a term of a sum.
-const FACTORS_OF_OPERAND: usize = 2;
-const FACTORS_OF_TERM: usize = 3;
+const MAX_OPERAND_FACTORS: usize = 2;
+const MAX_TERM_FACTORS: usize = 3;
 
 /// Returns equivalent operations in which operands are products of at most two values and terms of at most three. Pairs
 /// of values shared by longer products are multiplied once.
-pub(super) fn shortened(operations: &[Operation], values: usize) -> Vec<Operation> {
+pub(super) fn shorten_products(operations: &[Operation], values: usize) -> Vec<Operation> {
     let mut operations = operations.to_vec();
     let mut next = values;
-    while let Some(pair) = most_useful(&operations) {
+    while let Some(pair) = most_frequent_pair(&operations) {
         define(&mut operations, Monomial { coefficient: 1.0, factors: pair.to_vec() }, next);
         next += 1;
     }
@@ -38,22 +38,22 @@ pub(super) fn shortened(operations: &[Operation], values: usize) -> Vec<Operatio
 /// True if an operator can compute it on the fly.
 fn is_product(operand: &Expr) -> bool {
     matches!(operand.0.as_slice(), [term] if term.coefficient == 1.0
-        && (1..=FACTORS_OF_OPERAND).contains(&term.factors.len()))
+        && (1..=MAX_OPERAND_FACTORS).contains(&term.factors.len()))
 }
 
 /// The pair of factors that is most frequent in long products, if it occurs twice or a product is too long.
-fn most_useful(operations: &[Operation]) -> Option<[Value; 2]> {
+fn most_frequent_pair(operations: &[Operation]) -> Option<[Value; 2]> {
     let mut counts: HashMap<[Value; 2], usize> = HashMap::new();
     let mut too_long = false;
     for operation in operations {
         let Some(expr) = operation.expr() else { continue };
-        let most = match operation.applies() && expr.0.len() == 1 {
-            true => FACTORS_OF_OPERAND,
-            false => FACTORS_OF_TERM,
+        let max_factors = match operation.applies() && expr.0.len() == 1 {
+            true => MAX_OPERAND_FACTORS,
+            false => MAX_TERM_FACTORS,
         };
         for Monomial { factors, .. } in &expr.0 {
-            too_long |= factors.len() > most;
-            if factors.len() < FACTORS_OF_TERM {
+            too_long |= factors.len() > max_factors;
+            if factors.len() < MAX_TERM_FACTORS {
                 continue;
             }
             let mut pairs: Vec<_> = (0..factors.len())
@@ -82,7 +82,7 @@ fn define(operations: &mut Vec<Operation>, product: Monomial, value: usize) {
     let mut first = None;
     for (at, operation) in operations.iter_mut().enumerate() {
         for Monomial { factors, .. } in operation.expr_mut().into_iter().flat_map(|e| &mut e.0) {
-            if factors.len() < FACTORS_OF_TERM {
+            if factors.len() < MAX_TERM_FACTORS {
                 continue;
             }
             let Some(a) = factors.iter().position(|factor| *factor == pair[0]) else { continue };

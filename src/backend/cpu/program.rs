@@ -7,12 +7,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Loading;
-use super::obstacle;
 use super::passes::compile;
 use super::point_code::PointCode;
 use super::rows::{Needs, Place};
 use super::solver::Solver;
 use super::sums::Polynomial;
+use super::why_unsupported;
 use crate::backend::Lines;
 use crate::backend::device::LineSolver;
 use crate::engine::distributed::{Layout, PlaneOffsets};
@@ -38,7 +38,7 @@ pub(super) struct Loaded {
     pub(super) field: Slot,
     pub(super) to: Place,
     /// True if it is the old value of a sum: not needed where β is 0.
-    pub(super) begins: bool,
+    pub(super) is_old_sum: bool,
 }
 
 /// One instruction on a block of rows.
@@ -115,7 +115,7 @@ pub(super) struct Staged {
     /// For the next tile, during the backward pass; the fields that begin a sum come last, here and in `late`.
     pub(super) early: Vec<Loaded>,
     /// Fields that are only prefetched for the next tile, because their target is in use.
-    pub(super) fetched: Vec<Slot>,
+    pub(super) prefetched: Vec<Slot>,
     /// For the tile itself, during the forward pass.
     pub(super) late: Vec<Loaded>,
 }
@@ -138,8 +138,8 @@ pub struct Program<T> {
     /// Points of a line.
     pub(super) points: usize,
     pub(super) solvers: HashMap<Op, Arc<Solver<T>>>,
-    /// The whole sweep.
-    pub(super) whole: Code<T>,
+    /// The complete sweep.
+    pub(super) full: Code<T>,
     /// For lines split across ranks: the code that computes the operands of the operators, for every stage.
     pub(super) packs: Vec<Code<T>>,
 }
@@ -150,15 +150,15 @@ impl<T: Real> Program<T> {
     /// # Panics
     /// If the sweep contains an operator that does not exist along this axis, or one of another grid.
     pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators) -> Self {
-        let usual = (Loading::Beside, LineSolver::THOMAS);
-        Self::prepared(sweep, (axis, grid, operators), usual)
+        let defaults = (Loading::Interleaved, LineSolver::THOMAS);
+        Self::prepared(sweep, (axis, grid, operators), defaults)
             .unwrap_or_else(|_| unreachable!("`thomas` takes every operator"))
     }
 
     /// Like [`Program::new`], with the given loading of fields and line solver.
     ///
     /// # Errors
-    /// If the line solver cannot solve for an operator: the message of [`obstacle`].
+    /// If the line solver cannot solve for an operator: the message of [`why_unsupported`].
     pub(super) fn prepared(
         sweep: &Sweep,
         (axis, grid, operators): Lines<'_>,
@@ -171,7 +171,7 @@ impl<T: Real> Program<T> {
             if !solvers.contains_key(op) {
                 let operator = operators.get(axis, *op);
                 assert_eq!(operator.len(), points, "operators of another grid");
-                if let Some(sentence) = obstacle(line_solver, operator) {
+                if let Some(sentence) = why_unsupported(line_solver, operator) {
                     return Err(Error::Config(vec![format!("error: {sentence}")]));
                 }
                 solvers.insert(*op, Arc::new(Solver::new(operator, line_solver)));
@@ -181,13 +181,13 @@ impl<T: Real> Program<T> {
         let compile = |operations: &[Operation], packed: Option<usize>| {
             compile(operations, sweep.values, &solvers, &couplings, packed, loading)
         };
-        let whole = compile(&sweep.operations, None);
-        let pack = |stage: usize| compile(&leading_to(sweep, &stages[stage]), Some(stage));
+        let full = compile(&sweep.operations, None);
+        let pack = |stage: usize| compile(&dependencies_of(sweep, &stages[stage]), Some(stage));
         let packs = match couplings.is_empty() {
             true => Vec::new(),
             false => (0..stages.len()).map(pack).collect(),
         };
-        Ok(Self { axis, grid, points, solvers, whole, packs })
+        Ok(Self { axis, grid, points, solvers, full, packs })
     }
 
     pub(super) fn lines(&self) -> usize {
@@ -195,7 +195,7 @@ impl<T: Real> Program<T> {
     }
 }
 
-/// Coupling of the result of every operator to the neighbouring blocks; empty where lines are whole.
+/// Coupling of the result of every operator to the neighbouring blocks; empty where lines are not split.
 fn couplings(
     stages: &[Vec<(Op, &Expr, Value)>],
     axis: Axis,
@@ -214,19 +214,19 @@ fn couplings(
 }
 
 /// The operations that the operands of `applied` depend on, and those operators themselves.
-fn leading_to(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
+fn dependencies_of(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
     let results: HashSet<Value> = applied.iter().map(|(.., result)| *result).collect();
     let mut needed = results.clone();
-    let makes = |operation: &Operation, needed: &HashSet<Value>| {
+    let produces = |operation: &Operation, needed: &HashSet<Value>| {
         operation.results().iter().any(|result| needed.contains(result))
     };
     for operation in sweep.operations.iter().rev() {
-        if makes(operation, &needed) {
+        if produces(operation, &needed) {
             // The sum would have to be packed with all its terms.
             assert!(operation.sum_used().is_none(), "an operator on an advanced field of a block");
             needed.extend(operation.used());
         }
     }
-    let leads = |operation: &&Operation| makes(operation, &needed);
-    sweep.operations.iter().filter(leads).cloned().collect()
+    let is_needed = |operation: &&Operation| produces(operation, &needed);
+    sweep.operations.iter().filter(is_needed).cloned().collect()
 }

@@ -1,4 +1,4 @@
-//! Solution of line systems by a reduction, whole lines of a tile at once.
+//! Solution of line systems by a reduction, complete lines of a tile at once.
 
 use pulp::{Simd, WithSimd};
 
@@ -10,22 +10,22 @@ use crate::real::Real;
 
 /// Why the host cannot solve for `operator` with `solver`, as a sentence that names the possible solvers; `None` if it
 /// can.
-pub fn obstacle(solver: LineSolver, operator: &LineOperator) -> Option<String> {
+pub fn why_unsupported(solver: LineSolver, operator: &LineOperator) -> Option<String> {
     let name = solver.name();
-    if let Some(why) = solver.missing_on_host() {
+    if let Some(why) = solver.unavailable_on_host() {
         return Some(format!("the line solver `{name}` is not available on the CPU: {why}"));
     }
-    let lacking = lacking(solver, operator)?;
-    let able = |other: &LineSolver| {
-        other.missing_on_host().is_none() && self::lacking(*other, operator).is_none()
+    let limitation = limitation(solver, operator)?;
+    let is_suitable = |other: &LineSolver| {
+        other.unavailable_on_host().is_none() && self::limitation(*other, operator).is_none()
     };
-    let others = LineSolver::ALL.into_iter().filter(able);
+    let others = LineSolver::ALL.into_iter().filter(is_suitable);
     let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
-    Some(format!("the line solver `{name}` {lacking}; use {}", names.join(", ")))
+    Some(format!("the line solver `{name}` {limitation}; use {}", names.join(", ")))
 }
 
 /// The reason why an available solver cannot solve for `operator`, as the end of a sentence.
-fn lacking(solver: LineSolver, operator: &LineOperator) -> Option<String> {
+fn limitation(solver: LineSolver, operator: &LineOperator) -> Option<String> {
     match operator.matrix().half_band() {
         0 => None,
         2 if !solver.is_pentadiagonal() => Some(TRIDIAGONAL_ONLY.into()),
@@ -46,7 +46,7 @@ pub(super) struct Reduce<'a, T> {
     /// Number of rows.
     pub(super) rows: usize,
     /// Workspace for as many rows, and for those of [`Reduced::room`].
-    pub(super) room: *mut T,
+    pub(super) workspace: *mut T,
 }
 
 impl<T: Real> WithSimd for Reduce<'_, T> {
@@ -66,16 +66,16 @@ impl<T: Real> Reduce<'_, T> {
     /// Solves W lines, in contiguous rows.
     #[inline(always)]
     fn lines<const W: usize>(&self) {
-        let Self { reduced, row, rows, room } = *self;
-        let all = rows + reduced.room(W);
+        let Self { reduced, row, rows, workspace } = *self;
+        let all = rows + reduced.workspace(W);
         // SAFETY: carried rows of W numbers, of this thread's memory, without other references.
-        let all = unsafe { std::slice::from_raw_parts_mut(room.cast::<[T; W]>(), all) };
-        let (x, room) = all.split_at_mut(rows);
+        let all = unsafe { std::slice::from_raw_parts_mut(workspace.cast::<[T; W]>(), all) };
+        let (x, workspace) = all.split_at_mut(rows);
         for (m, x) in x.iter_mut().enumerate() {
             // SAFETY: a row of the tile, of this thread's memory.
             *x = unsafe { row(m).cast::<[T; W]>().read() };
         }
-        reduced.solve(x, room);
+        reduced.solve(x, workspace);
         for (m, x) in x.iter().enumerate() {
             // SAFETY: as above.
             unsafe { row(m).cast::<[T; W]>().write(*x) };

@@ -23,7 +23,7 @@ pub(super) const fn lanes<T>() -> usize {
 }
 
 /// Numbers per block.
-pub(super) const fn values<T>() -> usize {
+pub(super) const fn block_len<T>() -> usize {
     BLOCK * lanes::<T>()
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Place {
     /// Offset from the first of them, in numbers; the reused blocks lie before it.
     offset: isize,
     /// All bits set if the quantity is stored for all points, 0 if it has a single block that is reused.
-    moves: usize,
+    mask: usize,
 }
 
 impl Place {
     /// Location number `at` of the quantities stored for all points.
     pub(super) fn line<T>(at: usize) -> Self {
-        Self { offset: (at * values::<T>()).cast_signed(), moves: usize::MAX }
+        Self { offset: (at * block_len::<T>()).cast_signed(), mask: usize::MAX }
     }
 
     /// Location number `at` of the blocks that are reused for the next points.
     pub(super) fn block<T>(at: usize) -> Self {
-        Self { offset: -((at + 1) * values::<T>()).cast_signed(), moves: 0 }
+        Self { offset: -((at + 1) * block_len::<T>()).cast_signed(), mask: 0 }
     }
 }
 
@@ -54,14 +54,14 @@ pub(super) struct Blocks<T> {
     /// The first block of a line.
     first: *mut T,
     /// Distance from there to this block, in numbers.
-    after: usize,
+    offset: usize,
 }
 
 impl<T: Real> Blocks<T> {
     /// The block of one quantity.
     #[inline(always)]
     pub(super) fn at(self, place: Place) -> *mut T {
-        self.first.wrapping_offset(place.offset).wrapping_add(self.after & place.moves)
+        self.first.wrapping_offset(place.offset).wrapping_add(self.offset & place.mask)
     }
 }
 
@@ -94,15 +94,21 @@ impl<T: Real> Scratch<T> {
     pub(super) fn rows(&mut self, needs: Needs, points: usize, columns: usize) -> Rows<T> {
         let blocks = points.div_ceil(BLOCK);
         let carried = (SHARED + needs.carried) * lanes::<T>();
-        let shared = needs.block * values::<T>();
-        let column = carried + shared + blocks * needs.line * values::<T>();
-        let len = columns * column;
+        let shared = needs.block * block_len::<T>();
+        let column_stride = carried + shared + blocks * needs.line * block_len::<T>();
+        let len = columns * column_stride;
         if self.0.len() < len {
             self.0 = Field::zeros(len.max(HUGE_PAGE / size_of::<T>()));
         }
         let start = self.0.as_mut_ptr();
         let first = start.wrapping_add(carried + shared);
-        Rows { carried: start, first, apart: needs.line * values::<T>(), column, points }
+        Rows {
+            carried: start,
+            first,
+            block_stride: needs.line * block_len::<T>(),
+            column_stride,
+            points,
+        }
     }
 }
 
@@ -113,9 +119,9 @@ pub(super) struct Rows<T> {
     /// The first block of a line.
     first: *mut T,
     /// Distance from one block of a quantity to the next, in numbers.
-    apart: usize,
+    block_stride: usize,
     /// Size of one of several tiles, in numbers.
-    pub(super) column: usize,
+    pub(super) column_stride: usize,
     pub(super) points: usize,
 }
 
@@ -127,7 +133,7 @@ impl<T: Real> Rows<T> {
 
     /// The memory of tile `index` of those that are processed together.
     pub(super) fn of_column(self, index: usize) -> Self {
-        let moved = |at: *mut T| at.wrapping_add(index * self.column);
+        let moved = |at: *mut T| at.wrapping_add(index * self.column_stride);
         Self { carried: moved(self.carried), first: moved(self.first), ..self }
     }
 
@@ -137,20 +143,20 @@ impl<T: Real> Rows<T> {
 
     /// Number of valid rows of block `index`.
     #[inline(always)]
-    pub(super) fn there(self, index: usize) -> usize {
+    pub(super) fn valid_rows(self, index: usize) -> usize {
         BLOCK.min(self.points - index * BLOCK)
     }
 
-    /// The same number, padded to whole groups.
+    /// The same number, padded to complete groups.
     #[inline(always)]
-    pub(super) fn filled(self, index: usize) -> usize {
-        self.there(index).next_multiple_of(GROUP)
+    pub(super) fn padded_rows(self, index: usize) -> usize {
+        self.valid_rows(index).next_multiple_of(GROUP)
     }
 
     /// Block `index` of all quantities.
     #[inline(always)]
     pub(super) fn of_block(self, index: usize) -> Blocks<T> {
-        Blocks { first: self.first, after: index * self.apart }
+        Blocks { first: self.first, offset: index * self.block_stride }
     }
 
     /// Row `m` of a quantity that is stored for all points.
@@ -161,7 +167,7 @@ impl<T: Real> Rows<T> {
 
     /// Block and row offset of row `m`, which wraps around the line beyond the last point.
     #[inline(always)]
-    pub(super) fn round(self, m: usize) -> (Blocks<T>, usize) {
+    pub(super) fn wrapped(self, m: usize) -> (Blocks<T>, usize) {
         let m = if m < self.points { m } else { m % self.points };
         (self.of_block(m / BLOCK), m % BLOCK * lanes::<T>())
     }
@@ -180,7 +186,7 @@ impl<T: Real> Rows<T> {
         self.carried.wrapping_add(WINDOW * lanes::<T>())
     }
 
-    pub(super) fn after(self, row: *mut T, count: usize) -> *mut T {
+    pub(super) fn offset(self, row: *mut T, count: usize) -> *mut T {
         row.wrapping_add(count * lanes::<T>())
     }
 
@@ -190,7 +196,7 @@ impl<T: Real> Rows<T> {
     }
 
     /// The same memory for lines of fewer points.
-    pub(super) fn of_lines(self, points: usize) -> Self {
+    pub(super) fn with_points(self, points: usize) -> Self {
         Self { points, ..self }
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::copy::Points;
-use super::memory::{CACHE_LINE, streamed};
+use super::memory::{CACHE_LINE, stream_fence};
 use super::program::{Code, Instruction, Program, Slot, Step};
 use super::rows::{Scratch, lanes};
 use super::straight::{COLUMNS, DirectStep};
@@ -19,7 +19,7 @@ use crate::grid::Axis;
 use crate::real::Real;
 
 /// Tasks per thread: threads that finish early take tasks from others.
-const TASKS: usize = 16;
+const TASKS_PER_THREAD: usize = 16;
 
 /// Data for the work on tiles.
 pub(super) struct Job<'a, T> {
@@ -28,12 +28,12 @@ pub(super) struct Job<'a, T> {
     read: &'a [&'a Field<T>],
     write: [Option<SharedField<T>>; MAX_FIELDS],
     /// Planes of the stages with known interface values.
-    pub(super) inflow: &'a [&'a Field<T>],
+    pub(super) interface_planes: &'a [&'a Field<T>],
     /// Planes of the stage that is packed.
     pub(super) packed: Option<SharedField<T>>,
     pub(super) weights: Weights,
     /// Whether stores bypass the caches because the data are not needed soon.
-    pub(super) past_caches: bool,
+    pub(super) bypass_caches: bool,
 }
 
 impl<T: Real> Job<'_, T> {
@@ -67,7 +67,7 @@ impl<T: Real> Job<'_, T> {
         Tiling::new(program.grid, program.axis, width, in_planes || !code.planes.is_empty())
     }
 
-    /// Does `work` with one of its tiles after another.
+    /// Calls `work` for each of its tiles in turn.
     fn for_tiles(
         &self,
         arch: pulp::Arch,
@@ -79,9 +79,9 @@ impl<T: Real> Job<'_, T> {
         let Self { program, code, .. } = self;
         let rows = scratch.rows(code.needs, program.points, columns(program, code));
         for at in tiles.clone() {
-            let (tile, begins) = (tiling.group(at), at == tiles.start);
+            let (tile, is_first) = (tiling.group(at), at == tiles.start);
             let next = (at + 1 < tiles.end).then(|| tiling.group(at + 1));
-            work(Tile { arch, job: self, tile, begins, next, end: None, rows });
+            work(Tile { arch, job: self, tile, is_first, next, end: None, rows });
         }
     }
 }
@@ -93,18 +93,21 @@ impl<T: Real> Tile<'_, T> {
         self.arch.dispatch(self);
     }
 
-    /// Runs the whole sweep on the tile.
+    /// Runs the complete sweep on the tile.
     fn sweep(self) {
         let Self { arch, job, tile, rows, .. } = self;
         let steps = &job.code.steps;
-        if steps.is_empty() || !steps.iter().all(|step| DirectStep::takes(&step.solver, &tile)) {
+        if steps.is_empty() || !steps.iter().all(|step| DirectStep::supports(&step.solver, &tile)) {
             return self.dispatch();
         }
         for Step { solver, from, to } in steps {
-            let (from, to, between) = (job.field(*from), job.written(*to), rows.start());
-            assert!(DirectStep::<T>::room(tile.n) <= COLUMNS * rows.column, "room for its points");
-            let past_caches = job.past_caches;
-            arch.dispatch(DirectStep { solver, tile, from, to, between, past_caches });
+            let (from, to, workspace) = (job.field(*from), job.written(*to), rows.start());
+            assert!(
+                DirectStep::<T>::workspace_len(tile.n) <= COLUMNS * rows.column_stride,
+                "workspace for its points"
+            );
+            let bypass_caches = job.bypass_caches;
+            arch.dispatch(DirectStep { solver, tile, from, to, workspace, bypass_caches });
         }
     }
 }
@@ -133,7 +136,7 @@ impl<T: Real> Cpu<T> {
 
     /// Number of leading programs that run plane by plane: those along x and y, which share the points of a plane, if
     /// the planes divide nearly evenly among the threads, so that idle time at the end is at most a ninth.
-    pub(super) fn in_planes(&self, programs: &[(&Program<T>, Weights)]) -> usize {
+    pub(super) fn leading_plane_programs(&self, programs: &[(&Program<T>, Weights)]) -> usize {
         let [(first, _), ..] = programs else { return 0 };
         let (planes, threads) = (first.grid[2], self.threads());
         if 8 * planes.div_ceil(threads) * threads > 9 * planes {
@@ -154,22 +157,30 @@ impl<T: Real> Cpu<T> {
         write: &mut [&mut Field<T>],
     ) {
         for (program, _) in programs {
-            check(program, &program.whole, read, write, false);
+            check(program, &program.full, read, write, false);
         }
         // Borrow once for all programs: borrowing a field again would invalidate the earlier borrow.
-        let write = share(write);
+        let write = share_fields(write);
         let jobs = programs.iter().map(|(program, weights)| {
-            let code = &program.whole;
-            let (weights, past_caches) = (*weights, false);
-            let job =
-                Job { program, code, read, write, inflow: &[], packed: None, weights, past_caches };
+            let code = &program.full;
+            let (weights, bypass_caches) = (*weights, false);
+            let job = Job {
+                program,
+                code,
+                read,
+                write,
+                interface_planes: &[],
+                packed: None,
+                weights,
+                bypass_caches,
+            };
             (job.tiling(true), job)
         });
         let jobs: SmallVec<[(Tiling, Job<'_, T>); 4]> = jobs.collect();
         let plane = |k: usize| {
             let mut scratch = self.scratch();
             for (tiling, job) in &jobs {
-                let tiles = k * tiling.groups_a_row..(k + 1) * tiling.groups_a_row;
+                let tiles = k * tiling.groups_per_row..(k + 1) * tiling.groups_per_row;
                 job.for_tiles(self.arch, &mut scratch, tiling, tiles, |tile| tile.sweep());
             }
         };
@@ -177,22 +188,31 @@ impl<T: Real> Cpu<T> {
         self.pool.install(|| (0..planes).into_par_iter().for_each(plane));
     }
 
-    /// Like [`Cpu::run`], for lines that may be split across ranks: `inflow` holds the planes from the neighbours for
-    /// every stage. `longer`: the fields may hold additional values after those of the grid.
+    /// Like [`Cpu::run`], for lines that may be split across ranks: `interface_planes` contains the
+    /// planes from the neighbours for every stage. `allow_longer`: the fields may hold additional values after those of the grid.
     pub(super) fn complete(
         &self,
         program: &Program<T>,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
-        inflow: &[&Field<T>],
+        interface_planes: &[&Field<T>],
         weights: Weights,
-        longer: bool,
+        allow_longer: bool,
     ) {
-        assert!(inflow.len() >= program.packs.len(), "planes of every stage");
-        let code = &program.whole;
-        let write = shared(program, code, read, write, longer);
-        let past_caches = goes_past_caches(program, &write);
-        let job = Job { program, code, read, write, inflow, packed: None, weights, past_caches };
+        assert!(interface_planes.len() >= program.packs.len(), "planes of every stage");
+        let code = &program.full;
+        let write = check_and_share(program, code, read, write, allow_longer);
+        let bypass_caches = bypasses_caches(program, &write);
+        let job = Job {
+            program,
+            code,
+            read,
+            write,
+            interface_planes,
+            packed: None,
+            weights,
+            bypass_caches,
+        };
         self.for_each_tile(&job, |tile| tile.sweep());
     }
 
@@ -207,34 +227,36 @@ impl<T: Real> Cpu<T> {
         planes: &mut [&mut Field<T>],
     ) {
         let code = &program.packs[stage];
-        let write = shared(program, code, read, write, false);
-        let (inflow, rest) = planes.split_at_mut(stage);
-        let inflow: SmallVec<[&Field<T>; 4]> = inflow.iter().map(|planes| &**planes).collect();
-        let (inflow, packed) = (&inflow, Some(SharedField::new(rest[0])));
-        let (weights, past_caches) = (Weights::SET, false);
-        let job = Job { program, code, read, write, inflow, packed, weights, past_caches };
+        let write = check_and_share(program, code, read, write, false);
+        let (interface_planes, rest) = planes.split_at_mut(stage);
+        let interface_planes: SmallVec<[&Field<T>; 4]> =
+            interface_planes.iter().map(|planes| &**planes).collect();
+        let (interface_planes, packed) = (&interface_planes, Some(SharedField::new(rest[0])));
+        let (weights, bypass_caches) = (Weights::SET, false);
+        let job =
+            Job { program, code, read, write, interface_planes, packed, weights, bypass_caches };
         // If no operator comes before, only the points at the ends are needed.
         let ends = program.solvers.values().filter_map(|solver| solver.operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
-        self.for_each_tile(&job, |whole| {
+        self.for_each_tile(&job, |full| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let (tile, rows) = (whole.tile.window(first, window), whole.rows.of_lines(window));
+                let (tile, rows) = (full.tile.window(first, window), full.rows.with_points(window));
                 let end = Some(end);
-                Tile { tile, begins: true, next: None, end, rows, ..whole }.dispatch();
+                Tile { tile, is_first: true, next: None, end, rows, ..full }.dispatch();
             }
         });
     }
 
     fn for_each_tile(&self, job: &Job<'_, T>, work: impl Fn(Tile<'_, T>) + Sync) {
         let tiling = job.tiling(false);
-        let tasks = tiling.len().min(TASKS * self.pool.current_num_threads());
+        let tasks = tiling.len().min(TASKS_PER_THREAD * self.pool.current_num_threads());
         let share = |task: usize| task * tiling.len() / tasks;
         let task = |index: usize| {
             let tiles = share(index)..share(index + 1);
             job.for_tiles(self.arch, &mut self.scratch(), &tiling, tiles, &work);
-            if job.past_caches {
-                streamed();
+            if job.bypass_caches {
+                stream_fence();
             }
         };
         self.pool.install(|| (0..tasks).into_par_iter().for_each(task));
@@ -249,32 +271,32 @@ impl<T: Real> Cpu<T> {
 
 /// Number of adjacent tiles that are processed together along y and z: memory transfers two neighbouring cache lines
 /// faster. More would need more of the L2 cache.
-const PAIR: usize = 2;
+const ADJACENT_TILES: usize = 2;
 
 /// Number of tiles that are processed together.
 fn columns<T: Real>(program: &Program<T>, code: &Code<T>) -> usize {
     match (code.steps.is_empty(), code.packed.is_empty()) {
         _ if program.axis == Axis::X => 1,
         (false, _) => COLUMNS,
-        (true, true) => PAIR,
+        (true, true) => ADJACENT_TILES,
         (true, false) => 1,
     }
 }
 
-/// Size of a field in bytes above which no cache is expected to keep it until its next use.
-const BEYOND_CACHES: usize = 8 << 20;
+/// Minimum size in bytes of a field that no cache is expected to keep until its next use.
+const LARGE_FIELD_BYTES: usize = 8 << 20;
 
 /// Whether the stores of a program bypass the caches: it does not read the fields that it stores, their data are not
-/// needed soon, and blocks are whole cache lines.
-fn goes_past_caches<T: Real>(
+/// needed soon, and blocks are complete cache lines.
+fn bypasses_caches<T: Real>(
     program: &Program<T>,
     write: &[Option<SharedField<T>>; MAX_FIELDS],
 ) -> bool {
-    let code = &program.whole;
+    let code = &program.full;
     let instructions = || code.passes.iter().flat_map(|pass| &pass.instructions);
     let stores = |slot: usize| {
-        let is_it = |instruction: &Instruction<T>| matches!(instruction, Instruction::Store { slot: to, .. } if *to == slot);
-        instructions().any(is_it)
+        let stores_slot = |instruction: &Instruction<T>| matches!(instruction, Instruction::Store { slot: to, .. } if *to == slot);
+        instructions().any(stores_slot)
     };
     let loads = instructions().filter_map(|instruction| match instruction {
         Instruction::Load(loaded) => Some(loaded),
@@ -283,23 +305,23 @@ fn goes_past_caches<T: Real>(
     let mut loads = loads.chain(&code.staged.early).chain(&code.staged.late);
     let aligned =
         |slot: &usize| write[*slot].is_some_and(|f| f.start.addr().is_multiple_of(CACHE_LINE));
-    program.grid.iter().product::<usize>() * size_of::<T>() >= BEYOND_CACHES
+    program.grid.iter().product::<usize>() * size_of::<T>() >= LARGE_FIELD_BYTES
         && program.grid[0].is_multiple_of(lanes::<T>())
         && code.writes.iter().all(aligned)
         && !loads.any(|loaded| matches!(loaded.field, Slot::Written(slot) if stores(slot)))
 }
 
-/// The fields that are written, shared by all threads. `longer`: the fields may hold additional values after those of
-/// the grid.
-fn shared<T: Real>(
+/// The fields that are written, shared by all threads. `allow_longer`: the fields may contain additional values after
+/// those of the grid.
+fn check_and_share<T: Real>(
     program: &Program<T>,
     code: &Code<T>,
     read: &[&Field<T>],
     write: &mut [&mut Field<T>],
-    longer: bool,
+    allow_longer: bool,
 ) -> [Option<SharedField<T>>; MAX_FIELDS] {
-    check(program, code, read, write, longer);
-    share(write)
+    check(program, code, read, write, allow_longer);
+    share_fields(write)
 }
 
 /// Checks that the fields match the program.
@@ -308,18 +330,18 @@ fn check<T: Real>(
     code: &Code<T>,
     read: &[&Field<T>],
     write: &[&mut Field<T>],
-    longer: bool,
+    allow_longer: bool,
 ) {
     assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
     let len = program.grid.iter().product::<usize>();
-    let fits = |field: usize| if longer { field >= len } else { field == len };
+    let fits = |field: usize| if allow_longer { field >= len } else { field == len };
     let plane = program.grid[0] * program.grid[1];
     assert!(code.reads.iter().all(|&slot| fits(read[slot].len())), "field to read");
     assert!(code.planes.iter().all(|&slot| read[slot].len() == plane), "plane to read");
     assert!(code.writes.iter().all(|&slot| fits(write[slot].len())), "field to write");
 }
 
-fn share<T: Real>(write: &mut [&mut Field<T>]) -> [Option<SharedField<T>>; MAX_FIELDS] {
+fn share_fields<T: Real>(write: &mut [&mut Field<T>]) -> [Option<SharedField<T>>; MAX_FIELDS] {
     let mut shared = [const { None }; MAX_FIELDS];
     for (to, field) in shared.iter_mut().zip(write.iter_mut()) {
         *to = Some(SharedField::new(field));

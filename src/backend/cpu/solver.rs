@@ -1,4 +1,4 @@
-//! An operator prepared for whole blocks of rows.
+//! An operator prepared for complete blocks of rows.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use crate::lines::Reduced;
 use crate::real::Real;
 
 /// Coefficients of the rows of a block.
-pub(super) type OfRows<T, const N: usize> = [[T; N]; BLOCK];
+pub(super) type RowCoefficients<T, const N: usize> = [[T; N]; BLOCK];
 
 /// Periodic couplings smaller than this fraction of round-off are omitted.
-const UNNOTICED: f64 = 1e-3;
+const NEGLIGIBLE: f64 = 1e-3;
 
 /// A⁻¹ B along lines.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Solver<T> {
     /// Rows of the operand that B reads before and after row m.
     pub(super) back: usize,
     pub(super) ahead: usize,
-    pub(super) way: SolveMethod<T>,
+    pub(super) method: SolveMethod<T>,
     /// B near the ends of non-periodic lines, in every block.
     pub(super) ends: Vec<Vec<EndRows<T>>>,
 }
@@ -51,11 +51,11 @@ pub(super) struct Cyclic<T> {
     /// −l.
     pub(super) factor: T,
     /// 1 / (1 − (−l)ⁿ).
-    pub(super) round: T,
+    pub(super) wrap: T,
     /// Σ (−l)^(2m+1) over the rows above round-off.
-    pub(super) lacking: T,
+    pub(super) correction: T,
     /// [(−l)^m, (−l)^(m+1)] in the first blocks.
-    pub(super) powers: Vec<OfRows<T, 2>>,
+    pub(super) powers: Vec<RowCoefficients<T, 2>>,
     /// Number of rows above round-off.
     pub(super) significant: usize,
 }
@@ -64,8 +64,8 @@ pub(super) struct Cyclic<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Factored<T> {
     /// [inv, −l1, −l2] of every row, and [−u1, −u2].
-    pub(super) lower: Vec<OfRows<T, 3>>,
-    pub(super) upper: Vec<OfRows<T, 2>>,
+    pub(super) lower: Vec<RowCoefficients<T, 3>>,
+    pub(super) upper: Vec<RowCoefficients<T, 2>>,
     /// The coupling to the border, in the blocks that have one.
     pub(super) border: Vec<Option<Box<Border<T>>>>,
 }
@@ -73,8 +73,8 @@ pub(super) struct Factored<T> {
 /// The border at the rows of a block: its rows, and its columns with changed sign.
 #[derive(Clone, Debug)]
 pub(super) struct Border<T> {
-    pub(super) rows: OfRows<T, 2>,
-    pub(super) columns: OfRows<T, 2>,
+    pub(super) rows: RowCoefficients<T, 2>,
+    pub(super) columns: RowCoefficients<T, 2>,
 }
 
 impl<T: Real> Solver<T> {
@@ -82,7 +82,7 @@ impl<T: Real> Solver<T> {
     pub(super) fn new(operator: &LineOperator, line_solver: LineSolver) -> Self {
         let rounded: LineOperator<T> = operator.rounded();
         let Stencil { half_width, up, down, .. } = rounded.stencil;
-        let (way, stencil) = match (line_solver.on_host(), Cyclic::new(operator)) {
+        let (method, stencil) = match (line_solver.on_host(), Cyclic::new(operator)) {
             (OnHost::Reduction(reduction), _) if operator.factors.half_band() > 0 => {
                 let reduced = Reduced::new(operator.matrix(), reduction, tolerance(T::PRECISION));
                 (SolveMethod::Reduced(Box::new(reduced)), rounded.stencil)
@@ -98,7 +98,7 @@ impl<T: Real> Solver<T> {
             ends: EndRows::of(&rounded),
             operator: rounded,
             stencil,
-            way,
+            method,
         }
     }
 
@@ -110,7 +110,7 @@ impl<T: Real> Solver<T> {
     /// True if it is tridiagonal with five points per row of B.
     pub(super) fn is_of_five_points(&self) -> bool {
         let Stencil { half_width, up, down, .. } = self.stencil;
-        let tridiagonal = match &self.way {
+        let tridiagonal = match &self.method {
             SolveMethod::Cyclic(_) => true,
             SolveMethod::Factored(_) => !self.operator.periodic && self.half_band() == 1,
             SolveMethod::Reduced(_) => false,
@@ -131,15 +131,15 @@ impl<T: Real> Solver<T> {
     /// Number of rows carried from one block to the next: the operand; p rows of the elimination, p rows of sums for
     /// the other end of a periodic line, p rows of the substitution. Then workspace for a reduction.
     pub(super) fn carried(&self) -> usize {
-        let reduction = match &self.way {
-            SolveMethod::Reduced(reduced) => self.operator.len() + reduced.room(lanes::<T>()),
+        let reduction = match &self.method {
+            SolveMethod::Reduced(reduced) => self.operator.len() + reduced.workspace(lanes::<T>()),
             SolveMethod::Cyclic(_) | SolveMethod::Factored(_) => 0,
         };
-        self.between() + reduction
+        self.workspace_start() + reduction
     }
 
-    /// The same number without that workspace.
-    pub(super) fn between(&self) -> usize {
+    /// Index of the first row of that workspace: the number of carried rows before it.
+    pub(super) fn workspace_start(&self) -> usize {
         self.taps() - 1 + 3 * self.half_band()
     }
 }
@@ -153,18 +153,18 @@ impl<T: Real> Cyclic<T> {
         }
         let l = (1.0 - (1.0 - 4.0 * alpha * alpha).sqrt()) / (2.0 * alpha);
         let power = |m: usize| (0..m).fold(1.0, |power, _| -l * power);
-        let significant = |m: &usize| power(*m).abs() > UNNOTICED * T::EPSILON;
+        let significant = |m: &usize| power(*m).abs() > NEGLIGIBLE * T::EPSILON;
         let rows = (0..n).take_while(significant).count();
-        let round = 1.0 / (1.0 - power(n));
+        let wrap = 1.0 / (1.0 - power(n));
         let of_row = |m: usize| match m < rows {
             true => [T::of(power(m)), T::of(power(m + 1))],
             false => [T::ZERO; 2],
         };
         let cyclic = Self {
             factor: T::of(-l),
-            round: T::of(round),
-            lacking: T::of((0..rows).map(|m| power(2 * m + 1)).sum()),
-            powers: of_blocks(rows.div_ceil(BLOCK), of_row),
+            wrap: T::of(wrap),
+            correction: T::of((0..rows).map(|m| power(2 * m + 1)).sum()),
+            powers: per_block(rows.div_ceil(BLOCK), of_row),
             significant: rows,
         };
         Some((cyclic, 1.0 + l * l))
@@ -200,16 +200,16 @@ impl<T: Real> Factored<T> {
             })
         };
         Self {
-            lower: of_blocks(blocks, lower),
-            upper: of_blocks(blocks, upper),
+            lower: per_block(blocks, lower),
+            upper: per_block(blocks, upper),
             border: (0..blocks).map(border).collect(),
         }
     }
 }
 
-fn of_blocks<T: Copy, const N: usize>(
+fn per_block<T: Copy, const N: usize>(
     blocks: usize,
     of: impl Fn(usize) -> [T; N],
-) -> Vec<OfRows<T, N>> {
+) -> Vec<RowCoefficients<T, N>> {
     (0..blocks).map(|b| std::array::from_fn(|r| of(b * BLOCK + r))).collect()
 }

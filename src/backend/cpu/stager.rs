@@ -10,22 +10,22 @@ use super::tile::Group;
 use crate::real::Real;
 
 /// Number of blocks that are prefetched before they are loaded.
-const AHEAD: usize = 3;
+const PREFETCH_BLOCKS: usize = 3;
 
 /// The part of a tile that is still to be loaded.
 pub(super) struct Stager<'a, T> {
     tile: Group,
     /// The fields that are loaded, then those that are only prefetched.
     loads: &'a [Loaded],
-    fetches: &'a [Slot],
+    prefetches: &'a [Slot],
     rows: Rows<T>,
     /// Whether the last block comes first.
-    up: bool,
+    backward: bool,
     /// Next block and field to be prefetched, and to be loaded.
-    fetched: (usize, usize),
+    prefetched: (usize, usize),
     loaded: (usize, usize),
     /// Progress within a block of all fields: steps done, times fields.
-    credit: usize,
+    progress: usize,
 }
 
 impl<'a, T: Real> Stager<'a, T> {
@@ -34,31 +34,40 @@ impl<'a, T: Real> Stager<'a, T> {
         job: &Job<'_, T>,
         tile: Group,
         loads: &'a [Loaded],
-        fetches: &'a [Slot],
+        prefetches: &'a [Slot],
         rows: Rows<T>,
-        up: bool,
+        backward: bool,
     ) -> Self {
         // Fields that begin a sum come last.
         let needed = match job.weights.beta {
-            0.0 => loads.iter().take_while(|loaded| !loaded.begins).count(),
+            0.0 => loads.iter().take_while(|loaded| !loaded.is_old_sum).count(),
             _ => loads.len(),
         };
         let loads = &loads[..needed];
-        Self { tile, loads, fetches, rows, up, fetched: (0, 0), loaded: (0, 0), credit: 0 }
+        Self {
+            tile,
+            loads,
+            prefetches,
+            rows,
+            backward,
+            prefetched: (0, 0),
+            loaded: (0, 0),
+            progress: 0,
+        }
     }
 
     /// Number of fields.
     #[inline(always)]
     fn fields(&self) -> usize {
-        self.loads.len() + self.fetches.len()
+        self.loads.len() + self.prefetches.len()
     }
 
     /// One of `steps` steps in which all fields of a block are loaded.
     #[inline(always)]
     pub(super) fn step<S: Simd>(&mut self, simd: S, job: &Job<'_, T>, steps: usize) {
-        self.credit += self.fields();
-        while self.credit >= steps {
-            self.credit -= steps;
+        self.progress += self.fields();
+        while self.progress >= steps {
+            self.progress -= steps;
             self.load(simd, job);
         }
     }
@@ -77,11 +86,11 @@ impl<'a, T: Real> Stager<'a, T> {
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, job: &Job<'_, T>) {
         if self.loaded == (0, 0) {
-            for _ in 0..AHEAD {
-                self.fetch(job);
+            for _ in 0..PREFETCH_BLOCKS {
+                self.prefetch(job);
             }
         }
-        self.fetch(job);
+        self.prefetch(job);
         let (block, field) = self.loaded;
         if block == self.rows.blocks() {
             return;
@@ -90,28 +99,28 @@ impl<'a, T: Real> Stager<'a, T> {
             let block = self.block(block);
             let points = job.points(*field, self.tile, block * BLOCK);
             let to = self.rows.of_block(block).at(*to);
-            let (field, apart) = (job.field(*field), self.rows.column);
-            simd.vectorize(Load { points, field, to, apart, ahead: false });
+            let (field, column_stride) = (job.field(*field), self.rows.column_stride);
+            simd.vectorize(Load { points, field, to, column_stride, prefetch_ahead: false });
         }
         self.loaded = after(self.loaded, self.fields());
     }
 
     #[inline(always)]
-    fn fetch(&mut self, job: &Job<'_, T>) {
-        let (block, field) = self.fetched;
+    fn prefetch(&mut self, job: &Job<'_, T>) {
+        let (block, field) = self.prefetched;
         if block < self.rows.blocks() {
             let field = match self.loads.get(field) {
                 Some(loaded) => loaded.field,
-                None => self.fetches[field - self.loads.len()],
+                None => self.prefetches[field - self.loads.len()],
             };
-            job.points(field, self.tile, self.block(block) * BLOCK).fetch(job.field(field));
-            self.fetched = after(self.fetched, self.fields());
+            job.points(field, self.tile, self.block(block) * BLOCK).prefetch(job.field(field));
+            self.prefetched = after(self.prefetched, self.fields());
         }
     }
 
     #[inline(always)]
     fn block(&self, index: usize) -> usize {
-        if self.up { self.rows.blocks() - 1 - index } else { index }
+        if self.backward { self.rows.blocks() - 1 - index } else { index }
     }
 }
 

@@ -6,9 +6,9 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::closed::AtEnd;
-use super::memory::{CACHE_LINE, fetch_row, stream};
+use super::memory::{CACHE_LINE, prefetch_row, stream};
 use super::rows::{BLOCK, lanes};
-use super::solver::{OfRows, SolveMethod, Solver};
+use super::solver::{RowCoefficients, SolveMethod, Solver};
 use super::tile::Group;
 use super::vectors::splats;
 use crate::real::Real;
@@ -28,20 +28,20 @@ pub(super) struct DirectStep<'a, T> {
     pub(super) from: *const T,
     pub(super) to: *mut T,
     /// Workspace for the points of the tile and for six rows.
-    pub(super) between: *mut T,
+    pub(super) workspace: *mut T,
     /// Whether the results bypass the caches because they are not needed soon.
-    pub(super) past_caches: bool,
+    pub(super) bypass_caches: bool,
 }
 
 impl<T: Real> DirectStep<'_, T> {
     /// True if these lines can be processed here.
-    pub(super) fn takes(solver: &Solver<T>, tile: &Group) -> bool {
-        let whole = tile.line_stride == 1 && tile.lines == COLUMNS * lanes::<T>();
-        whole && tile.n > 2 && solver.is_of_five_points()
+    pub(super) fn supports(solver: &Solver<T>, tile: &Group) -> bool {
+        let full = tile.line_stride == 1 && tile.lines == COLUMNS * lanes::<T>();
+        full && tile.n > 2 && solver.is_of_five_points()
     }
 
     /// Size of the workspace, in numbers.
-    pub(super) fn room(points: usize) -> usize {
+    pub(super) fn workspace_len(points: usize) -> usize {
         (points + CARRIED) * COLUMNS * lanes::<T>()
     }
 }
@@ -51,17 +51,17 @@ impl<T: Real> WithSimd for DirectStep<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match &self.solver.way {
+        match &self.solver.method {
             SolveMethod::Cyclic(cyclic) => {
-                let none = [[T::ZERO; 2]; BLOCK];
-                let of_block = |block: usize| Round {
+                let zeros = [[T::ZERO; 2]; BLOCK];
+                let of_block = |block: usize| PeriodicRows {
                     factor: cyclic.factor,
-                    powers: cyclic.powers.get(block).unwrap_or(&none),
+                    powers: cyclic.powers.get(block).unwrap_or(&zeros),
                 };
-                self.lines(simd, of_block, [cyclic.round, cyclic.lacking]);
+                self.lines(simd, of_block, [cyclic.wrap, cyclic.correction]);
             }
             SolveMethod::Factored(factored) => {
-                let of_block = |block: usize| Between {
+                let of_block = |block: usize| ClosedRows {
                     lower: &factored.lower[block],
                     upper: &factored.upper[block],
                 };
@@ -75,7 +75,7 @@ impl<T: Real> WithSimd for DirectStep<'_, T> {
 /// The coefficients of a block of rows.
 trait Coefficients<T: Real> {
     /// y[m], and the sum for x[n], from (B f)[m] at row `r`.
-    fn down<S: Simd>(
+    fn forward<S: Simd>(
         &self,
         simd: S,
         r: usize,
@@ -84,7 +84,7 @@ trait Coefficients<T: Real> {
     ) -> [T::Vector<S>; 2];
 
     /// x[m] from y[m] at row `r`, y[n−1] and x[m+1].
-    fn up<S: Simd>(
+    fn backward<S: Simd>(
         &self,
         simd: S,
         r: usize,
@@ -94,14 +94,14 @@ trait Coefficients<T: Real> {
 }
 
 /// Coefficients of a periodic line.
-struct Round<'a, T> {
+struct PeriodicRows<'a, T> {
     factor: T,
-    powers: &'a OfRows<T, 2>,
+    powers: &'a RowCoefficients<T, 2>,
 }
 
-impl<T: Real> Coefficients<T> for Round<'_, T> {
+impl<T: Real> Coefficients<T> for PeriodicRows<'_, T> {
     #[inline(always)]
-    fn down<S: Simd>(
+    fn forward<S: Simd>(
         &self,
         simd: S,
         r: usize,
@@ -113,7 +113,7 @@ impl<T: Real> Coefficients<T> for Round<'_, T> {
     }
 
     #[inline(always)]
-    fn up<S: Simd>(
+    fn backward<S: Simd>(
         &self,
         simd: S,
         r: usize,
@@ -126,14 +126,14 @@ impl<T: Real> Coefficients<T> for Round<'_, T> {
 }
 
 /// Coefficients of a line with two ends.
-struct Between<'a, T> {
-    lower: &'a OfRows<T, 3>,
-    upper: &'a OfRows<T, 2>,
+struct ClosedRows<'a, T> {
+    lower: &'a RowCoefficients<T, 3>,
+    upper: &'a RowCoefficients<T, 2>,
 }
 
-impl<T: Real> Coefficients<T> for Between<'_, T> {
+impl<T: Real> Coefficients<T> for ClosedRows<'_, T> {
     #[inline(always)]
-    fn down<S: Simd>(
+    fn forward<S: Simd>(
         &self,
         simd: S,
         r: usize,
@@ -146,7 +146,7 @@ impl<T: Real> Coefficients<T> for Between<'_, T> {
     }
 
     #[inline(always)]
-    fn up<S: Simd>(
+    fn backward<S: Simd>(
         &self,
         simd: S,
         r: usize,
@@ -158,13 +158,13 @@ impl<T: Real> Coefficients<T> for Between<'_, T> {
 }
 
 impl<T: Real> DirectStep<'_, T> {
-    /// Solves all lines; `of_block`: the coefficients of a block, `round`: those that couple both ends.
+    /// Solves all lines; `of_block`: the coefficients of a block, `wrap`: those that couple both ends.
     #[inline(always)]
     fn lines<S: Simd, C: Coefficients<T>>(
         &self,
         simd: S,
         of_block: impl Fn(usize) -> C,
-        round: [T; 2],
+        wrap: [T; 2],
     ) {
         let (n, inner) = (self.tile.n, self.solver.inner());
         let blocks = n.div_ceil(BLOCK);
@@ -176,26 +176,26 @@ impl<T: Real> DirectStep<'_, T> {
         unsafe { self.carried(4).write_bytes(0, 2 * COLUMNS * lanes::<T>()) };
         for block in 0..blocks {
             for end in &self.solver.ends[block] {
-                let (to, factors) = (self.between(end.rows.start), |m| [self.source(m)]);
+                let (to, factors) = (self.intermediate(end.rows.start), |m| [self.source(m)]);
                 simd.vectorize(AtEnd { end, factors, columns: COLUMNS, to });
             }
             match self.solver.stencil.odd {
-                true => self.down::<S, C, true>(simd, &of_block(block), block, &inner),
-                false => self.down::<S, C, false>(simd, &of_block(block), block, &inner),
+                true => self.forward::<S, C, true>(simd, &of_block(block), block, &inner),
+                false => self.forward::<S, C, false>(simd, &of_block(block), block, &inner),
             }
         }
-        let [round, lacking] = splats(simd, round);
+        let [wrap, correction] = splats(simd, wrap);
         for h in 0..self.vectors::<S>() {
             // SAFETY: carried rows.
             unsafe {
-                let y = T::times(simd, round, *self.vector::<S>(self.carried(4), h));
-                let sum = T::fma(simd, lacking, y, *self.vector::<S>(self.carried(5), h));
+                let y = T::times(simd, wrap, *self.vector::<S>(self.carried(4), h));
+                let sum = T::fma(simd, correction, y, *self.vector::<S>(self.carried(5), h));
                 *self.vector::<S>(self.carried(4), h) = y;
-                *self.vector::<S>(self.carried(5), h) = T::times(simd, round, sum);
+                *self.vector::<S>(self.carried(5), h) = T::times(simd, wrap, sum);
             }
         }
         for block in (0..blocks).rev() {
-            self.up(simd, &of_block(block), block);
+            self.backward(simd, &of_block(block), block);
         }
     }
 
@@ -215,12 +215,12 @@ impl<T: Real> DirectStep<'_, T> {
         self.from.wrapping_add(self.tile.start + m * self.tile.stride)
     }
 
-    fn between(&self, m: usize) -> *mut T {
-        self.between.wrapping_add((CARRIED + m) * COLUMNS * lanes::<T>())
+    fn intermediate(&self, m: usize) -> *mut T {
+        self.workspace.wrapping_add((CARRIED + m) * COLUMNS * lanes::<T>())
     }
 
     fn carried(&self, at: usize) -> *mut T {
-        self.between.wrapping_add(at * COLUMNS * lanes::<T>())
+        self.workspace.wrapping_add(at * COLUMNS * lanes::<T>())
     }
 
     fn points(&self, block: usize) -> std::ops::Range<usize> {
@@ -228,7 +228,7 @@ impl<T: Real> DirectStep<'_, T> {
     }
 
     #[inline(always)]
-    fn down<S: Simd, C: Coefficients<T>, const ODD: bool>(
+    fn forward<S: Simd, C: Coefficients<T>, const ODD: bool>(
         &self,
         simd: S,
         coefficients: &C,
@@ -252,7 +252,7 @@ impl<T: Real> DirectStep<'_, T> {
         for h in 0..self.vectors::<S>() {
             // Prefetch the rows of the next block, one after the other.
             for r in (h * rows_at_once..(h + 1) * rows_at_once).take_while(|r| *r < BLOCK) {
-                fetch_row(self.source(points.start + BLOCK + r), COLUMNS);
+                prefetch_row(self.source(points.start + BLOCK + r), COLUMNS);
             }
             // SAFETY: rows of the field, of the workspace, and carried ones; vectors of the field need not be aligned.
             unsafe {
@@ -262,12 +262,12 @@ impl<T: Real> DirectStep<'_, T> {
                 macro_rules! eliminate {
                     ($m:expr, $sum:expr) => {{
                         let (r, before) = ($m - points.start, [y, gathered]);
-                        [y, gathered] = coefficients.down(simd, r, $sum, before);
-                        *self.vector::<S>(self.between($m), h) = y;
+                        [y, gathered] = coefficients.forward(simd, r, $sum, before);
+                        *self.vector::<S>(self.intermediate($m), h) = y;
                     }};
                 }
                 for m in points.start..inner.start {
-                    eliminate!(m, *self.vector::<S>(self.between(m), h));
+                    eliminate!(m, *self.vector::<S>(self.intermediate(m), h));
                 }
                 for m in inner.clone() {
                     let source = sources[m - points.start].wrapping_add(h * width);
@@ -280,7 +280,7 @@ impl<T: Real> DirectStep<'_, T> {
                     (a, b, c, d) = (b, c, d, e);
                 }
                 for m in inner.end..points.end {
-                    eliminate!(m, *self.vector::<S>(self.between(m), h));
+                    eliminate!(m, *self.vector::<S>(self.intermediate(m), h));
                 }
                 let rows = [a, b, c, d, y, gathered];
                 for at in 0..rows.len() {
@@ -291,7 +291,7 @@ impl<T: Real> DirectStep<'_, T> {
     }
 
     #[inline(always)]
-    fn up<S: Simd>(&self, simd: S, coefficients: &impl Coefficients<T>, block: usize) {
+    fn backward<S: Simd>(&self, simd: S, coefficients: &impl Coefficients<T>, block: usize) {
         let points = self.points(block);
         for h in 0..self.vectors::<S>() {
             // SAFETY: rows of the workspace, and carried ones.
@@ -299,22 +299,22 @@ impl<T: Real> DirectStep<'_, T> {
                 let last = *self.vector::<S>(self.carried(4), h);
                 let mut x = *self.vector::<S>(self.carried(5), h);
                 for (r, m) in points.clone().enumerate().rev() {
-                    let at = self.vector::<S>(self.between(m), h);
-                    x = coefficients.up(simd, r, *at, [last, x]);
+                    let at = self.vector::<S>(self.intermediate(m), h);
+                    x = coefficients.backward(simd, r, *at, [last, x]);
                     *at = x;
                 }
                 *self.vector::<S>(self.carried(5), h) = x;
             }
         }
         for m in points {
-            let from = self.between(m);
+            let from = self.intermediate(m);
             let to = self.to.wrapping_add(self.tile.start + m * self.tile.stride);
             for l in (0..COLUMNS).map(|column| column * lanes::<T>()) {
                 let (to, from) = (to.wrapping_add(l), from.wrapping_add(l));
-                // SAFETY: points of this tile, which no other thread accesses; both are whole cache lines where the
+                // SAFETY: points of this tile, which no other thread accesses; both are complete cache lines where the
                 // stores bypass the caches.
                 unsafe {
-                    match self.past_caches {
+                    match self.bypass_caches {
                         true => stream::<S>(to.cast(), from.cast()),
                         false => from.copy_to(to, lanes::<T>()),
                     }

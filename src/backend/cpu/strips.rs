@@ -9,7 +9,7 @@ use pulp::{NullaryFnOnce, Simd, WithSimd};
 use smallvec::{SmallVec, smallvec};
 
 use super::memory::CACHE_LINE;
-use super::point_code::{Does, PointCode, Step};
+use super::point_code::{PointCode, Step, StepOp};
 use super::rows::BLOCK;
 use crate::backend::Reduction;
 use crate::engine::{Node, Use};
@@ -17,9 +17,9 @@ use crate::real::Real;
 use crate::simd::mapped;
 
 /// Bytes of a strip of one value: those of a block of a sweep.
-const STRIP: usize = BLOCK * CACHE_LINE;
+const STRIP_BYTES: usize = BLOCK * CACHE_LINE;
 /// Number of partial results of a sum or a maximum.
-const ABREAST: usize = 16;
+const PARTIALS: usize = 16;
 
 /// Combination of the results of two points into one.
 pub(super) trait Combine {
@@ -75,7 +75,7 @@ impl PointCode {
         arch: pulp::Arch,
         from: &[&[T]],
         parameters: &[f64],
-    ) -> SmallVec<[f64; Reduction::MOST]> {
+    ) -> SmallVec<[f64; Reduction::MAX]> {
         assert!(from.iter().all(|row| row.len() == from[0].len()));
         assert!(from.len() == self.formula.reads);
         let partial = MEMORY.with_borrow_mut(|memory| {
@@ -95,7 +95,7 @@ struct Line(#[allow(dead_code, reason = "accessed by pointers")] [u8; CACHE_LINE
 struct Memory {
     lines: Vec<Line>,
     rows: Vec<*mut Line>,
-    steps: Vec<Placed>,
+    steps: Vec<PlacedStep>,
 }
 
 thread_local! {
@@ -105,8 +105,8 @@ thread_local! {
 
 /// A step and where its rows begin.
 #[derive(Clone, Copy)]
-struct Placed {
-    does: Does,
+struct PlacedStep {
+    op: StepOp,
     from: [Source; 3],
     to: *mut Line,
 }
@@ -124,7 +124,7 @@ struct Table<'a, S, T> {
     simd: S,
     code: &'a PointCode,
     rows: &'a mut [*mut Line],
-    steps: &'a mut Vec<Placed>,
+    steps: &'a mut Vec<PlacedStep>,
     of: PhantomData<T>,
 }
 
@@ -136,7 +136,8 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
     #[inline(always)]
     fn new(simd: S, code: &'a PointCode, parameters: &[f64], memory: &'a mut Memory) -> Self {
         // A line for a number that is the same at all points, a strip for others.
-        let line = |row: usize| row + row.saturating_sub(code.read) * (STRIP / CACHE_LINE - 1);
+        let line =
+            |row: usize| row + row.saturating_sub(code.first_read) * (STRIP_BYTES / CACHE_LINE - 1);
         if memory.lines.len() < line(code.rows) {
             memory.lines.resize(line(code.rows), Line([0; CACHE_LINE]));
         }
@@ -149,7 +150,7 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
         for row in 0..code.rows {
             table.rows[row] = start.wrapping_add(line(row));
         }
-        for (row, node) in code.given.iter().enumerate() {
+        for (row, node) in code.inputs.iter().enumerate() {
             let x = match *node {
                 Node::Constant(x) => x,
                 Node::Parameter(at) => parameters[at],
@@ -159,7 +160,7 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
             unsafe { *table.row(row) = T::splat(simd, T::of(x)) };
         }
         // SAFETY: all rows are in `memory`.
-        unsafe { table.run(&code.once, 1) };
+        unsafe { table.run(&code.uniform_steps, 1) };
         table
     }
 
@@ -169,31 +170,31 @@ impl<'a, S: Simd, T: Real> Table<'a, S, T> {
         self.rows[row].cast()
     }
 
-    /// Carries out steps on `n` vectors of every row that varies.
+    /// Executes steps on `n` vectors of every row that varies.
     ///
     /// # Safety
     /// Each of them has `n` vectors, and those that are written have no other users.
     #[inline(always)]
     unsafe fn run(&mut self, steps: &[Step], n: usize) {
         self.steps.clear();
-        for &Step { does, from, to } in steps {
+        for &Step { op, from, to } in steps {
             let source =
-                |row: usize| Source { first: self.rows[row], varies: row >= self.code.read };
-            let placed = Placed { does, from: mapped(from, source), to: self.rows[to] };
+                |row: usize| Source { first: self.rows[row], varies: row >= self.code.first_read };
+            let placed = PlacedStep { op, from: mapped(from, source), to: self.rows[to] };
             self.steps.push(placed);
         }
         self.simd.vectorize(Run::<S, T> { simd: self.simd, steps: self.steps, n, of: PhantomData });
     }
 }
 
-/// Bytes of the vectors on which a step is carried out before the next step. They are few, so that the processor can do
+/// Bytes of the vectors on which a step is executed before the next step. They are few, so that the processor can do
 /// the following steps while it still divides for this one.
-const GROUP: usize = 8 * CACHE_LINE;
+const GROUP_BYTES: usize = 8 * CACHE_LINE;
 
 /// Steps on n vectors of every row.
 struct Run<'a, S, T> {
     simd: S,
-    steps: &'a [Placed],
+    steps: &'a [PlacedStep],
     n: usize,
     of: PhantomData<T>,
 }
@@ -205,64 +206,64 @@ impl<S: Simd, T: Real> NullaryFnOnce for Run<'_, S, T> {
     fn call(self) {
         let Self { simd, steps, n, .. } = self;
         let group = Group::<S, T, true>::N;
-        let whole = n - n % group;
+        let full = n - n % group;
         // SAFETY: as the caller of `Table::run` promises.
         unsafe {
-            for start in (0..whole).step_by(group) {
+            for start in (0..full).step_by(group) {
                 for step in steps {
-                    Group::<S, T, true> { simd, start, of: PhantomData }.carry_out(step);
+                    Group::<S, T, true> { simd, start, of: PhantomData }.execute(step);
                 }
             }
-            for start in whole..n {
+            for start in full..n {
                 for step in steps {
-                    Group::<S, T, false> { simd, start, of: PhantomData }.carry_out(step);
+                    Group::<S, T, false> { simd, start, of: PhantomData }.execute(step);
                 }
             }
         }
     }
 }
 
-/// The vectors of rows from `start` on: a whole group, or only one.
-struct Group<S, T, const WHOLE: bool> {
+/// The vectors of rows from `start` on: a complete group, or only one.
+struct Group<S, T, const FULL: bool> {
     simd: S,
     start: usize,
     of: PhantomData<T>,
 }
 
-impl<S: Simd, T: Real, const WHOLE: bool> Group<S, T, WHOLE> {
+impl<S: Simd, T: Real, const FULL: bool> Group<S, T, FULL> {
     /// Number of vectors.
-    const N: usize = if WHOLE { GROUP / size_of::<T::Vector<S>>() } else { 1 };
+    const N: usize = if FULL { GROUP_BYTES / size_of::<T::Vector<S>>() } else { 1 };
 
     /// # Safety
     /// Every row has these vectors.
     #[inline(always)]
-    unsafe fn carry_out(&self, &Placed { does, from: [a, b, c], to }: &Placed) {
+    unsafe fn execute(&self, &PlacedStep { op, from: [a, b, c], to }: &PlacedStep) {
         let simd = self.simd;
         // SAFETY: as the caller promises.
         unsafe {
-            match does {
-                Does::Copy => self.one(to, a, |a| a),
-                Does::Neg => self.one(to, a, |a| T::negative(simd, a)),
-                Does::Sqrt => self.one(to, a, |a| T::root(simd, a)),
-                Does::Abs => self.one(to, a, |a| T::size(simd, a)),
-                Does::Pow(exponent) => self.one(to, a, |mut a| {
+            match op {
+                StepOp::Copy => self.one(to, a, |a| a),
+                StepOp::Neg => self.one(to, a, |a| T::negative(simd, a)),
+                StepOp::Sqrt => self.one(to, a, |a| T::root(simd, a)),
+                StepOp::Abs => self.one(to, a, |a| T::magnitude(simd, a)),
+                StepOp::Pow(exponent) => self.one(to, a, |mut a| {
                     let numbers = (&raw mut a).cast::<T>();
                     for at in 0..Table::<S, T>::LANES {
                         *numbers.add(at) = (*numbers.add(at)).powf(exponent);
                     }
                     a
                 }),
-                Does::Add => self.two(to, a, b, |a, b| T::plus(simd, a, b)),
-                Does::Sub => self.two(to, a, b, |a, b| T::minus(simd, a, b)),
-                Does::Mul => self.two(to, a, b, |a, b| T::times(simd, a, b)),
-                Does::Div => self.two(to, a, b, |a, b| T::over(simd, a, b)),
-                Does::MulAdd => {
+                StepOp::Add => self.two(to, a, b, |a, b| T::plus(simd, a, b)),
+                StepOp::Sub => self.two(to, a, b, |a, b| T::minus(simd, a, b)),
+                StepOp::Mul => self.two(to, a, b, |a, b| T::times(simd, a, b)),
+                StepOp::Div => self.two(to, a, b, |a, b| T::over(simd, a, b)),
+                StepOp::MulAdd => {
                     self.three(to, [a, b, c], |a, b, c| T::plus(simd, T::times(simd, a, b), c));
                 }
-                Does::MulSub => {
+                StepOp::MulSub => {
                     self.three(to, [a, b, c], |a, b, c| T::minus(simd, T::times(simd, a, b), c));
                 }
-                Does::SubMul => {
+                StepOp::SubMul => {
                     self.three(to, [a, b, c], |a, b, c| T::minus(simd, c, T::times(simd, a, b)));
                 }
             }
@@ -272,7 +273,7 @@ impl<S: Simd, T: Real, const WHOLE: bool> Group<S, T, WHOLE> {
     /// The first vector of an operand that varies.
     ///
     /// # Safety
-    /// As for [`Group::carry_out`].
+    /// As for [`Group::execute`].
     #[inline(always)]
     unsafe fn varying(&self, of: Source) -> *const T::Vector<S> {
         // SAFETY: as the caller promises.
@@ -280,7 +281,7 @@ impl<S: Simd, T: Real, const WHOLE: bool> Group<S, T, WHOLE> {
     }
 
     /// # Safety
-    /// As for [`Group::carry_out`], here and in the following functions.
+    /// As for [`Group::execute`], here and in the following functions.
     #[inline(always)]
     unsafe fn write(&self, to: *mut Line, f: impl Fn(usize) -> T::Vector<S>) {
         // SAFETY: as the caller promises.
@@ -366,33 +367,33 @@ impl<T: Real> WithSimd for Map<'_, '_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { code, from, to, parameters, memory } = self;
         let mut table = Table::<S, T>::new(simd, code, parameters, memory);
-        let (len, strip) = (to[0].len(), STRIP / size_of::<T>());
-        let whole = len - len % Table::<S, T>::LANES;
+        let (len, strip) = (to[0].len(), STRIP_BYTES / size_of::<T>());
+        let full = len - len % Table::<S, T>::LANES;
         // The last points do not fill a vector.
-        if whole < len {
+        if full < len {
             // SAFETY: rows in `memory`, of a strip each.
             unsafe {
                 for (at, from) in from.iter().enumerate() {
-                    *table.row(code.read + at) = T::load(simd, &from[whole..]);
+                    *table.row(code.first_read + at) = T::load(simd, &from[full..]);
                 }
                 for (at, to) in to.iter().enumerate() {
-                    *table.row(code.written + at) = T::load(simd, &to[whole..]);
+                    *table.row(code.first_written + at) = T::load(simd, &to[full..]);
                 }
                 table.run(&code.steps, 1);
                 for (at, to) in to.iter_mut().enumerate() {
-                    T::store(simd, &mut to[whole..], *table.row(code.written + at));
+                    T::store(simd, &mut to[full..], *table.row(code.first_written + at));
                 }
             }
         }
-        for start in (0..whole).step_by(strip) {
+        for start in (0..full).step_by(strip) {
             for (at, from) in from.iter().enumerate() {
-                table.rows[code.read + at] = from[start..].as_ptr().cast_mut().cast();
+                table.rows[code.first_read + at] = from[start..].as_ptr().cast_mut().cast();
             }
             for (at, to) in to.iter_mut().enumerate() {
-                table.rows[code.written + at] = to[start..].as_mut_ptr().cast();
+                table.rows[code.first_written + at] = to[start..].as_mut_ptr().cast();
             }
             // SAFETY: so many numbers follow in every row.
-            unsafe { table.run(&code.steps, strip.min(whole - start) / Table::<S, T>::LANES) };
+            unsafe { table.run(&code.steps, strip.min(full - start) / Table::<S, T>::LANES) };
         }
     }
 }
@@ -408,14 +409,14 @@ struct Reduce<'a, 'b, C, T> {
 
 impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
     /// Partial result l of each result is that of points l, l + 16, ...
-    type Output = SmallVec<[[f64; ABREAST]; Reduction::MOST]>;
+    type Output = SmallVec<[[f64; PARTIALS]; Reduction::MAX]>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let Self { code, from, parameters, memory, .. } = self;
         let mut table = Table::<S, f64>::new(simd, code, parameters, memory);
-        let mut partial: Self::Output = smallvec![[C::IDENTITY; ABREAST]; code.results.len()];
-        let (strip, len) = (STRIP / size_of::<f64>(), from[0].len());
+        let mut partial: Self::Output = smallvec![[C::IDENTITY; PARTIALS]; code.results.len()];
+        let (strip, len) = (STRIP_BYTES / size_of::<f64>(), from[0].len());
         for start in (0..len).step_by(strip) {
             let n = strip.min(len - start);
             // SAFETY: rows in `memory`, of a strip each.
@@ -423,7 +424,7 @@ impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
                 std::slice::from_raw_parts_mut(row.cast::<f64>(), strip)
             };
             for (at, from) in from.iter().enumerate() {
-                let to = values(table.row(code.read + at));
+                let to = values(table.row(code.first_read + at));
                 for (to, x) in to.iter_mut().zip(&from[start..start + n]) {
                     *to = x.f64();
                 }
@@ -431,7 +432,7 @@ impl<C: Combine, T: Real> WithSimd for Reduce<'_, '_, C, T> {
             // SAFETY: as above.
             unsafe { table.run(&code.steps, n.div_ceil(Table::<S, f64>::LANES)) };
             for (partial, at) in partial.iter_mut().zip(&code.results) {
-                for values in values(table.row(*at))[..n].chunks(ABREAST) {
+                for values in values(table.row(*at))[..n].chunks(PARTIALS) {
                     for (partial, value) in partial.iter_mut().zip(values) {
                         *partial = C::combine(*partial, *value);
                     }
@@ -447,7 +448,7 @@ mod tests {
     use super::*;
     use crate::engine::{Formula, Number, PointFormula};
 
-    /// Results that need each other's previous values, a number that is the same everywhere, products in sums.
+    /// Results that need each other's previous values, a factor that is equal at all points, and products in sums.
     struct Tangled;
 
     impl Formula<2, 4, 1> for Tangled {
@@ -477,9 +478,9 @@ mod tests {
         }
     }
 
-    /// Catches a previous value that is replaced before its last use, and a row that is used again too early.
+    /// Detects a previous value that is overwritten before its last use, and a row that is reused too early.
     #[test]
-    fn strips_give_what_the_formula_gives_at_each_point() {
+    fn strips_equal_the_formula_at_every_point() {
         compare::<f64>();
         compare::<f32>();
     }

@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::rows::BLOCK;
-use super::solver::{Cyclic, Factored, OfRows, SolveMethod, Solver};
+use super::solver::{Cyclic, Factored, RowCoefficients, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::real::Real;
 
@@ -23,10 +23,10 @@ impl<T: Real, const M: usize> WithSimd for Substitute<'_, T, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match &self.solver.way {
+        match &self.solver.method {
             SolveMethod::Cyclic(cyclic) => {
                 let powers = cyclic.powers.get(self.block);
-                // Nearly all blocks are whole: they get a loop of constant length.
+                // Nearly all blocks are complete: they get a loop of constant length.
                 match self.rows {
                     BLOCK => self.cyclic::<S>(simd, cyclic, powers, BLOCK),
                     rows => self.cyclic::<S>(simd, cyclic, powers, rows),
@@ -48,7 +48,7 @@ impl<T: Real, const M: usize> Substitute<'_, T, M> {
         &self,
         simd: S,
         cyclic: &Cyclic<T>,
-        powers: Option<&OfRows<T, 2>>,
+        powers: Option<&RowCoefficients<T, 2>>,
         rows: usize,
     ) {
         for_pairs!(const { vectors::<S, T>() }, N, h => match powers {
@@ -59,11 +59,11 @@ impl<T: Real, const M: usize> Substitute<'_, T, M> {
 
     /// N vectors of the first `rows` rows of every system, starting at `h`.
     #[inline(always)]
-    fn cyclic_pair<S: Simd, const N: usize, const LACKING: bool>(
+    fn cyclic_pair<S: Simd, const N: usize, const CORRECTED: bool>(
         &self,
         simd: S,
         cyclic: &Cyclic<T>,
-        powers: &OfRows<T, 2>,
+        powers: &RowCoefficients<T, 2>,
         rows: usize,
         h: usize,
     ) {
@@ -83,7 +83,7 @@ impl<T: Real, const M: usize> Substitute<'_, T, M> {
                 for m in 0..M {
                     for v in 0..N {
                         let mut y = vector::<S, T>(at[m], r, h + v);
-                        if LACKING {
+                        if CORRECTED {
                             y = T::fma(simd, T::splat(simd, powers[r][1]), last[m][v], y);
                         }
                         x[m][v] = T::fma(simd, factor, x[m][v], y);
@@ -116,7 +116,7 @@ impl<T: Real, const M: usize> Substitute<'_, T, M> {
         &self,
         simd: S,
         factored: &Factored<T>,
-        border: &OfRows<T, 2>,
+        border: &RowCoefficients<T, 2>,
         m: usize,
         h: usize,
     ) {

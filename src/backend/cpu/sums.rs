@@ -16,7 +16,7 @@ pub(super) struct Polynomial<T> {
 }
 
 /// Number of vectors whose sums stay in registers while the terms of a polynomial are added.
-const TOGETHER: usize = 8;
+const VECTORS_AT_ONCE: usize = 8;
 
 /// `to` = scale × `to` + polynomial, for rows of one block.
 pub(super) struct Evaluate<'a, T> {
@@ -37,40 +37,40 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
         let Self { polynomial, blocks, rows, scale, to } = self;
         let Polynomial { constant, linear, quadratic, cubic } = polynomial;
         let to = blocks.at(to);
-        for first in (0..rows * const { vectors::<S, T>() }).step_by(TOGETHER) {
+        for first in (0..rows * const { vectors::<S, T>() }).step_by(VECTORS_AT_ONCE) {
             let skipped = first * size_of::<T::Vector<S>>();
             let from = |place: Place| blocks.at(place).wrapping_byte_add(skipped).cast_const();
-            let mut sums = [T::splat(simd, *constant); TOGETHER];
+            let mut sums = [T::splat(simd, *constant); VECTORS_AT_ONCE];
             // SAFETY: vectors of blocks of this thread's memory.
             unsafe {
                 if scale != T::ZERO {
                     let scale = T::splat(simd, scale);
-                    for i in 0..TOGETHER {
+                    for i in 0..VECTORS_AT_ONCE {
                         sums[i] = T::fma(simd, scale, vector::<S, T>(to, 0, first + i), sums[i]);
                     }
                 }
                 for (coefficient, [a]) in linear {
                     let (c, a) = (T::splat(simd, *coefficient), from(*a));
-                    for i in 0..TOGETHER {
+                    for i in 0..VECTORS_AT_ONCE {
                         sums[i] = T::fma(simd, c, vector::<S, T>(a, 0, i), sums[i]);
                     }
                 }
                 for (coefficient, [a, b]) in quadratic {
                     let (c, a, b) = (T::splat(simd, *coefficient), from(*a), from(*b));
-                    for i in 0..TOGETHER {
+                    for i in 0..VECTORS_AT_ONCE {
                         let product = T::times(simd, c, vector::<S, T>(a, 0, i));
                         sums[i] = T::fma(simd, product, vector::<S, T>(b, 0, i), sums[i]);
                     }
                 }
                 for (coefficient, [a, b, d]) in cubic {
                     let (c, a, b, d) = (T::splat(simd, *coefficient), from(*a), from(*b), from(*d));
-                    for i in 0..TOGETHER {
+                    for i in 0..VECTORS_AT_ONCE {
                         let product = T::times(simd, c, vector::<S, T>(a, 0, i));
                         let product = T::times(simd, product, vector::<S, T>(b, 0, i));
                         sums[i] = T::fma(simd, product, vector::<S, T>(d, 0, i), sums[i]);
                     }
                 }
-                for i in 0..TOGETHER {
+                for i in 0..VECTORS_AT_ONCE {
                     set::<S, T>(to, 0, first + i, sums[i]);
                 }
             }

@@ -20,7 +20,7 @@ pub(super) struct Tiling {
     width: usize,
     /// Groups per row of lines. A row of lines along y fills a plane of constant z, and so does one along x with `in_planes`;
     /// without it, all lines along x are one row.
-    pub(super) groups_a_row: usize,
+    pub(super) groups_per_row: usize,
     rows: usize,
 }
 
@@ -47,17 +47,17 @@ impl Tiling {
             Axis::Y => (ny, nx, nx, 1, nz, nx * ny),
             Axis::Z => (nz, nx * ny, nx, 1, ny, nx),
         };
-        let groups_a_row = lines.div_ceil(width);
-        Self { n, stride, lines, line_stride, outer_stride, width, groups_a_row, rows }
+        let groups_per_row = lines.div_ceil(width);
+        Self { n, stride, lines, line_stride, outer_stride, width, groups_per_row, rows }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.groups_a_row * self.rows
+        self.groups_per_row * self.rows
     }
 
     pub(super) fn group(&self, index: usize) -> Group {
-        let first = index % self.groups_a_row * self.width;
-        let row = index / self.groups_a_row;
+        let first = index % self.groups_per_row * self.width;
+        let row = index / self.groups_per_row;
         Group {
             start: row * self.outer_stride + first * self.line_stride,
             line: row * self.lines + first,

@@ -7,16 +7,16 @@ use crate::real::Real;
 /// Size of the square: a cache line of f64.
 pub(super) const SIDE: usize = 8;
 
-/// Writes number i of row j of `from` to number j of row i of `to`; the row strides are `from_apart` and `to_apart`.
+/// Writes number i of row j of `from` to number j of row i of `to`; the row strides are `from_stride` and `to_stride`.
 ///
 /// # Safety
 /// Eight rows of eight numbers in both, without overlap.
 #[inline(always)]
 pub(super) unsafe fn transpose<S: Simd, T: Real>(
     from: *const T,
-    from_apart: usize,
+    from_stride: usize,
     to: *mut T,
-    to_apart: usize,
+    to_stride: usize,
 ) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -29,13 +29,13 @@ pub(super) unsafe fn transpose<S: Simd, T: Real>(
         unsafe {
             match (is_f64, is_v4, is_v3) {
                 (true, true, _) => {
-                    return x86::of_f64_avx512(from.cast(), from_apart, to.cast(), to_apart);
+                    return x86::of_f64_avx512(from.cast(), from_stride, to.cast(), to_stride);
                 }
                 (true, _, true) => {
-                    return x86::of_f64_avx(from.cast(), from_apart, to.cast(), to_apart);
+                    return x86::of_f64_avx(from.cast(), from_stride, to.cast(), to_stride);
                 }
                 (false, true, _) | (false, _, true) => {
-                    return x86::of_f32_avx(from.cast(), from_apart, to.cast(), to_apart);
+                    return x86::of_f32_avx(from.cast(), from_stride, to.cast(), to_stride);
                 }
                 _ => {}
             }
@@ -44,7 +44,7 @@ pub(super) unsafe fn transpose<S: Simd, T: Real>(
     for i in 0..SIDE {
         for j in 0..SIDE {
             // SAFETY: as the caller promises.
-            unsafe { *to.add(i * to_apart + j) = *from.add(j * from_apart + i) };
+            unsafe { *to.add(i * to_stride + j) = *from.add(j * from_stride + i) };
         }
     }
 }
@@ -69,13 +69,13 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn of_f64_avx512(
         from: *const f64,
-        from_apart: usize,
+        from_stride: usize,
         to: *mut f64,
-        to_apart: usize,
+        to_stride: usize,
     ) {
         let row = |i: usize| {
             // SAFETY: as the caller promises.
-            unsafe { _mm512_loadu_pd(from.add(i * from_apart)) }
+            unsafe { _mm512_loadu_pd(from.add(i * from_stride)) }
         };
         let r: [__m512d; SIDE] = array_of(row);
         // Columns 0, 2, 4, 6 from the low halves of pairs of rows, 1, 3, 5, 7 from the high ones.
@@ -95,7 +95,7 @@ mod x86 {
             ];
             for (column, values) in columns {
                 // SAFETY: as the caller promises.
-                unsafe { _mm512_storeu_pd(to.add(column * to_apart), values) };
+                unsafe { _mm512_storeu_pd(to.add(column * to_stride), values) };
             }
         }
     }
@@ -105,14 +105,14 @@ mod x86 {
     #[target_feature(enable = "avx")]
     pub(super) unsafe fn of_f64_avx(
         from: *const f64,
-        from_apart: usize,
+        from_stride: usize,
         to: *mut f64,
-        to_apart: usize,
+        to_stride: usize,
     ) {
         for (i, j) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
             let row = |k: usize| {
                 // SAFETY: columns j to j + 3, as the caller promises.
-                unsafe { _mm256_loadu_pd(from.add((i + k) * from_apart + j)) }
+                unsafe { _mm256_loadu_pd(from.add((i + k) * from_stride + j)) }
             };
             let r: [__m256d; 4] = array_of(row);
             let (p, q) = (_mm256_unpacklo_pd(r[0], r[1]), _mm256_unpacklo_pd(r[2], r[3]));
@@ -125,7 +125,7 @@ mod x86 {
             ];
             for (k, values) in columns.into_iter().enumerate() {
                 // SAFETY: columns i to i + 3, as the caller promises.
-                unsafe { _mm256_storeu_pd(to.add((j + k) * to_apart + i), values) };
+                unsafe { _mm256_storeu_pd(to.add((j + k) * to_stride + i), values) };
             }
         }
     }
@@ -135,13 +135,13 @@ mod x86 {
     #[target_feature(enable = "avx")]
     pub(super) unsafe fn of_f32_avx(
         from: *const f32,
-        from_apart: usize,
+        from_stride: usize,
         to: *mut f32,
-        to_apart: usize,
+        to_stride: usize,
     ) {
         let row = |i: usize| {
             // SAFETY: as the caller promises.
-            unsafe { _mm256_loadu_ps(from.add(i * from_apart)) }
+            unsafe { _mm256_loadu_ps(from.add(i * from_stride)) }
         };
         let r: [__m256; SIDE] = array_of(row);
         // From rows 0 to 3, and from rows 4 to 7: columns k in the low half of a register and k + 4 in the high one.
@@ -162,8 +162,8 @@ mod x86 {
             let high = _mm256_permute2f128_ps::<0x31>(above[k], below[k]);
             // SAFETY: as the caller promises.
             unsafe {
-                _mm256_storeu_ps(to.add(k * to_apart), low);
-                _mm256_storeu_ps(to.add((k + 4) * to_apart), high);
+                _mm256_storeu_ps(to.add(k * to_stride), low);
+                _mm256_storeu_ps(to.add((k + 4) * to_stride), high);
             }
         }
     }
@@ -174,40 +174,40 @@ mod tests {
     use super::*;
 
     /// Row strides of the source and of the destination.
-    const APART: [usize; 2] = [SIDE + 3, SIDE + 5];
+    const STRIDES: [usize; 2] = [SIDE + 3, SIDE + 5];
 
-    struct Both<T>(Vec<T>);
+    struct Transposed<T>(Vec<T>);
 
-    impl<T: Real> pulp::WithSimd for Both<T> {
+    impl<T: Real> pulp::WithSimd for Transposed<T> {
         type Output = Vec<T>;
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) -> Vec<T> {
-            let mut to = vec![T::ZERO; SIDE * APART[1]];
-            // SAFETY: eight rows of both.
-            unsafe { transpose::<S, T>(self.0.as_ptr(), APART[0], to.as_mut_ptr(), APART[1]) };
+            let mut to = vec![T::ZERO; SIDE * STRIDES[1]];
+            // SAFETY: both have `SIDE` rows of at least `SIDE` values.
+            unsafe { transpose::<S, T>(self.0.as_ptr(), STRIDES[0], to.as_mut_ptr(), STRIDES[1]) };
             to
         }
     }
 
     fn check<T: Real>() {
         let number = |at: usize| T::of(f64::from(u8::try_from(at).unwrap()));
-        let from: Vec<T> = (1..=SIDE * APART[0]).map(number).collect();
-        let expected: Vec<T> = (0..SIDE * APART[1])
-            .map(|at| match (at / APART[1], at % APART[1]) {
-                (i, j) if j < SIDE => from[j * APART[0] + i],
+        let from: Vec<T> = (1..=SIDE * STRIDES[0]).map(number).collect();
+        let expected: Vec<T> = (0..SIDE * STRIDES[1])
+            .map(|at| match (at / STRIDES[1], at % STRIDES[1]) {
+                (i, j) if j < SIDE => from[j * STRIDES[0] + i],
                 _ => T::ZERO,
             })
             .collect();
-        assert_eq!(pulp::Arch::new().dispatch(Both(from.clone())), expected);
-        assert_eq!(pulp::Arch::Scalar.dispatch(Both(from.clone())), expected);
+        assert_eq!(pulp::Arch::new().dispatch(Transposed(from.clone())), expected);
+        assert_eq!(pulp::Arch::Scalar.dispatch(Transposed(from.clone())), expected);
         #[cfg(target_arch = "x86_64")]
         if let Some(v3) = pulp::x86::V3::try_new() {
-            assert_eq!(pulp::Arch::V3(v3).dispatch(Both(from)), expected);
+            assert_eq!(pulp::Arch::V3(v3).dispatch(Transposed(from)), expected);
         }
     }
 
     #[test]
-    fn a_block_is_turned_about_its_diagonal_on_every_instruction_set() {
+    fn blocks_are_transposed_on_every_instruction_set() {
         check::<f64>();
         check::<f32>();
     }

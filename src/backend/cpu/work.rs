@@ -19,7 +19,7 @@ use crate::real::Real;
 use crate::simd::{array_of, mapped};
 
 /// Maximum number of values that a formula reads or computes.
-const MOST_VALUES: usize = 8;
+const MAX_VALUES: usize = 8;
 
 /// Work of one thread on one tile, or on several adjacent ones.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ pub(super) struct Tile<'a, T> {
     pub(super) job: &'a Job<'a, T>,
     pub(super) tile: Group,
     /// True if nothing was loaded for it while another tile was processed.
-    pub(super) begins: bool,
+    pub(super) is_first: bool,
     /// The next tile.
     pub(super) next: Option<Group>,
     /// For packing: the end of the lines.
@@ -42,8 +42,8 @@ impl<T: Real> WithSimd for Tile<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (job, rows) = (self.job, self.rows);
-        let Staged { pass: main, early, fetched, late } = &job.code.staged;
-        if self.begins {
+        let Staged { pass: main, early, prefetched, late } = &job.code.staged;
+        if self.is_first {
             Stager::new(job, self.tile, early, &[], rows, false).finish(simd, job);
         }
         let columns = self.tile.lines.div_ceil(lanes::<T>());
@@ -51,12 +51,12 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             for column in 0..columns {
                 let own = (at == *main && column == 0)
                     .then(|| Stager::new(job, self.tile, late, &[], rows, false));
-                self.column(column).down(simd, pass, own);
+                self.column(column).forward(simd, pass, own);
             }
             let applied = Applied { applications: &pass.applied, tiles: &self, columns };
-            applied.turn(simd);
+            applied.between_passes(simd);
             let next = self.next.filter(|_| at == *main);
-            let mut next = next.map(|tile| Stager::new(job, tile, early, fetched, rows, true));
+            let mut next = next.map(|tile| Stager::new(job, tile, early, prefetched, rows, true));
             let blocks = rows.blocks();
             for done in 0..blocks {
                 // In the first pass no operator comes before: its blocks are processed in the order of memory.
@@ -64,7 +64,7 @@ impl<T: Real> WithSimd for Tile<'_, T> {
                 applied.substitute(simd, job, block);
                 // The next tile may be loaded where this one is no longer needed.
                 let next = next.as_mut().filter(|_| done > 0);
-                self.combine(simd, pass, block, columns, next);
+                self.run_instructions(simd, pass, block, columns, next);
             }
             if let Some(next) = &mut next {
                 next.finish(simd, job);
@@ -87,22 +87,22 @@ impl<T: Real> Tile<'_, T> {
 
     /// Forward elimination of all operators of a pass.
     #[inline(always)]
-    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<'_, T>>) {
+    fn forward<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<'_, T>>) {
         for application in &pass.applied {
-            self.begin(simd, application);
+            self.init_carried(simd, application);
         }
         for block in 0..self.rows.blocks() {
-            let end = block * BLOCK + self.rows.there(block);
-            let after = [self.rows.round(end), self.rows.round(end + 1)];
+            let end = block * BLOCK + self.rows.valid_rows(block);
+            let after = [self.rows.wrapped(end), self.rows.wrapped(end + 1)];
             for application in &pass.applied {
-                match (application.five_points, &application.solver.way) {
+                match (application.five_points, &application.solver.method) {
                     (true, SolveMethod::Cyclic(_)) => {
-                        self.eliminate(simd, application, block, after)
+                        self.eliminate_periodic(simd, application, block, after)
                     }
                     (true, SolveMethod::Factored(_)) => {
                         self.eliminate_closed(simd, application, block)
                     }
-                    _ => self.eliminate_any(simd, application, block),
+                    _ => self.eliminate_general(simd, application, block),
                 }
                 if let Some(own) = &mut own {
                     own.step(simd, self.job, pass.applied.len());
@@ -116,7 +116,7 @@ impl<T: Real> Tile<'_, T> {
 
     /// Formulas with the results of the operators, in one block.
     #[inline(always)]
-    fn combine<S: Simd>(
+    fn run_instructions<S: Simd>(
         &self,
         simd: S,
         pass: &Pass<T>,
@@ -128,11 +128,11 @@ impl<T: Real> Tile<'_, T> {
             match instruction {
                 // Memory transfers several columns faster.
                 Instruction::Load(_) | Instruction::Store { .. } => {
-                    self.step(simd, instruction, block);
+                    self.run_instruction(simd, instruction, block);
                 }
                 _ => {
                     for column in 0..columns {
-                        self.column(column).step(simd, instruction, block);
+                        self.column(column).run_instruction(simd, instruction, block);
                     }
                 }
             }
@@ -144,13 +144,13 @@ impl<T: Real> Tile<'_, T> {
 
     /// Initialises the carried rows for the first row.
     #[inline(always)]
-    fn begin<S: Simd>(&self, simd: S, application: &Application<T>) {
+    fn init_carried<S: Simd>(&self, simd: S, application: &Application<T>) {
         let solver = &*application.solver;
         let taps = solver.taps();
         let carried = self.rows.carried(application.carried);
         for r in 0..taps - 1 {
             let m = r.cast_signed() - solver.back.cast_signed();
-            self.operand(simd, application, m, 1, self.rows.after(carried, r));
+            self.operand(simd, application, m, 1, self.rows.offset(carried, r));
         }
         let zeros = self.rows.carried(application.carried + taps - 1);
         // SAFETY: rows that this operator carries, of this thread's memory.
@@ -185,7 +185,7 @@ impl<T: Real> Tile<'_, T> {
 
     /// One elimination in a block; `after`: the two rows that follow it on the periodic line.
     #[inline(always)]
-    fn eliminate<S: Simd>(
+    fn eliminate_periodic<S: Simd>(
         &self,
         simd: S,
         application: &Application<T>,
@@ -193,7 +193,7 @@ impl<T: Real> Tile<'_, T> {
         after: [(Blocks<T>, usize); 2],
     ) {
         let Application { solver, factors, to, carried, .. } = application;
-        let (here, rows) = (self.rows.of_block(block), self.rows.there(block));
+        let (here, rows) = (self.rows.of_block(block), self.rows.valid_rows(block));
         let (to, carried) = (here.at(*to), self.rows.carried(*carried));
         macro_rules! five_points {
             ($factors:expr, $k:literal, $odd:literal) => {
@@ -222,39 +222,40 @@ impl<T: Real> Tile<'_, T> {
 
     /// General version for every operator and block.
     #[inline(always)]
-    fn eliminate_any<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
+    fn eliminate_general<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
         let (solver, rows) = (&*application.solver, self.rows);
-        let (first, there, filled) = (block * BLOCK, rows.there(block), rows.filled(block));
+        let (first, valid_rows, padded_rows) =
+            (block * BLOCK, rows.valid_rows(block), rows.padded_rows(block));
         let carried = rows.carried(application.carried);
-        let kept = solver.taps() - 1;
+        let carried_rows = solver.taps() - 1;
         let (window, sums) = (rows.window(), rows.right_hand_sides());
-        rows.copy(carried, window, kept);
+        rows.copy(carried, window, carried_rows);
         let mut r = 0;
-        while r < filled {
+        while r < padded_rows {
             // As many rows at once as exist and lie in one block.
             let m = first + solver.ahead + r;
-            let most = rows.points.saturating_sub(m).clamp(1, BLOCK - m % BLOCK);
-            let count = most.min(filled - r);
-            let to = rows.after(window, kept + r);
+            let available = rows.points.saturating_sub(m).clamp(1, BLOCK - m % BLOCK);
+            let count = available.min(padded_rows - r);
+            let to = rows.offset(window, carried_rows + r);
             self.operand(simd, application, m.cast_signed(), count, to);
             r += count;
         }
-        rows.copy(rows.after(window, filled), carried, kept);
-        simd.vectorize(Differences { solver, rows: filled, operand: window, to: sums });
+        rows.copy(rows.offset(window, padded_rows), carried, carried_rows);
+        simd.vectorize(Differences { solver, rows: padded_rows, operand: window, to: sums });
 
         self.at_ends(simd, application, block);
         let to = rows.of_block(block).at(application.to);
-        let carried = rows.after(carried, kept);
-        match &solver.way {
+        let carried = rows.offset(carried, carried_rows);
+        match &solver.method {
             SolveMethod::Cyclic(cyclic) => {
-                let (rows, from) = (there, sums.cast_const());
+                let (rows, from) = (valid_rows, sums.cast_const());
                 simd.vectorize(CyclicForward { cyclic, rows, from, to, carried });
             }
             SolveMethod::Factored(factored) => {
-                let (half_band, rows, from) = (solver.half_band(), there, sums.cast_const());
+                let (half_band, rows, from) = (solver.half_band(), valid_rows, sums.cast_const());
                 simd.vectorize(Eliminate { factored, half_band, block, rows, from, to, carried });
             }
-            SolveMethod::Reduced(_) => rows.copy(sums, to, there),
+            SolveMethod::Reduced(_) => rows.copy(sums, to, valid_rows),
         }
     }
 
@@ -263,7 +264,7 @@ impl<T: Real> Tile<'_, T> {
     fn at_ends<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
         let rows = self.rows;
         for end in &application.solver.ends[block] {
-            let to = rows.after(rows.right_hand_sides(), end.rows.start - block * BLOCK);
+            let to = rows.offset(rows.right_hand_sides(), end.rows.start - block * BLOCK);
             let row = |place, m| rows.row(place, m).cast_const();
             match *application.factors {
                 [a] => {
@@ -285,7 +286,7 @@ impl<T: Real> Tile<'_, T> {
         self.at_ends(simd, application, block);
         let Application { solver, factors, to, carried, .. } = application;
         let (all, first) = (self.rows, block * BLOCK);
-        let rows = all.there(block);
+        let rows = all.valid_rows(block);
         let inner = solver.inner();
         let start = inner.start.saturating_sub(first).min(rows);
         let inner = start..inner.end.saturating_sub(first).clamp(start, rows);
@@ -301,13 +302,13 @@ impl<T: Real> Tile<'_, T> {
                         *before = mapped($factors, |factor| all.row(factor, m).cast_const());
                     }
                 }
-                let of =
+                let block_rows =
                     |block: Blocks<T>| mapped($factors, |factor| block.at(factor).cast_const());
                 simd.vectorize(Closed::<T, $k, $odd> {
                     solver,
                     block,
-                    here: of(here),
-                    next: of(next),
+                    here: block_rows(here),
+                    next: block_rows(next),
                     inner,
                     before,
                     rows,
@@ -328,17 +329,18 @@ impl<T: Real> Tile<'_, T> {
 
     /// One instruction in a block.
     #[inline(always)]
-    fn step<S: Simd>(&self, simd: S, instruction: &Instruction<T>, block: usize) {
+    fn run_instruction<S: Simd>(&self, simd: S, instruction: &Instruction<T>, block: usize) {
         let Self { job, tile, rows: all, .. } = *self;
-        let (weights, blocks, rows) = (job.weights, all.of_block(block), all.filled(block));
+        let (weights, blocks, rows) = (job.weights, all.of_block(block), all.padded_rows(block));
         let points = |field: Slot| job.points(field, tile, block * BLOCK);
         let at = |place: Place| blocks.at(place);
         match instruction {
-            Instruction::Load(Loaded { field, to, begins }) => {
-                if !begins || weights.beta != 0.0 {
+            Instruction::Load(Loaded { field, to, is_old_sum }) => {
+                if !is_old_sum || weights.beta != 0.0 {
                     let (points, field) = (points(*field), job.field(*field));
-                    let (to, apart, ahead) = (at(*to), all.column, !job.code.steps.is_empty());
-                    simd.vectorize(Load { points, field, to, apart, ahead });
+                    let (to, column_stride, prefetch_ahead) =
+                        (at(*to), all.column_stride, !job.code.steps.is_empty());
+                    simd.vectorize(Load { points, field, to, column_stride, prefetch_ahead });
                 }
             }
             Instruction::Map { map, from, to } => self.map(map, from, to, blocks, rows),
@@ -355,13 +357,13 @@ impl<T: Real> Tile<'_, T> {
                 simd.vectorize(Evaluate { polynomial, blocks, rows, scale, to });
             }
             Instruction::Store { slot, from } => {
-                let (field, past_caches) = (job.written(*slot), job.past_caches);
+                let (field, bypass_caches) = (job.written(*slot), job.bypass_caches);
                 simd.vectorize(Store {
                     points: points(Slot::Written(*slot)),
                     field,
                     from: at(*from),
-                    apart: all.column,
-                    past_caches,
+                    column_stride: all.column_stride,
+                    bypass_caches,
                 });
             }
         }
@@ -372,12 +374,12 @@ impl<T: Real> Tile<'_, T> {
         let values = rows * lanes::<T>();
         let at = |place: &Place| blocks.at(*place);
         let (reads, writes) = (from.len(), to.len());
-        let from: [&[T]; MOST_VALUES] = array_of(|i| match from.get(i) {
+        let from: [&[T]; MAX_VALUES] = array_of(|i| match from.get(i) {
             // SAFETY: a block of this thread's memory, which is not written in the meantime.
             Some(from) => unsafe { std::slice::from_raw_parts(at(from), values) },
             None => &[],
         });
-        let mut to: [&mut [T]; MOST_VALUES] = array_of(|i| match to.get(i) {
+        let mut to: [&mut [T]; MAX_VALUES] = array_of(|i| match to.get(i) {
             // SAFETY: a block of this thread's memory, without other references.
             Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values) },
             None => &mut [],

@@ -6,20 +6,20 @@ use super::DeviceInfo;
 use super::runtime::Runtime;
 use crate::error::{Error, Result};
 
-fn none() -> Error {
+fn unavailable() -> Error {
     Error::Device("a browser page has no devices; use `compute.backend = \"cpu\"`".into())
 }
 
 pub(super) fn list() -> Result<Vec<DeviceInfo>> {
-    Err(none())
+    Err(unavailable())
 }
 
 pub(super) fn open(_: usize) -> Result<Arc<dyn Runtime>> {
-    Err(none())
+    Err(unavailable())
 }
 
 pub(super) fn compiler(_: usize) -> Result<()> {
-    Err(none())
+    Err(unavailable())
 }
 
 pub(super) fn has_driver() -> bool {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::block_sweeps::integers;
+use super::block_sweeps::integer_buffer;
 use super::job::{Job, LaunchSize};
-use super::numbers::whole;
+use super::numbers::to_i32;
 use super::text::{Text, parameters};
 use super::{Arg, BlockKernels, BlockSweeps, Buffer, Device};
 use crate::backend::Field;
@@ -40,7 +40,7 @@ struct Exchange {
 impl Exchange {
     fn new(
         (device, precision): (&Arc<Device>, Precision),
-        back: bool,
+        unpack: bool,
         (places, first): (&[usize], usize),
         nb: usize,
     ) -> Result<Option<Self>> {
@@ -51,13 +51,13 @@ impl Exchange {
         text.define("THREADS", THREADS);
         text.define("NB", nb);
         text.define("COUNT", places.len());
-        text.define("BACK", u8::from(back));
+        text.define("BACK", u8::from(unpack));
         text.push(include_str!("../../../kernels/blocks/border.cu"));
         let size = LaunchSize::over(places.len() * nb, THREADS);
         Ok(Some(Self {
             job: Job::new(device, &text.source("border.cu"), "border", &size)?,
-            places: integers(device, numbered(places.iter().copied()))?,
-            first: whole(first)?,
+            places: integer_buffer(device, row_bytes(places.iter().copied()))?,
+            first: to_i32(first)?,
         }))
     }
 
@@ -68,7 +68,7 @@ impl Exchange {
 
 /// Converts rows to the 32-bit integers of the kernels.
 #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
-fn numbered(rows: impl Iterator<Item = usize>) -> impl Iterator<Item = [u8; 4]> {
+fn row_bytes(rows: impl Iterator<Item = usize>) -> impl Iterator<Item = [u8; 4]> {
     rows.map(|row| (row as u32).to_ne_bytes())
 }
 
@@ -83,25 +83,25 @@ impl Solver {
         let (rows, width) = (colouring.rows(), colouring.pattern().width());
         let exchanges = halo.0.iter().zip(halo.ranges(nb)).map(|(shifts, ranges)| {
             let first = |which: usize| ranges.first().map_or(0, |range| range[which].start);
-            let go = shifts.iter().flat_map(|shift| &shift.rows);
-            let go: Vec<usize> = go.map(|row| colouring.place(*row as usize)).collect();
-            let come = shifts.iter().flat_map(|shift| &shift.columns);
-            let come: Vec<usize> = come.map(|column| *column as usize).collect();
-            let exchange = |back: bool, which: (&[usize], usize)| {
-                Exchange::new((device, precision), back, which, nb)
+            let outgoing = shifts.iter().flat_map(|shift| &shift.rows);
+            let outgoing: Vec<usize> = outgoing.map(|row| colouring.place(*row as usize)).collect();
+            let incoming = shifts.iter().flat_map(|shift| &shift.columns);
+            let incoming: Vec<usize> = incoming.map(|column| *column as usize).collect();
+            let exchange = |unpack: bool, places: (&[usize], usize)| {
+                Exchange::new((device, precision), unpack, places, nb)
             };
-            Ok([exchange(false, (&go, first(0)))?, exchange(true, (&come, first(1)))?])
+            Ok([exchange(false, (&outgoing, first(0)))?, exchange(true, (&incoming, first(1)))?])
         });
-        let job = |back: bool| {
+        let job = |restore: bool| {
             let mut text = Text::new(precision);
-            let fields = if back { [0, nb] } else { [nb, 0] };
+            let fields = if restore { [0, nb] } else { [nb, 0] };
             text.define("NB", nb);
             text.define("ROWS", rows);
-            let visited = if back { rows } else { width };
+            let visited = if restore { rows } else { width };
             text.define("WIDTH", visited);
             text.define("THREADS", THREADS);
             text.define("FIELDS", parameters(fields[0], fields[1]).collect::<Vec<_>>().join(", "));
-            let field = |k: usize| match back {
+            let field = |k: usize| match restore {
                 true => format!("w{k}[row] = x[{k}];"),
                 false => format!("b[{k}] = f{k}[row]; x[{k}] = 0;"),
             };
@@ -112,8 +112,8 @@ impl Solver {
         let unknowns = |rows: usize| Buffer::new(device, Precision::F64, rows * nb);
         let of = (colouring, nb, Precision::F32);
         Ok(Self {
-            sweeps: BlockSweeps::room(device, of, BlockKernels::Fused)?,
-            rows: integers(device, numbered((0..rows).map(|place| colouring.row(place))))?,
+            sweeps: BlockSweeps::allocate(device, of, BlockKernels::Fused)?,
+            rows: integer_buffer(device, row_bytes((0..rows).map(|place| colouring.row(place))))?,
             b: unknowns(rows)?,
             x: unknowns(width)?,
             order: job(false)?,
@@ -138,11 +138,11 @@ impl Solver {
         let Self { rows, b: right, x: unknowns, border, exchanges, .. } = self;
         let own = [&*rows, right, unknowns].map(Buffer::arg);
         self.order.launch(b.iter().map(|b| b.arg()).chain(own));
-        self.sweeps.sweep_among(right, unknowns, sweeps, &mut |colour, unknowns| {
-            let Some([go, come]) = exchanges.get(colour) else { return };
-            go.iter().for_each(|go| go.launch(unknowns, border.get()));
+        self.sweeps.sweep_with_exchange(right, unknowns, sweeps, &mut |colour, unknowns| {
+            let Some([outgoing, incoming]) = exchanges.get(colour) else { return };
+            outgoing.iter().for_each(|outgoing| outgoing.launch(unknowns, border.get()));
             exchange(colour, border);
-            come.iter().for_each(|come| come.launch(unknowns, border.get()));
+            incoming.iter().for_each(|incoming| incoming.launch(unknowns, border.get()));
         });
         let own = [&*rows, right, unknowns].map(Buffer::arg);
         self.restore.launch(x.iter().map(|x| x.arg()).chain(own));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::job::{Job, LaunchSize};
-use super::numbers::whole;
+use super::numbers::to_i32;
 use super::text::Text;
 use super::{Arg, Buffer, Device, Source};
 use crate::blocks::{Colouring, Factored, Sweeps};
@@ -12,19 +12,19 @@ use crate::real::{Precision, Real, bytes_of};
 
 /// Largest number of threads for the rows within a row of blocks, and largest number of threads per block that every
 /// device supports.
-const MOST_LANES: usize = 128;
-const MOST_THREADS: usize = 256;
+const MAX_LANES: usize = 128;
+const MAX_THREADS: usize = 256;
 /// Threads per block shared by several rows.
 const SHARED_THREADS: usize = 128;
 /// Threads per row of small blocks: enough to read 128 bytes of the row in 32 bit.
 const SMALL_TEAM: usize = 32;
 /// Groups of threads on different columns: largest number for small blocks, and number for larger blocks.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 const GROUPS: usize = 4;
 /// Columns of the factors loaded at once, times the unknowns per thread.
 const PANEL: usize = 16;
 /// Columns of off-diagonal blocks loaded at once: largest number, and number times the unknowns per thread.
-const MOST_AHEAD: usize = 4;
+const MAX_AHEAD: usize = 4;
 const AHEAD: usize = 8;
 
 /// Kernels that solve the rows of a colour.
@@ -50,8 +50,8 @@ struct Shape {
 
 impl Shape {
     fn of(nb: usize) -> Self {
-        let lanes = nb.min(MOST_LANES);
-        let groups = (SMALL_TEAM / nb).clamp(GROUPS, MOST_GROUPS).min(MOST_THREADS / lanes);
+        let lanes = nb.min(MAX_LANES);
+        let groups = (SMALL_TEAM / nb).clamp(GROUPS, MAX_GROUPS).min(MAX_THREADS / lanes);
         let rows = (SHARED_THREADS / (lanes * groups)).max(1);
         Self { nb, lanes, groups, rows, solved: SHARED_THREADS / lanes }
     }
@@ -69,7 +69,7 @@ impl Shape {
         text.define("SOLVED", solved);
         text.define("SHARE", share);
         text.define("PANEL", nb.div_ceil(panels));
-        text.define("AHEAD", (AHEAD / share).clamp(1, MOST_AHEAD));
+        text.define("AHEAD", (AHEAD / share).clamp(1, MAX_AHEAD));
         if !device.info().is_gpu {
             text.make_compact();
         }
@@ -90,7 +90,7 @@ impl Shape {
         // Rows of blocks per thread block; threads and on-chip vectors per row of blocks.
         let size = |rows: usize, threads: usize, vectors: usize| {
             let on_chip = rows * vectors * nb * size_of::<f64>();
-            LaunchSize::line(count.div_ceil(rows), rows * threads, on_chip)
+            LaunchSize::linear(count.div_ceil(rows), rows * threads, on_chip)
         };
         match kernels {
             BlockKernels::Fused => vec![("block_sweep", size(rows, groups * lanes, groups + 1))],
@@ -116,7 +116,7 @@ pub struct BlockSweeps {
     factors: Buffer,
     pivots: Buffer,
     /// Residual b minus the products, for one colour.
-    left: Buffer,
+    residual: Buffer,
 }
 
 /// Rows `begin` to `end` (exclusive) of one colour.
@@ -138,14 +138,14 @@ impl BlockSweeps {
         kernels: BlockKernels,
     ) -> Result<Self> {
         let of = (&*matrix.colouring, matrix.nb, S::PRECISION);
-        let mut sweeps = Self::room(device, of, kernels)?;
+        let mut sweeps = Self::allocate(device, of, kernels)?;
         sweeps.set(matrix)?;
         Ok(sweeps)
     }
 
     /// Allocates memory for matrices of one colouring with off-diagonal blocks of this precision, and compiles the
     /// kernels.
-    pub fn room(
+    pub fn allocate(
         device: &Arc<Device>,
         (colouring, nb, precision): (&Colouring, usize, Precision),
         kernels: BlockKernels,
@@ -163,15 +163,15 @@ impl BlockSweeps {
             let launches = launches.filter(|_| !rows.is_empty());
             let jobs = launches.map(|(entry, size)| Job::new(device, &source, entry, &size));
             let jobs = jobs.collect::<Result<_>>()?;
-            Ok(Colour { jobs, begin: whole(rows.start)?, end: whole(rows.end)? })
+            Ok(Colour { jobs, begin: to_i32(rows.start)?, end: to_i32(rows.end)? })
         };
-        let longest = match kernels {
+        let max_rows = match kernels {
             BlockKernels::Fused => 0,
             BlockKernels::Split => colouring.colours().map(|rows| rows.len()).max().unwrap_or(0),
         };
         let rows = pattern.rows();
         let starts = (0..rows).map(|row| pattern.row(row).start);
-        let starts = starts.chain([pattern.blocks()]).map(whole).collect::<Result<Vec<_>>>()?;
+        let starts = starts.chain([pattern.blocks()]).map(to_i32).collect::<Result<Vec<_>>>()?;
         let columns = (0..rows).flat_map(|row| pattern.columns_of(row));
         let numbers = |precision, len| Buffer::new(device, precision, len);
         Ok(Self {
@@ -180,12 +180,12 @@ impl BlockSweeps {
             width: pattern.width(),
             precision,
             colours: colouring.colours().map(colour).collect::<Result<_>>()?,
-            starts: integers(device, starts.into_iter().map(i32::to_ne_bytes))?,
-            columns: integers(device, columns.map(|column| column.to_ne_bytes()))?,
+            starts: integer_buffer(device, starts.into_iter().map(i32::to_ne_bytes))?,
+            columns: integer_buffer(device, columns.map(|column| column.to_ne_bytes()))?,
             blocks: numbers(precision, pattern.blocks() * nb * nb)?,
             factors: numbers(Precision::F64, rows * nb * nb)?,
-            pivots: integers(device, std::iter::repeat_n([0; 2], rows * nb))?,
-            left: numbers(Precision::F64, longest * nb)?,
+            pivots: integer_buffer(device, std::iter::repeat_n([0; 2], rows * nb))?,
+            residual: numbers(Precision::F64, max_rows * nb)?,
         })
     }
 
@@ -210,14 +210,14 @@ impl BlockSweeps {
     /// # Panics
     /// If the vectors do not have `nb` 64-bit values per row, or are on another device.
     pub fn sweep(&self, b: &Buffer, x: &mut Buffer, sweeps: Sweeps) {
-        self.sweep_among(b, x, sweeps, &mut |_, _| ());
+        self.sweep_with_exchange(b, x, sweeps, &mut |_, _| ());
     }
 
-    /// Like [`BlockSweeps::sweep`], with unknowns of other ranks in x: [`Factored::sweep_among`].
+    /// Like [`BlockSweeps::sweep`], with unknowns of other ranks in x: [`Factored::sweep_with_exchange`].
     ///
     /// # Panics
     /// As for [`BlockSweeps::sweep`].
-    pub(super) fn sweep_among(
+    pub(super) fn sweep_with_exchange(
         &self,
         b: &Buffer,
         x: &mut Buffer,
@@ -232,7 +232,7 @@ impl BlockSweeps {
         while let Some(colour) = order.next() {
             let Colour { jobs, begin, end } = &self.colours[colour];
             let matrix = [&self.starts, &self.columns, &self.blocks, &self.factors, &self.pivots];
-            let buffers = matrix.into_iter().chain([b, x, &self.left]).map(Buffer::arg);
+            let buffers = matrix.into_iter().chain([b, x, &self.residual]).map(Buffer::arg);
             let rows = [Arg::Int(*begin), Arg::Int(*end)];
             let scalars = Arg::Scalars(Precision::F64, &relaxation);
             let arguments = buffers.chain(rows).chain([scalars]);
@@ -246,7 +246,7 @@ impl BlockSweeps {
 }
 
 /// Copies integers of `N` bytes to device memory.
-pub(super) fn integers<const N: usize>(
+pub(super) fn integer_buffer<const N: usize>(
     device: &Arc<Device>,
     numbers: impl Iterator<Item = [u8; N]>,
 ) -> Result<Buffer> {

@@ -27,12 +27,12 @@ impl PlaneSums {
         sums: &Sums,
     ) -> Result<Self> {
         let (mut lists, mut rows, mut terms) = (Vec::new(), Vec::new(), Vec::new());
-        let whole = |n: usize| n as f64;
+        let as_f64 = |n: usize| n as f64;
         for list in sums {
-            lists.extend([whole(rows.len() / 3), whole(list.len())]);
+            lists.extend([as_f64(rows.len() / 3), as_f64(list.len())]);
             for (to, sum) in list {
-                rows.extend([whole(*to), whole(terms.len() / 2), whole(sum.len())]);
-                terms.extend(sum.iter().flat_map(|(plane, factor)| [whole(*plane), *factor]));
+                rows.extend([as_f64(*to), as_f64(terms.len() / 2), as_f64(sum.len())]);
+                terms.extend(sum.iter().flat_map(|(plane, factor)| [as_f64(*plane), *factor]));
             }
         }
         let mut text = Text::new(precision);
@@ -57,17 +57,17 @@ impl PlaneSums {
 
 /// Distributes the lines of `field` to `parts`, or collects them from there; `field` is number `at` of several.
 pub(super) fn deal(
-    deal: &TransposeLayout,
+    layout: &TransposeLayout,
     collect: bool,
     at: usize,
     [field, parts]: [&Buffer; 2],
 ) -> Result<()> {
-    let lines = Lines::along(deal.axis, deal.points);
+    let lines = Lines::along(layout.axis, layout.points);
     let mut text = Text::new(field.precision);
     lines.define(&mut text);
     text.define("THREADS", THREADS);
-    text.define("PARTS", deal.parts);
-    text.define("FIELDS", deal.fields);
+    text.define("PARTS", layout.parts);
+    text.define("FIELDS", layout.fields);
     text.define("COLLECT", u8::from(collect));
     text.push(include_str!("../../../kernels/ranks/deal.cu"));
     let shape = LaunchSize::over(lines.count * lines.points, THREADS);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::runtime::{Handle, MOST_FETCHED};
+use super::runtime::{Handle, MAX_FETCH_BYTES};
 use super::{Device, lock};
 use crate::error::Result;
 use crate::real::{Precision, Real, Values, bytes_of, bytes_of_mut};
@@ -91,7 +91,7 @@ impl Buffer {
     /// If the buffer has fewer values.
     pub fn fetch(&self, count: usize) -> Result<PendingReduction> {
         let bytes = count * self.precision.bytes();
-        assert!(count <= self.len && bytes <= MOST_FETCHED, "too many numbers");
+        assert!(count <= self.len && bytes <= MAX_FETCH_BYTES, "too many numbers");
         let copy = self.device.fetch(self.handle, bytes)?;
         Ok(PendingReduction { device: self.device.clone(), copy, count, precision: self.precision })
     }
@@ -115,9 +115,9 @@ pub struct PendingReduction {
 impl PendingReduction {
     /// Waits for the requested values, but not for work queued since.
     pub fn wait(self, to: &mut [f64]) -> Result<()> {
-        let mut bytes = [0; MOST_FETCHED];
+        let mut bytes = [0; MAX_FETCH_BYTES];
         let bytes = &mut bytes[..self.count * self.precision.bytes()];
-        self.device.fetched(self.copy, bytes)?;
+        self.device.finish_fetch(self.copy, bytes)?;
         self.precision.read(bytes, to);
         Ok(())
     }

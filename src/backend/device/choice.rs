@@ -22,7 +22,7 @@ pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api,
             Some(device)
         }
         BackendChoice::OpenCl => Some(of(Api::OpenCl)?),
-        BackendChoice::Auto => best(compute, local_rank)?,
+        BackendChoice::Auto => best_device(compute, local_rank)?,
     };
     match chosen {
         Some(device) => {
@@ -48,7 +48,7 @@ fn refusal(why: Error) -> Error {
 }
 
 /// Returns the device of `auto`; `None` is the CPU.
-fn best(compute: &ComputeConfig, local_rank: usize) -> Result<Option<DeviceInfo>> {
+fn best_device(compute: &ComputeConfig, local_rank: usize) -> Result<Option<DeviceInfo>> {
     let of = |api| devices(api).unwrap_or_default();
     let nvidia = of(Api::Cuda);
     if !nvidia.is_empty() && cuda::compiler(0).is_ok() {
@@ -114,7 +114,7 @@ fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
 
 /// Refuses options that need a device on a run without one.
 fn check_cpu(compute: &ComputeConfig) -> Result<()> {
-    let solver = compute.line_solver.filter(|solver| solver.missing_on_host().is_some());
+    let solver = compute.line_solver.filter(|solver| solver.unavailable_on_host().is_some());
     let what = match (solver, compute.pencils) {
         (Some(solver), _) => format!("compute.line_solver = \"{}\"", solver.name()),
         (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),

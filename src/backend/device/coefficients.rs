@@ -5,24 +5,24 @@ use super::Arg;
 use crate::real::Precision;
 
 /// Largest number of coefficients per kernel; further coefficients go into its text.
-pub(super) const MOST_COEFFICIENTS: usize = 32;
+pub(super) const MAX_COEFFICIENTS: usize = 32;
 
 /// Coefficients of a kernel: its first parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Coefficients {
     precision: Precision,
     /// Their C type.
-    kind: &'static str,
+    c_type: &'static str,
     values: Vec<f64>,
 }
 
 impl Coefficients {
-    pub(super) fn new(precision: Precision, kind: &'static str) -> Self {
-        Self { precision, kind, values: Vec::new() }
+    pub(super) fn new(precision: Precision, c_type: &'static str) -> Self {
+        Self { precision, c_type, values: Vec::new() }
     }
 
-    pub(super) fn kind(&self) -> &'static str {
-        self.kind
+    pub(super) fn c_type(&self) -> &'static str {
+        self.c_type
     }
 
     /// Returns a number as the kernel text contains it: the name of a coefficient, or a literal for constants of the
@@ -34,7 +34,7 @@ impl Coefficients {
         let known = self.values.iter().position(|old| *old == value);
         let parts = if value < 1.0 { 4.0 } else { 1.0 };
         let is_plain = value <= 16.0 && (parts * value).fract() == 0.0;
-        if is_plain || (known.is_none() && self.values.len() == MOST_COEFFICIENTS) {
+        if is_plain || (known.is_none() && self.values.len() == MAX_COEFFICIENTS) {
             return self.precision.literal(value);
         }
         let at = known.unwrap_or_else(|| {
@@ -46,7 +46,7 @@ impl Coefficients {
 
     /// Returns the kernel parameters: the coefficients, then `others`.
     pub(super) fn parameters(&self, others: impl Iterator<Item = String>) -> String {
-        let own = (0..self.values.len()).map(|at| format!("const {} k{at}", self.kind));
+        let own = (0..self.values.len()).map(|at| format!("const {} k{at}", self.c_type));
         own.chain(others).collect::<Vec<_>>().join(", ")
     }
 

@@ -22,13 +22,13 @@ pub use nvrtc::{Code, Nvrtc, Version};
 
 use super::lock;
 use super::runtime::{
-    Argument, DeviceInfo, Handle, KernelRequest, Launch, MOST_ARGUMENTS, Runtime, Source,
+    Argument, DeviceInfo, Handle, KernelRequest, Launch, MAX_ARGUMENTS, Runtime, Source,
     Tridiagonal, Usage,
 };
 use crate::backend::DiskCache;
 use crate::backend::ranks::DeviceGroup;
 use crate::error::{Error, Result};
-use machine::{describe, device, driver, failed, words};
+use machine::{describe, device, driver, error_text, failed};
 use nccl::{Group, Nccl};
 use nvrtc::dotted;
 use pinned::Slots;
@@ -36,10 +36,10 @@ use sparse::Sparse;
 
 /// On-chip bytes per block that need no permission: of 48 KiB a driver may reserve one for itself (CUDA C++ Programming
 /// Guide, compute capability 8.x and later).
-const ON_CHIP_FREE: usize = 47 << 10;
+const ON_CHIP_WITHOUT_OPT_IN: usize = 47 << 10;
 /// Share of a multiprocessor's memory preferred for blocks, in per cent of the maximum (CUDA Driver API,
 /// `CU_SHAREDMEM_CARVEOUT_MAX_SHARED`).
-const MOST_ON_CHIP: i32 = 100;
+const MAX_CARVEOUT_PERCENT: i32 = 100;
 
 /// A CUDA device with a single stream.
 pub(super) struct Cuda {
@@ -134,11 +134,11 @@ impl Cuda {
     }
 
     fn start(&self, launch: &Launch) -> Result<()> {
-        let mut values = [0_u64; MOST_ARGUMENTS];
-        let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
+        let mut values = [0_u64; MAX_ARGUMENTS];
+        let mut pointers = [ptr::null_mut::<c_void>(); MAX_ARGUMENTS];
         let count = launch.arguments.len();
-        if count > MOST_ARGUMENTS {
-            let most = format!("a kernel takes {count} arguments, more than {MOST_ARGUMENTS}");
+        if count > MAX_ARGUMENTS {
+            let most = format!("a kernel takes {count} arguments, more than {MAX_ARGUMENTS}");
             return Err(Error::Device(most));
         }
         for (at, argument) in launch.arguments.iter().enumerate() {
@@ -196,7 +196,7 @@ impl Runtime for Cuda {
             Error::Device(format!(
                 "CUDA could not allocate {bytes} bytes on {}, where {free} are free: {}",
                 self.info.name,
-                words(error)
+                error_text(error)
             ))
         })?;
         Ok(Handle(buffer))
@@ -252,13 +252,13 @@ impl Runtime for Cuda {
             .map_err(failed("copy from the device"))
     }
 
-    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+    fn finish_fetch(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
         self.enter()?;
         // Without the lock, so that other threads can use the device during the wait.
         let slot = lock(&self.objects).slots.take(copy);
         let mut slot = slot.ok_or_else(|| Error::Device("CUDA: no copy is under way".into()))?;
         let result = slot.wait(to).map_err(failed("finish its work"));
-        lock(&self.objects).slots.back(slot);
+        lock(&self.objects).slots.put_back(slot);
         result
     }
 
@@ -273,7 +273,7 @@ impl Runtime for Cuda {
             .map_err(failed("copy on the device"))
     }
 
-    fn compiles_at_once(&self) -> bool {
+    fn compiles_concurrently(&self) -> bool {
         true
     }
 
@@ -289,18 +289,21 @@ impl Runtime for Cuda {
                 module
             }
         };
-        let told = format!("find the kernel `{entry}` in `{}`", source.name);
+        let action = format!("find the kernel `{entry}` in `{}`", source.name);
         let name = CString::new(&**entry).unwrap_or_default();
         // SAFETY: the module is loaded and stays so.
-        let kernel = unsafe { cu::module::get_function(module, name) }.map_err(failed(&told))?;
+        let kernel = unsafe { cu::module::get_function(module, name) }.map_err(failed(&action))?;
         if *on_chip > 0 {
-            permit(kernel, (*on_chip > ON_CHIP_FREE).then_some(self.info.on_chip))
-                .map_err(failed(&format!("give `{entry}` {on_chip} bytes of on-chip memory")))?;
+            configure_on_chip(
+                kernel,
+                (*on_chip > ON_CHIP_WITHOUT_OPT_IN).then_some(self.info.on_chip),
+            )
+            .map_err(failed(&format!("give `{entry}` {on_chip} bytes of on-chip memory")))?;
         }
         Ok(handle(kernel))
     }
 
-    fn spilled(&self, kernel: Handle) -> Result<usize> {
+    fn spilled_bytes(&self, kernel: Handle) -> Result<usize> {
         self.enter()?;
         attribute(kernel, sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
     }
@@ -318,7 +321,7 @@ impl Runtime for Cuda {
                 on_chip,
             )
         };
-        counted.result().map_err(failed(TAKES))?;
+        counted.result().map_err(failed(QUERY_RESOURCES))?;
         Ok(Some(Usage { registers, resident: usize::try_from(resident).unwrap_or(0) }))
     }
 
@@ -344,21 +347,21 @@ impl Runtime for Cuda {
             return Ok(None);
         }
         self.enter()?;
-        let told = failed("make a graph");
+        let to_error = failed("make a graph");
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives as long as this; capture is ended in every case.
         let (result, graph) = unsafe {
-            cu::stream::begin_capture(self.stream, mode).map_err(&told)?;
+            cu::stream::begin_capture(self.stream, mode).map_err(&to_error)?;
             let result = launches.iter().try_for_each(|launch| self.start(launch));
             (result, cu::stream::end_capture(self.stream))
         };
         result?;
-        let graph = graph.map_err(&told)?;
+        let graph = graph.map_err(&to_error)?;
         // SAFETY: the graph was captured above; the executable graph does not need it.
         let executable = unsafe {
             let executable = cu::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
             let _ = cu::graph::destroy(graph);
-            executable.map_err(&told)?
+            executable.map_err(&to_error)?
         };
         Ok(Some(handle(executable)))
     }
@@ -370,7 +373,7 @@ impl Runtime for Cuda {
         unsafe { cu::graph::launch(object(graph), self.stream) }.map_err(failed("start a graph"))
     }
 
-    fn forget(&self, graph: Handle) {
+    fn destroy_graph(&self, graph: Handle) {
         if self.enter().is_ok() {
             // SAFETY: made here and not used again; launches in progress continue (CUDA Driver API, cuGraphExecDestroy).
             let _ = unsafe { cu::graph::exec_destroy(object(graph)) };
@@ -385,10 +388,10 @@ impl Runtime for Cuda {
 
     fn record(&self) -> Result<Handle> {
         self.enter()?;
-        let told = failed("record an event");
-        let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(&told)?;
+        let to_error = failed("record an event");
+        let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(&to_error)?;
         // SAFETY: both are of this device, and alive.
-        unsafe { cu::event::record(event, self.stream) }.map_err(&told)?;
+        unsafe { cu::event::record(event, self.stream) }.map_err(&to_error)?;
         Ok(handle(event))
     }
 
@@ -428,25 +431,25 @@ impl Runtime for Cuda {
 }
 
 /// The query about a kernel, for error messages.
-const TAKES: &str = "query the resources of a kernel";
+const QUERY_RESOURCES: &str = "query the resources of a kernel";
 
 fn attribute(kernel: Handle, which: sys::CUfunction_attribute) -> Result<usize> {
     // SAFETY: the kernel is of a loaded module.
     let value = unsafe { cu::function::get_function_attribute(object(kernel), which) };
-    Ok(usize::try_from(value.map_err(failed(TAKES))?).unwrap_or(0))
+    Ok(usize::try_from(value.map_err(failed(QUERY_RESOURCES))?).unwrap_or(0))
 }
 
 /// Asks for as much of a multiprocessor's memory as possible for the blocks of a kernel instead of the cache, so that as
 /// many blocks as fit run at once. If a block needs permission for its on-chip memory, allows all `on_chip` bytes; a
 /// launch takes the amount that it specifies.
-fn permit(kernel: sys::CUfunction, on_chip: Option<usize>) -> Result<(), DriverError> {
+fn configure_on_chip(kernel: sys::CUfunction, on_chip: Option<usize>) -> Result<(), DriverError> {
     use sys::CUfunction_attribute as Function;
     // SAFETY: the kernel is of a loaded module.
     unsafe {
         cu::function::set_function_attribute(
             kernel,
             Function::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-            MOST_ON_CHIP,
+            MAX_CARVEOUT_PERCENT,
         )?;
         let Some(on_chip) = on_chip else { return Ok(()) };
         let fixed = cu::function::get_function_attribute(
@@ -473,7 +476,7 @@ impl Drop for Cuda {
         unsafe {
             let _ = cu::stream::synchronize(self.stream);
             drop(objects.sparse);
-            objects.slots.give_back();
+            objects.slots.free_all();
             for module in objects.modules.into_values() {
                 let _ = cu::module::unload(module);
             }

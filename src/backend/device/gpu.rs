@@ -75,7 +75,7 @@ impl Gpu {
     /// Creates a backend for fields of `len` values on `device`, with the line solver of `compute`.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
         let workspace = Workspace::new(device, len, compute)?;
-        Ok(Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) })
+        Ok(Self { fusing: workspace.default_fusing(), workspace: Arc::new(workspace) })
     }
 
     /// Returns the device.
@@ -101,11 +101,11 @@ impl Gpu {
         program.get::<LazyProgram>().get()?.kernel()
     }
 
-    fn later(&self, sweep: &Sweep, (axis, points, operators): Lines<'_>) -> LazyProgram {
+    fn lazy_program(&self, sweep: &Sweep, (axis, points, operators): Lines<'_>) -> LazyProgram {
         let (workspace, fusing) = (self.workspace.clone(), self.fusing);
         let (sweep, operators) = (sweep.clone(), operators.clone());
         let task = Task { workspace, fusing, sweep, axis, points, operators };
-        LazyProgram { task, made: OnceLock::new() }
+        LazyProgram { task, compiled: OnceLock::new() }
     }
 }
 
@@ -205,37 +205,43 @@ impl Backend for Gpu {
         self.workspace.clear.run(&[], &[field.get_mut()], &[]);
     }
 
-    fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        match self.device().compiles_at_once() {
+    fn for_each_concurrently(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        match self.device().compiles_concurrently() {
             true => (0..count).into_par_iter().for_each(work),
             false => (0..count).for_each(work),
         }
     }
 
     fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
-        let later = self.later(sweep, lines);
-        later.get()?;
-        Ok(Program::new(later, sweep))
+        let lazy = self.lazy_program(sweep, lines);
+        lazy.get()?;
+        Ok(Program::new(lazy, sweep))
     }
 
-    fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
-        match self.device().compiles_at_once() {
-            true => Ok(Program::new(self.later(sweep, lines), sweep)),
+    fn lazy_program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+        match self.device().compiles_concurrently() {
+            true => Ok(Program::new(self.lazy_program(sweep, lines), sweep)),
             false => self.program(sweep, lines),
         }
     }
 
     fn compile(&self, programs: &[&Program]) {
-        let later = programs.iter().map(|program| program.get::<LazyProgram>());
-        let missing: Vec<&LazyProgram> = later.filter(|later| later.made.get().is_none()).collect();
+        let lazy = programs.iter().map(|program| program.get::<LazyProgram>());
+        let missing: Vec<&LazyProgram> =
+            lazy.filter(|lazy| lazy.compiled.get().is_none()).collect();
         // An error occurs again when the program runs, and is reported then.
-        self.at_once(missing.len(), &|at| drop(missing[at].get()));
+        self.for_each_concurrently(missing.len(), &|at| drop(missing[at].get()));
     }
 
-    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
-        let LazyProgram { task, .. } = self.later(sweep, lines);
-        let made = program::Program::of_advanced(&task)?;
-        Ok(made.map(|made| Program::new(LazyProgram { task, made: made.into() }, sweep)))
+    fn program_on_advanced_field(
+        &self,
+        sweep: &Sweep,
+        lines: Lines<'_>,
+    ) -> Result<Option<Program>> {
+        let LazyProgram { task, .. } = self.lazy_program(sweep, lines);
+        let compiled = program::Program::of_advanced(&task)?;
+        Ok(compiled
+            .map(|compiled| Program::new(LazyProgram { task, compiled: compiled.into() }, sweep)))
     }
 
     fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights) {
@@ -279,7 +285,7 @@ impl Backend for Gpu {
     }
 
     fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets) {
-        self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
+        self.sweep_blocks_with_exchange(solver, sweeps, b, x, &mut |_, _| ());
     }
 }
 
@@ -302,8 +308,8 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        let made = program.get::<LazyProgram>().get();
-        self.device().note(made.map(|program| program.pack(stage, fields)));
+        let compiled = program.get::<LazyProgram>().get();
+        self.device().defer_error(compiled.map(|program| program.pack(stage, fields)));
     }
 
     fn complete(
@@ -316,11 +322,11 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        let made = program.get::<LazyProgram>().get();
-        self.device().note(made.map(|program| program.run(fields, weights)));
+        let compiled = program.get::<LazyProgram>().get();
+        self.device().defer_error(compiled.map(|program| program.run(fields, weights)));
     }
 
-    fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {
+    fn run_on_leading_values(&self, program: &Program, read: &Field, write: &mut Field) {
         self.run(program, &[read], &mut [write], Weights::SET);
     }
 
@@ -333,14 +339,14 @@ impl Blocks for Gpu {
     }
 
     fn deal(&self, of: &TransposeLayout, at: usize, field: &Field, parts: &mut Field) {
-        self.device().note(deal(of, false, at, [field.get(), parts.get_mut()]));
+        self.device().defer_error(deal(of, false, at, [field.get(), parts.get_mut()]));
     }
 
     fn collect(&self, of: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
-        self.device().note(deal(of, true, at, [field.get_mut(), parts.get()]));
+        self.device().defer_error(deal(of, true, at, [field.get_mut(), parts.get()]));
     }
 
-    fn sweep_blocks_among(
+    fn sweep_blocks_with_exchange(
         &self,
         solver: &mut BlockSolver,
         sweeps: Sweeps,

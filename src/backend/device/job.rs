@@ -20,11 +20,11 @@ pub(super) struct LaunchSize {
 impl LaunchSize {
     /// Launch with one thread per item, in blocks of `threads` threads.
     pub(super) fn over(items: usize, threads: usize) -> Self {
-        Self::line(items.div_ceil(threads), threads, 0)
+        Self::linear(items.div_ceil(threads), threads, 0)
     }
 
     /// One-dimensional launch.
-    pub(super) fn line(blocks: usize, threads: usize, on_chip: usize) -> Self {
+    pub(super) fn linear(blocks: usize, threads: usize, on_chip: usize) -> Self {
         Self { threads: [threads, 1, 1], blocks: [blocks, 1, 1], on_chip }
     }
 
@@ -50,22 +50,22 @@ impl Job {
         shape: &LaunchSize,
     ) -> Result<Self> {
         let kernel = device.kernel(shape.request(source, entry)?)?;
-        Self::of(kernel, shape)
+        Self::from_kernel(kernel, shape)
     }
 
     /// Wraps a compiled kernel with the blocks of `shape`.
-    pub(super) fn of(kernel: Kernel, shape: &LaunchSize) -> Result<Self> {
+    pub(super) fn from_kernel(kernel: Kernel, shape: &LaunchSize) -> Result<Self> {
         Ok(Self { kernel, blocks: counts(shape.blocks)?, coefficients: None })
     }
 
     /// Passes `coefficients` as the first parameters of the kernel.
-    pub(super) fn given(self, coefficients: Coefficients) -> Self {
+    pub(super) fn with_coefficients(self, coefficients: Coefficients) -> Self {
         Self { coefficients: Some(coefficients), ..self }
     }
 
     /// Returns the resource usage of a sweep over tiles of `lines` lines with `points` points per thread, designed for
     /// `resident` blocks per multiprocessor.
-    pub(super) fn described(
+    pub(super) fn describe_sweep(
         &self,
         [points, lines]: [usize; 2],
         resident: usize,

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::queue::{Arg, Kernel, Traffic};
-use super::runtime::{Argument, Handle, Launch, MOST_SENT, Runtime};
+use super::runtime::{Argument, Handle, Launch, MAX_SEND_BYTES, Runtime};
 use crate::error::{Error, Result};
 
 /// Bytes of the scalars of a list of launches.
-pub(super) const SCALAR_BYTES: usize = MOST_SENT;
+pub(super) const SCALAR_BYTES: usize = MAX_SEND_BYTES;
 /// Number of launches after which a list is submitted even if no result is requested.
-const LONGEST: usize = 2048;
+const MAX_LAUNCHES: usize = 2048;
 /// Number of different lists that are kept as graphs.
-const GRAPHS: usize = 64;
+const MAX_GRAPHS: usize = 64;
 
 /// A list that was submitted before.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct SubmittedList {
     /// Graph of the list, from the second submission on, if the driver supports graphs.
     graph: Option<Handle>,
     /// Count of submissions at its last submission.
@@ -33,9 +33,9 @@ pub(super) struct List {
     /// Device buffer of the scalars.
     scalar_buffer: Handle,
     /// Lists submitted before.
-    known: HashMap<Vec<Launch>, Known>,
+    submitted: HashMap<Vec<Launch>, SubmittedList>,
     /// Number of lists submitted so far.
-    count: u64,
+    submissions: u64,
     /// Whether lists become graphs: no longer after the driver has failed to make one.
     has_graphs: bool,
     /// First error since the last call that could return one.
@@ -52,8 +52,8 @@ impl List {
             length: 0,
             scalars: Vec::new(),
             scalar_buffer,
-            known: HashMap::new(),
-            count: 0,
+            submitted: HashMap::new(),
+            submissions: 0,
             has_graphs: true,
             error: None,
             traffic: Traffic::default(),
@@ -61,7 +61,7 @@ impl List {
     }
 
     /// Stores an error for the next call that can return it.
-    pub(super) fn note(&mut self, result: Result<()>) {
+    pub(super) fn defer_error(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.error.get_or_insert(error);
         }
@@ -78,9 +78,11 @@ impl List {
             Arg::Scalars(_, values) => 8 * values.len(),
             _ => 0,
         });
-        if self.length >= LONGEST || self.scalars.len() + bytes.sum::<usize>() + 8 > SCALAR_BYTES {
-            let result = self.hand_over();
-            self.note(result);
+        if self.length >= MAX_LAUNCHES
+            || self.scalars.len() + bytes.sum::<usize>() + 8 > SCALAR_BYTES
+        {
+            let result = self.submit();
+            self.defer_error(result);
         }
         if self.length == self.launches.len() {
             self.launches.push(Launch::default());
@@ -109,7 +111,7 @@ impl List {
     }
 
     /// Starts all launches of the list.
-    pub(super) fn hand_over(&mut self) -> Result<()> {
+    pub(super) fn submit(&mut self) -> Result<()> {
         let result = match self.error.take() {
             Some(error) => Err(error),
             None if self.length == 0 => return Ok(()),
@@ -128,10 +130,10 @@ impl List {
             self.runtime.send(&self.scalars, self.scalar_buffer)?;
             self.traffic.to_device += self.scalars.len() as u64;
         }
-        self.count += 1;
+        self.submissions += 1;
         let launches = &self.launches[..self.length];
-        if let Some(known) = self.known.get_mut(launches) {
-            known.last = self.count;
+        if let Some(known) = self.submitted.get_mut(launches) {
+            known.last = self.submissions;
             if known.graph.is_none() && self.has_graphs {
                 known.graph = self.runtime.graph(launches).unwrap_or_else(|why| {
                     tracing::info!("kernels are launched one by one: {why}");
@@ -143,13 +145,13 @@ impl List {
                 return self.runtime.replay(graph);
             }
         } else {
-            let known = Known { graph: None, last: self.count };
+            let known = SubmittedList { graph: None, last: self.submissions };
             let launches = launches.to_vec();
-            while self.known.len() >= GRAPHS {
-                let oldest = self.known.values().map(|known| known.last).min();
+            while self.submitted.len() >= MAX_GRAPHS {
+                let oldest = self.submitted.values().map(|known| known.last).min();
                 self.forget(|_, known| Some(known.last) == oldest);
             }
-            self.known.insert(launches, known);
+            self.submitted.insert(launches, known);
         }
         let launches = &self.launches[..self.length];
         launches.iter().try_for_each(|launch| self.runtime.launch(launch))
@@ -157,17 +159,19 @@ impl List {
 
     /// Waits for all work, and forgets the lists that use a buffer, before it is released. The next fallible call returns
     /// errors.
-    pub(super) fn finish_with(&mut self, buffer: Handle) {
-        let result = self.hand_over().and_then(|()| self.runtime.finish());
-        self.note(result);
+    pub(super) fn finish_and_forget(&mut self, buffer: Handle) {
+        let result = self.submit().and_then(|()| self.runtime.finish());
+        self.defer_error(result);
         let used = Argument::Buffer(buffer);
         self.forget(|list, _| list.iter().any(|launch| launch.arguments.contains(&used)));
     }
 
     /// Forgets the lists for which `which` is true.
-    fn forget(&mut self, which: impl Fn(&[Launch], &Known) -> bool) {
-        for (_, Known { graph, .. }) in self.known.extract_if(|list, known| which(list, known)) {
-            graph.iter().for_each(|graph| self.runtime.forget(*graph));
+    fn forget(&mut self, which: impl Fn(&[Launch], &SubmittedList) -> bool) {
+        for (_, SubmittedList { graph, .. }) in
+            self.submitted.extract_if(|list, known| which(list, known))
+        {
+            graph.iter().for_each(|graph| self.runtime.destroy_graph(*graph));
         }
     }
 }

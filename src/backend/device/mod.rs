@@ -48,7 +48,7 @@ pub use block_sweeps::{BlockKernels, BlockSweeps};
 pub use buffer::{Buffer, PendingReduction, Scratch};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;
-pub use lines::{DeviceOperator, LineSolver, obstacle};
+pub use lines::{DeviceOperator, LineSolver, why_unsupported};
 pub(in crate::backend) use lines::{OnHost, tolerance};
 pub use permute::Permutation;
 pub use pointwise::PointKernel;
@@ -77,11 +77,11 @@ pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
     }
 }
 
-/// Returns the content of `made`, which is made first if it is missing.
-fn made_once<T>(made: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-    if let Some(made) = made.get() {
-        return Ok(made);
+/// Returns the content of `cell`, which is initialised first if it is empty.
+fn get_or_try_init<T>(cell: &OnceLock<T>, init: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(value) = cell.get() {
+        return Ok(value);
     }
-    let new = make()?;
-    Ok(made.get_or_init(|| new))
+    let value = init()?;
+    Ok(cell.get_or_init(|| value))
 }

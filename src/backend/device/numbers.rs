@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::real::Precision;
 
 /// Converts a number of rows, systems or blocks to the 32-bit integer of devices.
-pub(super) fn whole(number: usize) -> Result<i32> {
+pub(super) fn to_i32(number: usize) -> Result<i32> {
     let refusal =
         |_| Error::Device(format!("{number} rows, systems or blocks, more than {}", i32::MAX));
     i32::try_from(number).map_err(refusal)

@@ -43,7 +43,7 @@ struct Objects {
     kernels: HashMap<Handle, Kernel>,
     events: HashMap<Handle, Event>,
     /// Copies to the host under way.
-    coming: HashMap<Handle, (Event, Box<[u8]>)>,
+    receiving: HashMap<Handle, (Event, Box<[u8]>)>,
     /// Copies to the device under way.
     sending: Vec<(Event, Box<[u8]>)>,
 }
@@ -123,7 +123,7 @@ fn describe(index: usize, device: &Device) -> Result<DeviceInfo, ClError> {
         block_threads: device.max_work_group_size()?,
         multiprocessors: device.max_compute_units()? as usize,
         has_f64: device.double_fp_config().is_ok_and(|config| config != 0),
-        copies_beside: !is_gpu(device),
+        has_async_copies: !is_gpu(device),
     })
 }
 
@@ -132,7 +132,7 @@ fn failed(what: &str) -> impl FnOnce(ClError) -> Error + '_ {
     move |error| Error::Device(format!("OpenCL could not {what}: {error}"))
 }
 
-fn nothing() -> Error {
+fn unknown_handle() -> Error {
     Error::Device("OpenCL: this buffer, kernel or event is of another device".into())
 }
 
@@ -176,7 +176,7 @@ impl Runtime for OpenCl {
             Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut())
         };
         let buffer = buffer.map_err(failed(&format!("allocate {bytes} bytes")))?;
-        Ok(Handle::to(buffer, &mut lock(&self.objects).buffers))
+        Ok(Handle::store(buffer, &mut lock(&self.objects).buffers))
     }
 
     fn release(&self, buffer: Handle) {
@@ -185,7 +185,7 @@ impl Runtime for OpenCl {
 
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         let mut objects = lock(&self.objects);
-        let buffer = objects.buffers.get_mut(&to).ok_or_else(nothing)?;
+        let buffer = objects.buffers.get_mut(&to).ok_or_else(unknown_handle)?;
         // SAFETY: the write has ended on return, so `data` outlives it; the driver checks the range.
         let event =
             unsafe { self.queue.enqueue_write_buffer(buffer, CL_BLOCKING, offset, data, &[]) };
@@ -194,7 +194,7 @@ impl Runtime for OpenCl {
 
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         let objects = lock(&self.objects);
-        let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
+        let buffer = objects.buffers.get(&from).ok_or_else(unknown_handle)?;
         // SAFETY: the read has ended on return, so `to` outlives it; the driver checks the range.
         let event = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, offset, to, &[]) };
         event.map_err(failed("copy from the device")).map(drop)
@@ -203,7 +203,7 @@ impl Runtime for OpenCl {
     fn send(&self, data: &[u8], to: Handle) -> Result<()> {
         let mut objects = lock(&self.objects);
         let Objects { buffers, sending, .. } = &mut *objects;
-        let buffer = buffers.get_mut(&to).ok_or_else(nothing)?;
+        let buffer = buffers.get_mut(&to).ok_or_else(unknown_handle)?;
         // Completed copies, successful or not, have a status of at most 0.
         sending.retain(|(event, _)| !event.command_execution_status().is_ok_and(|s| s.0 <= 0));
         let memory = Box::from(data);
@@ -216,19 +216,19 @@ impl Runtime for OpenCl {
 
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
         let mut objects = lock(&self.objects);
-        let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
+        let buffer = objects.buffers.get(&from).ok_or_else(unknown_handle)?;
         let mut memory = vec![0; bytes].into_boxed_slice();
         // SAFETY: the memory is kept until the wait for the event, or for the whole queue on drop; the driver checks the
         // range.
         let event =
             unsafe { self.queue.enqueue_read_buffer(buffer, CL_NON_BLOCKING, 0, &mut memory, &[]) };
         let event = event.map_err(failed("copy from the device"))?;
-        Ok(Handle::to((event, memory), &mut objects.coming))
+        Ok(Handle::store((event, memory), &mut objects.receiving))
     }
 
-    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
-        let copy = lock(&self.objects).coming.remove(&copy);
-        let (event, memory) = copy.ok_or_else(nothing)?;
+    fn finish_fetch(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+        let copy = lock(&self.objects).receiving.remove(&copy);
+        let (event, memory) = copy.ok_or_else(unknown_handle)?;
         let result = event.wait().map_err(failed("copy from the device"));
         to.copy_from_slice(&memory);
         result
@@ -236,7 +236,7 @@ impl Runtime for OpenCl {
 
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
         let mut objects = lock(&self.objects);
-        let mut target = objects.buffers.remove(&to).ok_or_else(nothing)?;
+        let mut target = objects.buffers.remove(&to).ok_or_else(unknown_handle)?;
         let event = match objects.buffers.get(&from) {
             // SAFETY: both are buffers of this context; the driver checks the range.
             Some(source) => unsafe {
@@ -245,7 +245,7 @@ impl Runtime for OpenCl {
                     .map_err(failed("copy on the device"))
                     .map(drop)
             },
-            None => Err(nothing()),
+            None => Err(unknown_handle()),
         };
         objects.buffers.insert(to, target);
         event
@@ -265,16 +265,16 @@ impl Runtime for OpenCl {
         let program = &objects.programs[source];
         let kernel = Kernel::create(program, entry)
             .map_err(failed(&format!("find the kernel `{entry}` in `{}`", source.name)))?;
-        Ok(Handle::to(kernel, &mut objects.kernels))
+        Ok(Handle::store(kernel, &mut objects.kernels))
     }
 
     fn launch(&self, launch: &Launch) -> Result<()> {
         let objects = lock(&self.objects);
-        let kernel = objects.kernels.get(&launch.kernel).ok_or_else(nothing)?;
+        let kernel = objects.kernels.get(&launch.kernel).ok_or_else(unknown_handle)?;
         for (at, argument) in (0_u32..).zip(&launch.arguments) {
             let set = match argument {
                 Argument::Buffer(handle) => {
-                    let buffer = objects.buffers.get(handle).ok_or_else(nothing)?;
+                    let buffer = objects.buffers.get(handle).ok_or_else(unknown_handle)?;
                     // SAFETY: the argument is a cl_mem of this context.
                     unsafe { kernel.set_arg(at, &buffer.get()) }
                 }
@@ -312,13 +312,13 @@ impl Runtime for OpenCl {
         // SAFETY: the wait list is empty.
         let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let event = event.map_err(failed("record an event"))?;
-        Ok(Handle::to(event, &mut lock(&self.objects).events))
+        Ok(Handle::store(event, &mut lock(&self.objects).events))
     }
 
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
         let mut objects = lock(&self.objects);
         let mut end = |handle| {
-            let event = objects.events.remove(&handle).ok_or_else(nothing)?;
+            let event = objects.events.remove(&handle).ok_or_else(unknown_handle)?;
             let time = event.wait().and_then(|()| event.profiling_command_end());
             time.map_err(failed("time its work"))
         };

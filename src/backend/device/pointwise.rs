@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::coefficients::Coefficients;
 use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
-use super::{Arg, Buffer, Device, PendingReduction, made_once};
+use super::{Arg, Buffer, Device, PendingReduction, get_or_try_init};
 use crate::backend::OnPart;
 use crate::engine::{Planes, PointFormula, Use};
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::real::Precision;
 const THREADS: usize = 256;
 /// Largest number of blocks of a reduction. The number, and thus the order of summation, depends only on the length of
 /// the fields.
-const MOST_BLOCKS: usize = 1024;
+const MAX_BLOCKS: usize = 1024;
 
 /// Statements that compute a formula at point `at`.
 fn statements_of(
@@ -24,7 +24,7 @@ fn statements_of(
     read: &dyn Fn(usize) -> String,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    let names = Names { read, made: "t", plain: false };
+    let names = Names { read, prefix: "t", safe_divisors: false };
     statements(coefficients, formula, &names, result)
 }
 
@@ -39,13 +39,13 @@ fn read_at(formula: &PointFormula) -> impl Fn(usize) -> String {
 
 /// Returns statements that store the results of a map.
 fn map_lines(
-    of: &PointFormula,
+    formula: &PointFormula,
     coefficients: &mut Coefficients,
     read: &dyn Fn(usize) -> String,
 ) -> Vec<String> {
     let result = |at: usize, result: &str| format!("const REAL r{at} = {result};");
-    let mut lines = statements_of(of, coefficients, read, result);
-    lines.extend((0..of.results.len()).map(|at| format!("w{at}[at] = r{at};")));
+    let mut lines = statements_of(formula, coefficients, read, result);
+    lines.extend((0..formula.results.len()).map(|at| format!("w{at}[at] = r{at};")));
     lines
 }
 
@@ -80,7 +80,7 @@ pub(super) fn pointwise(
     text.define_lines("POINT(at)", lines);
     text.push(include_str!("../../../kernels/pointwise.cu"));
     let size = LaunchSize::over(visit.count, THREADS);
-    Ok(Job::new(device, &text.source(name), "pointwise", &size)?.given(coefficients))
+    Ok(Job::new(device, &text.source(name), "pointwise", &size)?.with_coefficients(coefficients))
 }
 
 /// A formula compiled for evaluation at every point. If the compiler is slow, it is compiled at its first evaluation,
@@ -89,10 +89,10 @@ pub struct PointKernel {
     device: Arc<Device>,
     precision: Precision,
     kind: OnceLock<Kind>,
-    make: Make,
+    build: Builder,
 }
 
-type Make = Box<dyn Fn(&Arc<Device>) -> Result<Kind> + Send + Sync>;
+type Builder = Box<dyn Fn(&Arc<Device>) -> Result<Kind> + Send + Sync>;
 
 enum Kind {
     /// It computes fields from fields.
@@ -105,12 +105,12 @@ impl Kind {
     fn map(
         (device, precision): (&Arc<Device>, Precision),
         len: usize,
-        of: &PointFormula,
+        formula: &PointFormula,
     ) -> Result<Self> {
         let mut coefficients = Coefficients::new(precision, "REAL");
-        let lines = map_lines(of, &mut coefficients, &read_at(of));
-        let (fields, does) = ([of.reads, of.results.len()], (&lines[..], coefficients));
-        let job = pointwise((device, precision), &Visit::all(len), of.name, fields, does)?;
+        let lines = map_lines(formula, &mut coefficients, &read_at(formula));
+        let (fields, does) = ([formula.reads, formula.results.len()], (&lines[..], coefficients));
+        let job = pointwise((device, precision), &Visit::all(len), formula.name, fields, does)?;
         Ok(Self::Map(job))
     }
 
@@ -118,16 +118,16 @@ impl Kind {
     fn reduction(
         (device, precision): (&Arc<Device>, Precision),
         len: usize,
-        of: &PointFormula,
+        formula: &PointFormula,
         maximum: bool,
     ) -> Result<Self> {
-        let wide = device.info().widest();
+        let wide = device.info().sum_precision();
         let result = |at: usize, result: &str| format!("r[{at}] = {result};");
         let mut coefficients = Coefficients::new(wide, "WIDE");
-        let lines = statements_of(of, &mut coefficients, &read_at(of), result);
-        let (results, blocks) = (of.results.len(), len.div_ceil(THREADS).min(MOST_BLOCKS));
+        let lines = statements_of(formula, &mut coefficients, &read_at(formula), result);
+        let (results, blocks) = (formula.results.len(), len.div_ceil(THREADS).min(MAX_BLOCKS));
         let mut text = Text::new(precision);
-        text.define("FIELDS", coefficients.parameters(parameters(of.reads, 0)));
+        text.define("FIELDS", coefficients.parameters(parameters(formula.reads, 0)));
         text.define("WIDE_IS_DOUBLE", u8::from(wide == Precision::F64));
         text.define("THREADS", THREADS);
         text.define("BLOCKS", blocks);
@@ -136,13 +136,13 @@ impl Kind {
         text.define("MAXIMUM", u8::from(maximum));
         text.define_lines("POINT(at)", &lines);
         text.push(include_str!("../../../kernels/reduce.cu"));
-        let source = text.source(of.name);
+        let source = text.source(formula.name);
         let job = |entry, blocks| {
-            let size = LaunchSize::line(blocks, THREADS, THREADS * wide.bytes());
+            let size = LaunchSize::linear(blocks, THREADS, THREADS * wide.bytes());
             Job::new(device, &source, entry, &size)
         };
         Ok(Self::Reduction {
-            over_points: job("over_points", blocks)?.given(coefficients),
+            over_points: job("over_points", blocks)?.with_coefficients(coefficients),
             over_blocks: job("over_blocks", 1)?,
             partials: Buffer::new(device, wide, results * blocks)?,
             results: Buffer::new(device, wide, results)?,
@@ -155,42 +155,42 @@ impl PointKernel {
     pub(super) fn new(
         place: (&Arc<Device>, Precision),
         len: usize,
-        of: &PointFormula,
+        formula: &PointFormula,
     ) -> Result<Self> {
-        let (of, precision) = (of.clone(), place.1);
-        Self::made_by(place, move |device| match of.of {
-            Use::Map => Kind::map((device, precision), len, &of),
-            Use::Sum => Kind::reduction((device, precision), len, &of, false),
-            Use::Max => Kind::reduction((device, precision), len, &of, true),
+        let (formula, precision) = (formula.clone(), place.1);
+        Self::with_builder(place, move |device| match formula.of {
+            Use::Map => Kind::map((device, precision), len, &formula),
+            Use::Sum => Kind::reduction((device, precision), len, &formula, false),
+            Use::Max => Kind::reduction((device, precision), len, &formula, true),
         })
     }
 
-    fn made_by(
+    fn with_builder(
         (device, precision): (&Arc<Device>, Precision),
-        make: impl Fn(&Arc<Device>) -> Result<Kind> + Send + Sync + 'static,
+        build: impl Fn(&Arc<Device>) -> Result<Kind> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let (device, make): (_, Make) = (device.clone(), Box::new(make));
-        let kernel = Self { device, precision, kind: OnceLock::new(), make };
-        if !kernel.device.compiles_at_once() {
+        let (device, build): (_, Builder) = (device.clone(), Box::new(build));
+        let kernel = Self { device, precision, kind: OnceLock::new(), build };
+        if !kernel.device.compiles_concurrently() {
             kernel.kind()?;
         }
         Ok(kernel)
     }
 
     fn kind(&self) -> Result<&Kind> {
-        made_once(&self.kind, || (self.make)(&self.device))
+        get_or_try_init(&self.kind, || (self.build)(&self.device))
     }
 
     /// Compiles a map on a part of `points` that reads the fields that it writes at an offset from the point: (field,
     /// offset in values). The last `own` fields contain only the part.
     pub(super) fn on_part(
         (device, precision): (&Arc<Device>, Precision),
-        OnPart { formula: of, points, part, reads, own }: &OnPart,
+        OnPart { formula, points, part, reads, own }: &OnPart,
     ) -> Result<Self> {
         let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
         let mut coefficients = Coefficients::new(precision, "REAL");
-        let mut lines = map_lines(of, &mut coefficients, &read);
-        for field in of.results.len() - own..of.results.len() {
+        let mut lines = map_lines(formula, &mut coefficients, &read);
+        for field in formula.results.len() - own..formula.results.len() {
             let of_part = |line: &mut String| {
                 *line = line.replace(&format!("w{field}[at]"), &format!("w{field}[item]"));
             };
@@ -201,9 +201,9 @@ impl PointKernel {
             "{i} + (item) % {sx} + {nx} * ({j} + (item) / {sx} % {sy} + (int64){ny} * ({k} + (item) / {sx} / {sy}))"
         );
         let visit = Visit { count: part.len(), place };
-        let fields = [0, of.results.len()];
-        let name = of.name;
-        Self::made_by((device, precision), move |device| {
+        let fields = [0, formula.results.len()];
+        let name = formula.name;
+        Self::with_builder((device, precision), move |device| {
             let does = (&lines[..], coefficients.clone());
             pointwise((device, precision), &visit, name, fields, does).map(Kind::Map)
         })
@@ -214,7 +214,7 @@ impl PointKernel {
         let job = match self.kind() {
             Ok(Kind::Map(job)) => job,
             Ok(_) => unreachable!("made for a sum or a maximum"),
-            Err(error) => return self.device.note(Err(error)),
+            Err(error) => return self.device.defer_error(Err(error)),
         };
         let read = read.iter().map(|field| field.arg());
         let write = write.iter().map(|field| field.arg());

@@ -6,7 +6,7 @@ use super::composed::Composed;
 use super::ends::Lines;
 use super::fused::Fused;
 use super::sweep_kernel::SweepKernel;
-use super::{Buffer, Fusing, Workspace, made_once};
+use super::{Buffer, Fusing, Workspace, get_or_try_init};
 use crate::backend::Weights;
 use crate::engine::{LineOperator, LineOperators, Op, Sweep};
 use crate::error::Result;
@@ -41,13 +41,13 @@ impl Task {
 /// A task, and its program, which is compiled at first use.
 pub(super) struct LazyProgram {
     pub(super) task: Task,
-    pub(super) made: OnceLock<Program>,
+    pub(super) compiled: OnceLock<Program>,
 }
 
 impl LazyProgram {
     /// Returns the program, which is compiled first if necessary.
     pub(super) fn get(&self) -> Result<&Program> {
-        made_once(&self.made, || Program::new(&self.task))
+        get_or_try_init(&self.compiled, || Program::new(&self.task))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::list::{List, SCALAR_BYTES};
-use super::numbers::whole;
+use super::numbers::to_i32;
 use super::recording::{Recorder, Recording};
 use super::runtime::{Handle, KernelRequest, Runtime, Source, Tridiagonal, Usage};
 use super::{Api, Buffer, DeviceInfo, cuda, lock, opencl};
@@ -14,7 +14,7 @@ use crate::real::Precision;
 
 /// Largest number of blocks along y and z on every device (CUDA C++ Programming Guide, "Technical Specifications per
 /// Compute Capability").
-const MOST_BLOCKS_ACROSS: u32 = 65535;
+const MAX_BLOCKS_YZ: u32 = 65535;
 
 /// A compiled kernel on a device.
 #[derive(Clone)]
@@ -38,14 +38,14 @@ impl Kernel {
         let arguments = arguments.into_iter();
         for argument in arguments.clone() {
             if let Arg::Buffer(buffer) = argument {
-                self.device.check(buffer);
+                self.device.assert_owns(buffer);
             }
         }
         let list = &mut self.device.state().list;
-        if blocks[1].max(blocks[2]) > MOST_BLOCKS_ACROSS {
+        if blocks[1].max(blocks[2]) > MAX_BLOCKS_YZ {
             let [_, y, z] = blocks;
-            let sentence = format!("{y} x {z} rows of blocks, more than {MOST_BLOCKS_ACROSS}");
-            return list.note(Err(Error::Device(sentence)));
+            let sentence = format!("{y} x {z} rows of blocks, more than {MAX_BLOCKS_YZ}");
+            return list.defer_error(Err(Error::Device(sentence)));
         }
         list.push(self, blocks, arguments);
     }
@@ -96,13 +96,13 @@ pub struct Traffic {
 }
 
 /// Kernels of one source, by name, threads per block, and bytes of on-chip memory.
-type KernelsOfText = HashMap<(String, [u32; 3], usize), Handle>;
+type SourceKernels = HashMap<(String, [u32; 3], usize), Handle>;
 
 /// State behind the lock of a device.
 struct State {
     list: List,
     /// Kernels by source. A thread that compiles a source holds its lock, without blocking threads that compile others.
-    kernels: HashMap<Source, Arc<Mutex<KernelsOfText>>>,
+    kernels: HashMap<Source, Arc<Mutex<SourceKernels>>>,
 }
 
 /// A device, the kernels compiled for it, and its queued work.
@@ -117,7 +117,7 @@ impl Device {
     /// # Errors
     /// If there is no such device, or its driver fails.
     pub fn open(api: Api, index: usize) -> Result<Arc<Self>> {
-        Self::of(match api {
+        Self::from_runtime(match api {
             Api::Cuda => cuda::open(index)?,
             Api::OpenCl => opencl::open(index)?,
         })
@@ -125,17 +125,17 @@ impl Device {
 
     /// Returns a device with the properties `info` that computes nothing: its memory is host memory, and kernels are kept
     /// in the [`Recording`], neither compiled nor run. It serves to collect the kernels of any computation on a machine
-    /// without a GPU. `spilled` returns the number of bytes per thread that a kernel spills to device memory.
+    /// without a GPU. `spilled_bytes` returns the number of bytes per thread that a kernel spills to device memory.
     pub fn recording(
         info: DeviceInfo,
-        spilled: impl Fn(&KernelRequest) -> usize + Send + Sync + 'static,
+        spilled_bytes: impl Fn(&KernelRequest) -> usize + Send + Sync + 'static,
     ) -> (Arc<Self>, Recording) {
-        let (recorder, recording) = Recorder::new(info, Box::new(spilled));
-        let device = Self::of(Arc::new(recorder));
+        let (recorder, recording) = Recorder::new(info, Box::new(spilled_bytes));
+        let device = Self::from_runtime(Arc::new(recorder));
         (device.unwrap_or_else(|_| unreachable!("a recorder allocates")), recording)
     }
 
-    fn of(runtime: Arc<dyn Runtime>) -> Result<Arc<Self>> {
+    fn from_runtime(runtime: Arc<dyn Runtime>) -> Result<Arc<Self>> {
         let list = List::new(runtime.clone(), runtime.allocate(SCALAR_BYTES)?);
         let state = State { list, kernels: HashMap::new() };
         Ok(Arc::new(Self { runtime, state: Mutex::new(state) }))
@@ -162,14 +162,14 @@ impl Device {
     }
 
     pub(super) fn release(&self, buffer: Handle) {
-        self.state().list.finish_with(buffer);
+        self.state().list.finish_and_forget(buffer);
         self.runtime.release(buffer);
     }
 
     /// Writes to a buffer, `offset` bytes from its start, after all work queued before.
     pub(super) fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         let list = &mut self.state().list;
-        list.hand_over()?;
+        list.submit()?;
         list.traffic.to_device += data.len() as u64;
         self.runtime.upload(data, to, offset)
     }
@@ -177,41 +177,41 @@ impl Device {
     /// Reads from a buffer, `offset` bytes from its start, after all work queued before.
     pub(super) fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         let list = &mut self.state().list;
-        list.hand_over()?;
+        list.submit()?;
         list.traffic.to_host += to.len() as u64;
         self.runtime.download(from, offset, to)
     }
 
-    /// As [`Runtime::fetch`]; the result goes to [`Device::fetched`].
+    /// Like [`Runtime::fetch`]; [`Device::finish_fetch`] returns the data of the copy.
     pub(super) fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
         let list = &mut self.state().list;
-        list.hand_over()?;
+        list.submit()?;
         list.traffic.to_host += bytes as u64;
         self.runtime.fetch(from, bytes)
     }
 
     /// Waits for a copy and returns its data; submits work queued since, without waiting for it.
-    pub(super) fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
-        let handed_over = self.state().list.hand_over();
-        self.runtime.fetched(copy, to).and(handed_over)
+    pub(super) fn finish_fetch(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+        let submitted = self.state().list.submit();
+        self.runtime.finish_fetch(copy, to).and(submitted)
     }
 
     /// Waits for all copies and unpins memory.
     pub(super) fn unpin(&self, memory: *mut u8) {
-        self.note(self.finish());
+        self.defer_error(self.finish());
         self.runtime.unpin(memory);
     }
 
     /// Stores an error for the next call that returns a result.
-    pub(super) fn note(&self, result: Result<()>) {
+    pub(super) fn defer_error(&self, result: Result<()>) {
         if result.is_err() {
-            self.state().list.note(result);
+            self.state().list.defer_error(result);
         }
     }
 
     /// Whether it is faster to request kernels from several threads at once.
-    pub(super) fn compiles_at_once(&self) -> bool {
-        self.runtime.compiles_at_once()
+    pub(super) fn compiles_concurrently(&self) -> bool {
+        self.runtime.compiles_concurrently()
     }
 
     /// Returns a kernel. Each source is compiled once.
@@ -232,13 +232,13 @@ impl Device {
         may_spill: bool,
     ) -> Result<Option<Kernel>> {
         self.check_block(&request)?;
-        let of_text = self.state().kernels.entry(request.source.clone()).or_default().clone();
-        let mut of_text = lock(&of_text);
+        let kernels = self.state().kernels.entry(request.source.clone()).or_default().clone();
+        let mut kernels = lock(&kernels);
         let key = (request.entry.clone(), request.threads, request.on_chip);
-        let known = of_text.get(&key).copied();
+        let known = kernels.get(&key).copied();
         let handle = known.map_or_else(|| self.runtime.kernel(&request), Ok)?;
-        if may_spill || self.runtime.spilled(handle)? == 0 {
-            of_text.insert(key, handle);
+        if may_spill || self.runtime.spilled_bytes(handle)? == 0 {
+            kernels.insert(key, handle);
             let KernelRequest { threads, on_chip, .. } = request;
             return Ok(Some(Kernel { device: self.clone(), handle, threads, on_chip }));
         }
@@ -267,7 +267,7 @@ impl Device {
     }
 
     /// A handle is only valid on the device that created it.
-    fn check(&self, buffer: &Buffer) {
+    fn assert_owns(&self, buffer: &Buffer) {
         assert!(std::ptr::eq(&*buffer.device, self), "a buffer of another device");
     }
 
@@ -277,11 +277,11 @@ impl Device {
     /// If the lengths differ, or a buffer is on another device.
     pub fn copy(&self, from: &Buffer, to: &mut Buffer) {
         assert_eq!(from.bytes(), to.bytes(), "buffers differ in length");
-        [from, to].iter().for_each(|buffer| self.check(buffer));
+        [from, to].iter().for_each(|buffer| self.assert_owns(buffer));
         let list = &mut self.state().list;
         let copy = |()| self.runtime.copy(from.handle, to.handle, from.bytes());
-        let result = list.hand_over().and_then(copy);
-        list.note(result);
+        let result = list.submit().and_then(copy);
+        list.defer_error(result);
     }
 
     /// Solves `batches` tridiagonal systems of `rows` unknowns by the vendor's library (cuSPARSE), after all work queued
@@ -298,38 +298,38 @@ impl Device {
         x: &Buffer,
     ) {
         let arrays = [lower, diagonal, upper, x];
-        arrays.iter().for_each(|array| self.check(array));
+        arrays.iter().for_each(|array| self.assert_owns(array));
         let needed = batches.saturating_sub(1) * stride + rows;
         assert!(arrays.iter().all(|array| array.len >= needed), "a buffer is too short");
         let list = &mut self.state().list;
         let solve = |list: &mut List| {
-            let [rows, batches, stride] = [whole(rows)?, whole(batches)?, whole(stride)?];
+            let [rows, batches, stride] = [to_i32(rows)?, to_i32(batches)?, to_i32(stride)?];
             let (precision, arrays) = (x.precision, arrays.map(|array| array.handle));
-            list.hand_over()?;
+            list.submit()?;
             let systems = Tridiagonal { precision, rows, batches, stride, arrays };
             self.runtime.solve_tridiagonal(&systems)
         };
         let result = solve(list);
-        list.note(result);
+        list.defer_error(result);
     }
 
     /// Submits the list and waits until all work is done.
     pub fn finish(&self) -> Result<()> {
-        let handed_over = self.state().list.hand_over();
+        let submitted = self.state().list.submit();
         // Wait even after an error: copies may be under way.
         let finished = self.runtime.finish();
-        handed_over.and(finished)
+        submitted.and(finished)
     }
 
     /// Returns the device time in seconds of the work that `work` queues.
     pub fn time(&self, work: impl FnOnce()) -> Result<f64> {
-        let now = || {
-            self.state().list.hand_over()?;
+        let record_event = || {
+            self.state().list.submit()?;
             self.runtime.record()
         };
-        let start = now()?;
+        let start = record_event()?;
         work();
-        self.runtime.seconds(start, now()?)
+        self.runtime.seconds(start, record_event()?)
     }
 
     /// Returns the transfers between host and device so far.
@@ -343,32 +343,32 @@ impl Device {
     }
 
     /// Joins the group of all ranks that have `id`, as (this rank, number of ranks). Collective.
-    pub(super) fn join(self: &Arc<Self>, id: &[u8], place: [usize; 2]) -> Result<Grouped> {
-        Ok(Grouped { group: self.runtime.join(id, place)?, device: self.clone() })
+    pub(super) fn join(self: &Arc<Self>, id: &[u8], place: [usize; 2]) -> Result<OrderedGroup> {
+        Ok(OrderedGroup { group: self.runtime.join(id, place)?, device: self.clone() })
     }
 }
 
 /// A device in a group; messages are ordered with the launches on its list.
-pub(super) struct Grouped {
+pub(super) struct OrderedGroup {
     /// Dropped before the device.
     group: Box<dyn DeviceGroup>,
     device: Arc<Device>,
 }
 
-impl DeviceGroup for Grouped {
+impl DeviceGroup for OrderedGroup {
     fn library(&self) -> String {
         self.group.library()
     }
 
     unsafe fn begin(&self, send: &[DeviceMessage], receive: &[DeviceMessage]) -> Result<Underway> {
-        self.device.state().list.hand_over()?;
+        self.device.state().list.submit()?;
         // SAFETY: as the caller promises.
         unsafe { self.group.begin(send, receive) }
     }
 
     fn wait(&self, underway: Underway) -> Result<()> {
-        let handed_over = self.device.state().list.hand_over();
-        self.group.wait(underway).and(handed_over)
+        let submitted = self.device.state().list.submit();
+        self.group.wait(underway).and(submitted)
     }
 
     fn trust(&self) {

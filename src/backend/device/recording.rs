@@ -22,26 +22,26 @@ impl Recording {
 }
 
 /// Function that returns the bytes per thread that a kernel spills to device memory.
-type Spilled = Box<dyn Fn(&KernelRequest) -> usize + Send + Sync>;
+type SpillModel = Box<dyn Fn(&KernelRequest) -> usize + Send + Sync>;
 
 /// Host memory, and kernels without effect.
 pub(super) struct Recorder {
     info: DeviceInfo,
-    spilled: Spilled,
+    spilled_bytes: SpillModel,
     recording: Recording,
     buffers: Mutex<HashMap<Handle, Vec<u8>>>,
 }
 
 impl Recorder {
-    pub(super) fn new(info: DeviceInfo, spilled: Spilled) -> (Self, Recording) {
+    pub(super) fn new(info: DeviceInfo, spilled_bytes: SpillModel) -> (Self, Recording) {
         let recording = Recording::default();
         let recorder =
-            Self { info, spilled, recording: recording.clone(), buffers: Mutex::default() };
+            Self { info, spilled_bytes, recording: recording.clone(), buffers: Mutex::default() };
         (recorder, recording)
     }
 }
 
-fn beyond() -> Error {
+fn invalid_access() -> Error {
     Error::Device("a copy beyond a buffer, or a buffer or kernel of another device".into())
 }
 
@@ -52,7 +52,7 @@ impl Runtime for Recorder {
 
     fn allocate(&self, bytes: usize) -> Result<Handle> {
         // The system allocates the pages when they are written.
-        Ok(Handle::to(vec![0; bytes], &mut *lock(&self.buffers)))
+        Ok(Handle::store(vec![0; bytes], &mut *lock(&self.buffers)))
     }
 
     fn release(&self, buffer: Handle) {
@@ -63,14 +63,14 @@ impl Runtime for Recorder {
         let mut buffers = lock(&self.buffers);
         let target =
             buffers.get_mut(&to).and_then(|to| to.get_mut(offset..)?.get_mut(..data.len()));
-        target.ok_or_else(beyond)?.copy_from_slice(data);
+        target.ok_or_else(invalid_access)?.copy_from_slice(data);
         Ok(())
     }
 
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         let buffers = lock(&self.buffers);
         let source = buffers.get(&from).and_then(|from| from.get(offset..)?.get(..to.len()));
-        to.copy_from_slice(source.ok_or_else(beyond)?);
+        to.copy_from_slice(source.ok_or_else(invalid_access)?);
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Runtime for Recorder {
         Ok(copy)
     }
 
-    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+    fn finish_fetch(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
         self.download(copy, 0, to)?;
         self.release(copy);
         Ok(())
@@ -97,13 +97,13 @@ impl Runtime for Recorder {
     }
 
     fn kernel(&self, request: &KernelRequest) -> Result<Handle> {
-        Ok(Handle::to(request.clone(), &mut *lock(&self.recording.kernels)))
+        Ok(Handle::store(request.clone(), &mut *lock(&self.recording.kernels)))
     }
 
-    fn spilled(&self, kernel: Handle) -> Result<usize> {
+    fn spilled_bytes(&self, kernel: Handle) -> Result<usize> {
         let kernels = lock(&self.recording.kernels);
         let known = kernels.iter().find(|(handle, _)| *handle == kernel);
-        known.map(|(_, kernel)| (self.spilled)(kernel)).ok_or_else(beyond)
+        known.map(|(_, kernel)| (self.spilled_bytes)(kernel)).ok_or_else(invalid_access)
     }
 
     fn discard(&self, kernel: Handle) {

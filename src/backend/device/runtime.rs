@@ -12,10 +12,10 @@ pub(super) struct Handle(pub(super) u64);
 
 impl Handle {
     /// Stores `object` under a unique handle.
-    pub(super) fn to<T>(object: T, among: &mut impl Extend<(Handle, T)>) -> Self {
+    pub(super) fn store<T>(object: T, collection: &mut impl Extend<(Handle, T)>) -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let handle = Handle(1 + LAST.fetch_add(1, Ordering::Relaxed));
-        among.extend([(handle, object)]);
+        collection.extend([(handle, object)]);
         handle
     }
 }
@@ -65,12 +65,12 @@ pub struct DeviceInfo {
     /// Whether it computes in f64.
     pub has_f64: bool,
     /// Whether copies to on-chip memory run while threads compute, or are as cheap as loads.
-    pub copies_beside: bool,
+    pub has_async_copies: bool,
 }
 
 impl DeviceInfo {
     /// Returns the precision of sums.
-    pub(super) fn widest(&self) -> Precision {
+    pub(super) fn sum_precision(&self) -> Precision {
         if self.has_f64 { Precision::F64 } else { Precision::F32 }
     }
 }
@@ -108,13 +108,13 @@ pub(super) struct Usage {
 
 /// Largest number of arguments of a kernel: the number of pointers that every OpenCL device accepts (1024 bytes; OpenCL
 /// 1.2, `CL_DEVICE_MAX_PARAMETER_SIZE`).
-pub(super) const MOST_ARGUMENTS: usize = 128;
+pub(super) const MAX_ARGUMENTS: usize = 128;
 
 /// Largest number of bytes sent to a device in one copy that does not wait for its work.
-pub(super) const MOST_SENT: usize = 8 * 4096;
+pub(super) const MAX_SEND_BYTES: usize = 8 * 4096;
 
 /// Largest number of bytes read while the device continues.
-pub(super) const MOST_FETCHED: usize = 128;
+pub(super) const MAX_FETCH_BYTES: usize = 128;
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -153,8 +153,8 @@ pub(super) struct Tridiagonal {
 }
 
 /// A device with its single queue of work: launches, copies and events are done in order. Only [`Runtime::download`],
-/// [`Runtime::fetched`], [`Runtime::finish`] and [`Runtime::seconds`] wait for the device. Errors contain the message of
-/// the driver or the compiler; calls that wait also return errors of earlier work.
+/// [`Runtime::finish_fetch`], [`Runtime::finish`] and [`Runtime::seconds`] wait for the device. Errors contain the message
+/// of the driver or the compiler; calls that wait also return errors of earlier work.
 pub(super) trait Runtime: Send + Sync {
     /// The device.
     fn info(&self) -> &DeviceInfo;
@@ -185,14 +185,14 @@ pub(super) trait Runtime: Send + Sync {
     /// Reads from a buffer, `offset` bytes from its start, after all work queued before.
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()>;
 
-    /// Writes at most [`MOST_SENT`] bytes to the start of a buffer, after all work queued before, without waiting for it.
+    /// Writes at most [`MAX_SEND_BYTES`] bytes to the start of a buffer, after all work queued before, without waiting for it.
     fn send(&self, data: &[u8], to: Handle) -> Result<()>;
 
-    /// Starts to read the first `bytes` bytes of a buffer, at most [`MOST_FETCHED`], after all work queued before.
+    /// Starts to read the first `bytes` bytes of a buffer, at most [`MAX_FETCH_BYTES`], after all work queued before.
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle>;
 
     /// Returns the data of a copy: waits only for the copy, not for work queued since.
-    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()>;
+    fn finish_fetch(&self, copy: Handle, to: &mut [u8]) -> Result<()>;
 
     /// Returns the address of a buffer in device memory, if the driver reports it.
     fn address(&self, _: Handle) -> Option<*mut u8> {
@@ -203,7 +203,7 @@ pub(super) trait Runtime: Send + Sync {
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
 
     /// Whether its compiler is slow, and runs in several threads concurrently.
-    fn compiles_at_once(&self) -> bool {
+    fn compiles_concurrently(&self) -> bool {
         false
     }
 
@@ -212,7 +212,7 @@ pub(super) trait Runtime: Send + Sync {
     fn kernel(&self, request: &KernelRequest) -> Result<Handle>;
 
     /// Returns the bytes per thread that a kernel spills to device memory, if the driver reports them.
-    fn spilled(&self, _: Handle) -> Result<usize> {
+    fn spilled_bytes(&self, _: Handle) -> Result<usize> {
         Ok(0)
     }
 
@@ -235,7 +235,7 @@ pub(super) trait Runtime: Send + Sync {
         Err(Error::Device("this driver has no graphs".into()))
     }
 
-    fn forget(&self, _: Handle) {}
+    fn destroy_graph(&self, _: Handle) {}
 
     /// Waits until all queued work is done.
     fn finish(&self) -> Result<()>;

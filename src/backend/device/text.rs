@@ -108,10 +108,10 @@ pub(super) fn parameters(read: usize, written: usize) -> impl Iterator<Item = St
 pub(super) struct Names<'a> {
     /// Text of a field that it reads.
     pub(super) read: &'a dyn Fn(usize) -> String,
-    /// Prefix of the names of its operations.
-    pub(super) made: &'a str,
+    /// Prefix of the names of its intermediate results.
+    pub(super) prefix: &'a str,
     /// Whether REAL divisors are far from the limits of their range, as density is.
-    pub(super) plain: bool,
+    pub(super) safe_divisors: bool,
 }
 
 /// Returns statements that compute a traced formula at point `at`, with the number type of its coefficients; `result`
@@ -123,7 +123,7 @@ pub(super) fn statements(
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
     let PointFormula { nodes, results, .. } = formula;
-    let (made, number) = (names.made, coefficients.kind());
+    let (prefix, c_type) = (names.prefix, coefficients.c_type());
     let mut used = vec![false; nodes.len()];
     results.iter().for_each(|symbol| used[symbol.0] = true);
     for at in (0..nodes.len()).rev() {
@@ -133,7 +133,7 @@ pub(super) fn statements(
     }
     let mut name = |symbol: &Symbol| match nodes[symbol.0] {
         Node::Constant(x) => coefficients.text(x),
-        _ => format!("{made}{}", symbol.0),
+        _ => format!("{prefix}{}", symbol.0),
     };
     let mut lines = Vec::new();
     for (at, node) in nodes.iter().enumerate().filter(|(at, _)| used[*at]) {
@@ -145,14 +145,14 @@ pub(super) fn statements(
             Node::Add(a, b) => format!("{} + {}", name(a), name(b)),
             Node::Sub(a, b) => format!("{} - ({})", name(a), name(b)),
             Node::Mul(a, b) => format!("{} * {}", name(a), name(b)),
-            Node::Div(a, b) if names.plain => format!("QUOTIENT({}, {})", name(a), name(b)),
+            Node::Div(a, b) if names.safe_divisors => format!("QUOTIENT({}, {})", name(a), name(b)),
             Node::Div(a, b) => format!("{} / ({})", name(a), name(b)),
             Node::Neg(a) => format!("-({})", name(a)),
-            Node::Sqrt(a) => format!("sqrt(({number}){})", name(a)),
-            Node::Abs(a) => format!("fabs(({number}){})", name(a)),
-            Node::Pow(a, x) => format!("pow(({number}){}, ({number}){x:e})", name(a)),
+            Node::Sqrt(a) => format!("sqrt(({c_type}){})", name(a)),
+            Node::Abs(a) => format!("fabs(({c_type}){})", name(a)),
+            Node::Pow(a, x) => format!("pow(({c_type}){}, ({c_type}){x:e})", name(a)),
         };
-        lines.push(format!("const {number} {made}{at} = {expression};"));
+        lines.push(format!("const {c_type} {prefix}{at} = {expression};"));
     }
     lines.extend(results.iter().enumerate().map(|(at, symbol)| result(at, &name(symbol))));
     lines

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ends::Lines;
 use super::fused::Plan;
 use super::gpu::{Same, Zero};
-use super::lines::{DeviceOperator, LineSolver, obstacle};
+use super::lines::{DeviceOperator, LineSolver, why_unsupported};
 use super::pointwise::PointKernel;
 use super::{Device, DeviceInfo, Scratch};
 use crate::backend::{ComputeConfig, Pencils};
@@ -64,15 +64,15 @@ impl Workspace {
     }
 
     /// Returns which sweeps are fused by default.
-    pub(super) fn usual_fusing(&self) -> Fusing {
-        usual(self.device.info(), &self.compute)
+    pub(super) fn default_fusing(&self) -> Fusing {
+        default_fusing(self.device.info(), &self.compute)
     }
 
     /// Returns a note on a side effect of a chosen line solver.
     pub(super) fn note(&self) -> Option<String> {
         let (line_solver, pencils) = (None, Pencils::Strided);
-        let unasked = ComputeConfig { line_solver, pencils, ..self.compute.clone() };
-        let is_chosen = usual(self.device.info(), &unasked) != self.usual_fusing();
+        let defaults = ComputeConfig { line_solver, pencils, ..self.compute.clone() };
+        let is_chosen = default_fusing(self.device.info(), &defaults) != self.default_fusing();
         is_chosen.then(|| {
             "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
              otherwise each is one kernel, with the elimination of `chunked`"
@@ -90,7 +90,7 @@ impl Workspace {
         let ComputeConfig { line_solver, pencils, .. } = self.compute;
         let best = || {
             let chunked = LineSolver::CHUNKED;
-            match obstacle(chunked, operator, (axis, pencils), self.device.info()) {
+            match why_unsupported(chunked, operator, (axis, pencils), self.device.info()) {
                 None => chunked,
                 Some(_) => LineSolver::THOMAS,
             }
@@ -103,7 +103,7 @@ impl Workspace {
 /// Returns which sweeps are fused by default: on a GPU, those that keep their values on chip, unless the user has chosen
 /// a line solver or permuted pencils; on a CPU none, because its compilers are slow on such kernels, unless the user sets
 /// their block sizes.
-fn usual(info: &DeviceInfo, compute: &ComputeConfig) -> Fusing {
+fn default_fusing(info: &DeviceInfo, compute: &ComputeConfig) -> Fusing {
     let &ComputeConfig { line_solver, pencils, sweeps, .. } = compute;
     let is_free = line_solver.is_none() && pencils == Pencils::Strided;
     match is_free && (info.is_gpu || sweeps.is_set()) {
@@ -132,7 +132,7 @@ pub fn is_kernel(
     points: [usize; 3],
     operators: &LineOperators,
 ) -> IsKernel {
-    if usual(info, compute) == Fusing::Nothing {
+    if default_fusing(info, compute) == Fusing::Nothing {
         return IsKernel::No;
     }
     let (lines, how) = (Lines::along(axis, points), (compute.precision, compute.sweeps));

@@ -10,13 +10,13 @@ use crate::blocks::{Colouring, Halo, Sweeps};
 use crate::error::Result;
 
 /// The rows of this rank, and the messages after each colour.
-pub(super) struct Among {
+pub(super) struct SplitBlockSolver {
     inner: BlockSolver,
     rounds: Vec<Round>,
     staging: Staging,
 }
 
-impl Among {
+impl SplitBlockSolver {
     pub(super) fn new(
         ranks: &Ranks,
         colouring: &Arc<Colouring>,
@@ -29,9 +29,9 @@ impl Among {
         };
         let rounds = halo.0.iter().zip(halo.ranges(nb)).map(|(shifts, ranges)| {
             let (mut send, mut receive) = (Vec::new(), Vec::new());
-            for (shift, [go, come]) in shifts.iter().zip(ranges) {
-                send.extend(part((shift.to, go)));
-                receive.extend(part((shift.from, come)));
+            for (shift, [outgoing, incoming]) in shifts.iter().zip(ranges) {
+                send.extend(part((shift.to, outgoing)));
+                receive.extend(part((shift.from, incoming)));
             }
             Round { send, receive }
         });
@@ -50,9 +50,9 @@ impl Among {
         let Self { inner, rounds, staging } = self;
         let mut exchange = |colour: usize, border: &mut Field| {
             let round = &rounds[colour];
-            let underway = ranks.post(messages::Among::All, round, border, staging);
-            ranks.await_round(messages::Among::All, underway, round, border, staging);
+            let underway = ranks.post(messages::Peers::All, round, border, staging);
+            ranks.await_round(messages::Peers::All, underway, round, border, staging);
         };
-        ranks.inner.sweep_blocks_among(inner, sweeps, b, x, &mut exchange);
+        ranks.inner.sweep_blocks_with_exchange(inner, sweeps, b, x, &mut exchange);
     }
 }

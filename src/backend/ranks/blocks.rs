@@ -138,9 +138,9 @@ pub trait Blocks: Backend {
         weights: Weights,
     );
 
-    /// Runs a program for whole lines that reads one array and sets one, like [`Backend::run`]. The values of the
+    /// Runs a program for lines that are not split, which reads one array and sets one, like [`Backend::run`]. The values of the
     /// program's grid lie at the start of both arrays, which may be longer.
-    fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field);
+    fn run_on_leading_values(&self, program: &Program, read: &Field, write: &mut Field);
 
     /// Prepares `sums` of planes of `lines` values.
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination>;
@@ -158,7 +158,7 @@ pub trait Blocks: Backend {
     /// Like [`Backend::sweep_blocks`], for rows that use unknowns of other ranks: after each colour except the last,
     /// `exchange` is called with the number of the colour and the array of values to send and to receive, in the layout
     /// of [`Halo`](crate::blocks::Halo).
-    fn sweep_blocks_among(
+    fn sweep_blocks_with_exchange(
         &self,
         solver: &mut BlockSolver,
         sweeps: Sweeps,

@@ -15,7 +15,7 @@ pub(super) struct Choice {
     pub(super) op: Op,
     pub(super) axis: Axis,
     pub(super) method: Method,
-    pub(super) why: &'static str,
+    pub(super) reason: &'static str,
 }
 
 impl Choices {
@@ -26,13 +26,13 @@ impl Choices {
     }
 
     /// Returns one sentence per method: "`neighbour` along y and z for the first derivative, as asked".
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn describe(&self) -> Vec<String> {
         let mut axes: BTreeMap<_, String> = BTreeMap::new();
         // Programs prepared concurrently come in any order.
         let mut choices = self.0.clone();
         choices.sort_by_key(|choice| choice.axis.index());
-        for Choice { op, axis, method, why } in &choices {
-            let names = axes.entry((method.name(), *why, op.name())).or_default();
+        for Choice { op, axis, method, reason } in &choices {
+            let names = axes.entry((method.name(), *reason, op.name())).or_default();
             let name = format!("{axis:?}").to_lowercase();
             if !names.contains(&name) {
                 names.push_str(if names.is_empty() { "" } else { ", " });
@@ -40,11 +40,11 @@ impl Choices {
             }
         }
         let mut ops: BTreeMap<_, Vec<&str>> = BTreeMap::new();
-        for ((method, why, op), axes) in axes {
-            ops.entry((method, why, axes)).or_default().push(op);
+        for ((method, reason, op), axes) in axes {
+            ops.entry((method, reason, axes)).or_default().push(op);
         }
-        let sentence = |((method, why, axes), ops): (_, Vec<&str>)| {
-            format!("`{method}` along {axes} for {}: {why}", ops.join(", "))
+        let sentence = |((method, reason, axes), ops): (_, Vec<&str>)| {
+            format!("`{method}` along {axes} for {}: {reason}", ops.join(", "))
         };
         ops.into_iter().map(sentence).collect()
     }

@@ -4,9 +4,9 @@ use std::sync::MutexGuard;
 
 use super::choices::Choice;
 use super::joined::Joined;
-use super::messages::{Among, Round, Underway};
+use super::messages::{Peers, Round, Underway};
 use super::room::{Needed, Planes};
-use super::{Phase, Place, Ranks, locked};
+use super::{Phase, Ranks, SplitLines, locked};
 use crate::backend::{Combination, Program, Sources, Targets, Weights};
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
@@ -18,18 +18,18 @@ pub(super) struct Coupled {
     pub(super) axis: usize,
     program: Program,
     /// Steps of every stage.
-    stages: Vec<Vec<Ready>>,
+    stages: Vec<Vec<PreparedStep>>,
 }
 
 /// A step from the packed planes of a stage to its interface values.
-enum Ready {
+enum PreparedStep {
     Combine(Combination),
     Exchange(Round),
 }
 
 /// A sweep with its first messages under way.
-pub(super) struct Begun<'a> {
-    room: MutexGuard<'a, Planes>,
+pub(super) struct StartedSweep<'a> {
+    arrays: MutexGuard<'a, Planes>,
     waiting: Option<(usize, Underway)>,
 }
 
@@ -37,7 +37,7 @@ impl Coupled {
     pub(super) fn new(
         ranks: &Ranks,
         sweep: &Sweep,
-        &Place { axis, block, ref lengths, position }: &Place,
+        &SplitLines { axis, block, ref lengths, position }: &SplitLines,
         (ops, method): (&[Op], Method),
         operators: &LineOperators,
     ) -> Result<Self> {
@@ -46,7 +46,7 @@ impl Coupled {
         for &op in ops {
             let operator = operators.get(axis, op);
             let (local, plan) = distributed::distribute(operator, lengths, position, method)
-                .map_err(|sentence| refusal(&sentence, op, axis))?;
+                .map_err(|sentence| method_error(&sentence, op, axis))?;
             blocks.push((op, local));
             plans.push((op, plan));
         }
@@ -56,61 +56,66 @@ impl Coupled {
         for (plans, layout) in layouts(sweep, &plans) {
             lens.push(layout.planes() * lines);
             let steps = Joined::steps(&plans, &layout).into_iter();
-            stages.push(steps.map(|step| ready(ranks, step, lines)).collect::<Result<_>>()?);
+            stages.push(steps.map(|step| prepare_step(ranks, step, lines)).collect::<Result<_>>()?);
         }
         let needed = Needed::planes(axis.index(), lens);
-        ranks.room.grow(ranks, &needed, block.iter().product())?;
+        ranks.work_arrays.grow(ranks, &needed, block.iter().product())?;
         let program = ranks.inner.program(sweep, (axis, block, &blocks))?;
         Ok(Self { axis: axis.index(), program, stages })
     }
 
     /// Returns the ranks that it exchanges messages with.
-    fn ranks(&self) -> Among {
-        Among::Axis(self.axis)
+    fn peers(&self) -> Peers {
+        Peers::Axis(self.axis)
     }
 
     /// Packs the first stage and sends its first messages. No other sweep along this axis may be under way.
-    pub(super) fn begin<'a>(&self, ranks: &'a Ranks, read: Sources, write: Targets) -> Begun<'a> {
-        let mut room = locked(&ranks.room.planes[self.axis]);
+    pub(super) fn begin<'a>(
+        &self,
+        ranks: &'a Ranks,
+        read: Sources,
+        write: Targets,
+    ) -> StartedSweep<'a> {
+        let mut arrays = locked(&ranks.work_arrays.planes[self.axis]);
         ranks.timed(Phase::Pack, || {
-            ranks.inner.pack(&self.program, 0, read, write, &mut room.planes);
+            ranks.inner.pack(&self.program, 0, read, write, &mut arrays.planes);
         });
-        ranks.assemble(self.axis);
-        let waiting = self.advance(ranks, &mut room, 0, 0);
-        Begun { room, waiting }
+        ranks.phase_barrier(self.axis);
+        let waiting = self.advance(ranks, &mut arrays, 0, 0);
+        StartedSweep { arrays, waiting }
     }
 
     /// Runs the rest of the sweep.
     pub(super) fn finish(
         &self,
         ranks: &Ranks,
-        begun: Begun<'_>,
+        started: StartedSweep<'_>,
         read: Sources,
         write: Targets,
         weights: Weights,
     ) {
-        let Begun { mut room, mut waiting } = begun;
+        let StartedSweep { mut arrays, mut waiting } = started;
         // Sweeps along other axes may have run in between.
-        ranks.assemble(self.axis);
+        ranks.phase_barrier(self.axis);
         for (at, steps) in self.stages.iter().enumerate() {
             if at > 0 {
                 ranks.timed(Phase::Pack, || {
-                    ranks.inner.pack(&self.program, at, read, write, &mut room.planes);
+                    ranks.inner.pack(&self.program, at, read, write, &mut arrays.planes);
                 });
-                ranks.assemble(self.axis);
-                waiting = self.advance(ranks, &mut room, at, 0);
+                ranks.phase_barrier(self.axis);
+                waiting = self.advance(ranks, &mut arrays, at, 0);
             }
             while let Some((step, underway)) = waiting {
-                if let Ready::Exchange(round) = &steps[step] {
-                    let Planes { planes, staging, .. } = &mut *room;
+                if let PreparedStep::Exchange(round) = &steps[step] {
+                    let Planes { planes, staging, .. } = &mut *arrays;
                     let (planes, staging) = (&mut planes[at], &staging[at]);
-                    ranks.await_round(self.ranks(), underway, round, planes, staging);
+                    ranks.await_round(self.peers(), underway, round, planes, staging);
                 }
-                waiting = self.advance(ranks, &mut room, at, step + 1);
+                waiting = self.advance(ranks, &mut arrays, at, step + 1);
             }
         }
         ranks.timed(Phase::Local, || {
-            ranks.inner.complete(&self.program, read, write, &room.planes, weights);
+            ranks.inner.complete(&self.program, read, write, &arrays.planes, weights);
         });
     }
 
@@ -118,19 +123,19 @@ impl Coupled {
     fn advance(
         &self,
         ranks: &Ranks,
-        room: &mut Planes,
+        arrays: &mut Planes,
         at: usize,
         from: usize,
     ) -> Option<(usize, Underway)> {
-        let Planes { planes, staging, .. } = room;
+        let Planes { planes, staging, .. } = arrays;
         let (planes, staging) = (&mut planes[at], &mut staging[at]);
-        for (step, ready) in self.stages[at].iter().enumerate().skip(from) {
-            match ready {
-                Ready::Combine(sums) => {
+        for (step, prepared) in self.stages[at].iter().enumerate().skip(from) {
+            match prepared {
+                PreparedStep::Combine(sums) => {
                     ranks.timed(Phase::Reduced, || ranks.inner.combine(sums, planes));
                 }
-                Ready::Exchange(round) => {
-                    return Some((step, ranks.post(self.ranks(), round, planes, staging)));
+                PreparedStep::Exchange(round) => {
+                    return Some((step, ranks.post(self.peers(), round, planes, staging)));
                 }
             }
         }
@@ -142,8 +147,8 @@ impl Coupled {
 /// the operators.
 pub(super) fn layouts<'a>(sweep: &Sweep, plans: &'a [(Op, Plan)]) -> Vec<(Vec<&'a Plan>, Layout)> {
     let plan_of = |op: &Op| {
-        let found = plans.iter().find(|(known, _)| known == op);
-        found.map_or_else(|| unreachable!("collected from this sweep"), |(_, plan)| plan)
+        let entry = plans.iter().find(|(known, _)| known == op);
+        entry.map_or_else(|| unreachable!("collected from this sweep"), |(_, plan)| plan)
     };
     let stage = |applied: &Vec<(Op, _, _)>| {
         let plans: Vec<&Plan> = applied.iter().map(|(op, ..)| plan_of(op)).collect();
@@ -154,20 +159,20 @@ pub(super) fn layouts<'a>(sweep: &Sweep, plans: &'a [(Op, Plan)]) -> Vec<(Vec<&'
     sweep.stages().iter().map(stage).collect()
 }
 
-fn ready(ranks: &Ranks, joined: Joined, lines: usize) -> Result<Ready> {
+fn prepare_step(ranks: &Ranks, joined: Joined, lines: usize) -> Result<PreparedStep> {
     Ok(match joined {
-        Joined::Combine(sums) => Ready::Combine(ranks.inner.combination(lines, sums)?),
+        Joined::Combine(sums) => PreparedStep::Combine(ranks.inner.combination(lines, sums)?),
         Joined::Exchange(mut round) => {
             for part in round.send.iter_mut().chain(&mut round.receive) {
                 part.values = part.values.start * lines..part.values.end * lines;
             }
-            Ready::Exchange(round)
+            PreparedStep::Exchange(round)
         }
     })
 }
 
 /// A method that cannot do what is requested is an error of the input.
-fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
+fn method_error(sentence: &str, op: Op, axis: Axis) -> Error {
     let along = format!("{axis:?}").to_lowercase();
     Error::refused(sentence, &format!("that is {} along {along}", op.name()))
 }
@@ -181,9 +186,10 @@ impl Ranks {
         operators: &LineOperators,
         lengths: &[usize],
     ) -> Method {
-        let (method, why) = distributed::settle(self.method, axis, ops, operators, lengths);
+        let (method, reason) =
+            distributed::choose_method(self.method, axis, ops, operators, lengths);
         for &op in ops {
-            locked(&self.choices).add(Choice { op, axis, method, why });
+            locked(&self.choices).add(Choice { op, axis, method, reason });
         }
         method
     }

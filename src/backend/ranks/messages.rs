@@ -21,13 +21,13 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Starts the round among the ranks of `line`, between values of `size` bytes each in an array at `start`.
+    /// Starts the round among the ranks of `comm`, between values of `size` bytes each in an array at `start`.
     ///
     /// # Safety
     /// All values of the round must lie in that array, and stay untouched until the wait.
     pub(crate) unsafe fn begin(
         &self,
-        line: &dyn Communicator,
+        comm: &dyn Communicator,
         start: *mut u8,
         size: usize,
     ) -> Vec<Request> {
@@ -35,13 +35,13 @@ impl Round {
         for Part { peer, values } in &self.receive {
             // SAFETY: as the caller promises.
             requests.push(unsafe {
-                line.receive(start.add(values.start * size), values.len() * size, *peer, 0)
+                comm.receive(start.add(values.start * size), values.len() * size, *peer, 0)
             });
         }
         for Part { peer, values } in &self.send {
             // SAFETY: as the caller promises.
             requests.push(unsafe {
-                line.send(start.add(values.start * size), values.len() * size, *peer, 0)
+                comm.send(start.add(values.start * size), values.len() * size, *peer, 0)
             });
         }
         requests
@@ -50,7 +50,7 @@ impl Round {
 
 /// The ranks that exchange messages: those along the lines of an axis, or all.
 #[derive(Clone, Copy)]
-pub(super) enum Among {
+pub(super) enum Peers {
     Axis(usize),
     All,
 }
@@ -73,57 +73,57 @@ impl Ranks {
 
     pub(super) fn post(
         &self,
-        among: Among,
+        peers: Peers,
         round: &Round,
         planes: &mut Field,
         staging: &mut Staging,
     ) -> Underway {
-        self.timed_messages(among, || {
+        self.timed_messages(peers, || {
             let size = self.precision().bytes();
             if self.route == Route::Staged && round.send.is_empty() && !round.receive.is_empty() {
                 // The last received values may still be copied from `staging` to the device. A rank that sends waits for
                 // that copy when it fetches its own values.
-                self.note(self.inner.finish());
+                self.record_error(self.inner.finish());
             }
-            let start = self.ready(&round.send, planes, staging);
+            let start = self.send_address(&round.send, planes, staging);
             if self.route == Route::Nccl {
                 let messages = |parts: &[Part]| -> Vec<_> {
                     let of = |Part { peer, values }: &Part| {
                         (*peer, values.start * size, values.len() * size)
                     };
-                    self.device_messages(among, start, parts.iter().map(of))
+                    self.device_messages(peers, start, parts.iter().map(of))
                 };
                 let (send, receive) = (messages(&round.send), messages(&round.receive));
                 // SAFETY: as below.
-                return Underway::Devices(unsafe { self.begin(&send, &receive) });
+                return Underway::Devices(unsafe { self.begin_on_devices(&send, &receive) });
             }
             // SAFETY: values of this array, which stays in place until the wait.
-            Underway::Ranks(unsafe { round.begin(self.line(among), start, size) })
+            Underway::Ranks(unsafe { round.begin(self.communicator(peers), start, size) })
         })
     }
 
     /// Returns the communicator of these ranks.
-    fn line(&self, among: Among) -> &dyn Communicator {
-        match among {
-            Among::Axis(axis) => &*self.lines[axis],
-            Among::All => &*self.comm,
+    fn communicator(&self, peers: Peers) -> &dyn Communicator {
+        match peers {
+            Peers::Axis(axis) => &*self.axis_comms[axis],
+            Peers::All => &*self.comm,
         }
     }
 
     /// Returns the messages of an array at `start`, for each (rank among these, first byte, bytes) with bytes > 0.
     fn device_messages(
         &self,
-        among: Among,
+        peers: Peers,
         start: *mut u8,
         parts: impl Iterator<Item = (usize, usize, usize)>,
     ) -> Vec<DeviceMessage> {
-        let rank_of = |peer| match among {
-            Among::Axis(axis) => {
+        let rank_of = |peer| match peers {
+            Peers::Axis(axis) => {
                 let mut position = self.decomposition.position(self.comm.rank());
                 position[axis] = peer;
                 self.decomposition.rank(position)
             }
-            Among::All => peer,
+            Peers::All => peer,
         };
         let message = |(peer, first, bytes): (usize, usize, usize)| DeviceMessage {
             start: start.wrapping_add(first),
@@ -137,7 +137,7 @@ impl Ranks {
     ///
     /// # Safety
     /// As for [`DeviceGroup::begin`](super::DeviceGroup::begin).
-    unsafe fn begin(
+    unsafe fn begin_on_devices(
         &self,
         send: &[DeviceMessage],
         receive: &[DeviceMessage],
@@ -145,39 +145,39 @@ impl Ranks {
         let group = self.group.as_ref()?;
         let to_others = || send.iter().filter(|message| message.peer != self.comm.rank());
         {
-            let mut sent = locked(&self.by_group);
+            let mut sent = locked(&self.sent_by_group);
             sent.messages += to_others().count() as u64;
             sent.bytes += to_others().map(|message| message.bytes as u64).sum::<u64>();
         }
         // SAFETY: as the caller promises.
-        let begun = unsafe { group.begin(send, receive) };
-        begun.map_err(|why| self.note(Err(why))).ok()
+        let result = unsafe { group.begin(send, receive) };
+        result.map_err(|why| self.record_error(Err(why))).ok()
     }
 
     /// Makes the device wait for messages that have started.
     fn await_devices(&self, underway: Option<group::Underway>) {
         if let (Some(group), Some(underway)) = (&self.group, underway) {
-            self.note(group.wait(underway));
+            self.record_error(group.wait(underway));
         }
     }
 
     pub(super) fn await_round(
         &self,
-        among: Among,
+        peers: Peers,
         underway: Underway,
         round: &Round,
         planes: &mut Field,
         staging: &Staging,
     ) {
-        self.timed_messages(among, || {
+        self.timed_messages(peers, || {
             match underway {
-                Underway::Ranks(requests) => self.line(among).wait(requests),
+                Underway::Ranks(requests) => self.communicator(peers).wait(requests),
                 Underway::Devices(underway) => self.await_devices(underway),
             }
             if self.route == Route::Staged {
                 for Part { values, .. } in &round.receive {
                     let from = &staging[self.bytes_of(values)];
-                    self.note(self.inner.put(planes, values.start, from));
+                    self.record_error(self.inner.put(planes, values.start, from));
                 }
             }
         });
@@ -190,18 +190,18 @@ impl Ranks {
     }
 
     /// Returns the address to send from, after all values to send are in place.
-    fn ready(&self, send: &[Part], planes: &mut Field, staging: &mut Staging) -> *mut u8 {
+    fn send_address(&self, send: &[Part], planes: &mut Field, staging: &mut Staging) -> *mut u8 {
         match self.inner.memory(planes) {
             Memory::Host(start) => start,
             Memory::Device(start) if self.route == Route::Nccl => start,
             Memory::Device(start) if self.route == Route::Device => {
-                self.note(self.inner.finish());
+                self.record_error(self.inner.finish());
                 start
             }
             _ => {
                 for Part { values, .. } in send {
                     let to = &mut staging[self.bytes_of(values)];
-                    self.note(self.inner.fetch(planes, values.start, to));
+                    self.record_error(self.inner.fetch(planes, values.start, to));
                 }
                 staging.as_mut_ptr()
             }
@@ -224,10 +224,10 @@ impl Ranks {
         };
         let len = |ranges: &[(usize, usize)]| ranges.iter().map(|(_, count)| count).sum();
         let (bytes_out, bytes_in) = (in_bytes(send), in_bytes(receive));
-        self.assemble(axis);
-        self.timed_messages(Among::Axis(axis), || {
+        self.phase_barrier(axis);
+        self.timed_messages(Peers::Axis(axis), || {
             let everything = [Part { peer: 0, values: 0..len(send) }];
-            let start = self.ready(&everything, from, outgoing);
+            let start = self.send_address(&everything, from, outgoing);
             let target = match self.inner.memory(to) {
                 Memory::Host(start) => start,
                 Memory::Device(start) if self.route != Route::Staged => start,
@@ -237,18 +237,21 @@ impl Ranks {
                 let messages = |start, shares: &[(usize, usize)]| -> Vec<_> {
                     let shares = shares.iter().enumerate();
                     let shares = shares.map(|(peer, &(first, bytes))| (peer, first, bytes));
-                    self.device_messages(Among::Axis(axis), start, shares)
+                    self.device_messages(Peers::Axis(axis), start, shares)
                 };
                 // SAFETY: as below; the arrays stay in place, and the device waits before it uses them.
                 let underway = unsafe {
-                    self.begin(&messages(start, &bytes_out), &messages(target, &bytes_in))
+                    self.begin_on_devices(
+                        &messages(start, &bytes_out),
+                        &messages(target, &bytes_in),
+                    )
                 };
                 return self.await_devices(underway);
             }
             // SAFETY: the ranges lie within the arrays, which are distinct.
-            unsafe { self.lines[axis].all_to_all(start, &bytes_out, target, &bytes_in) };
+            unsafe { self.axis_comms[axis].all_to_all(start, &bytes_out, target, &bytes_in) };
             if self.route == Route::Staged {
-                self.note(self.inner.put(to, 0, &incoming[..len(receive) * size]));
+                self.record_error(self.inner.put(to, 0, &incoming[..len(receive) * size]));
             }
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! Along an axis that is not split, a sweep runs on the block as on a whole grid. Along a split axis the lines are split
 //! across ranks: the interface values that the operators need from neighbours are computed by the steps of a
-//! [`Plan`](crate::engine::distributed::Plan), or whole lines are exchanged (`transpose`).
+//! [`Plan`](crate::engine::distributed::Plan), or complete lines are exchanged (`transpose`).
 
 mod among;
 mod blocks;
@@ -38,11 +38,11 @@ use crate::engine::{Accesses, PointFormula, Sweep, Use, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Decomposition};
 use crate::real::{Precision, Values};
-use among::Among;
+use among::SplitBlockSolver;
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
-use room::Room;
+use room::WorkArrays;
 use transposed::Transposed;
 
 /// A grid distributed over ranks, with one block per rank on the rank's backend.
@@ -51,17 +51,17 @@ pub struct Ranks {
     comm: Arc<dyn Communicator>,
     decomposition: Decomposition,
     /// For each axis, the ranks along the lines through this rank.
-    lines: [Arc<dyn Communicator>; 3],
+    axis_comms: [Arc<dyn Communicator>; 3],
     method: Option<Method>,
     route: Route,
     choice: RouteChoice,
     /// Group of the devices of all ranks, if messages go by NCCL, and the messages that this rank sent through it.
     group: Option<Box<dyn DeviceGroup>>,
-    by_group: Mutex<Sent>,
+    sent_by_group: Mutex<Sent>,
     clock: Clock,
     choices: Mutex<Choices>,
-    trouble: Mutex<Option<Error>>,
-    room: Room,
+    first_error: Mutex<Option<Error>>,
+    work_arrays: WorkArrays,
 }
 
 /// A formula ready to run on a block.
@@ -73,7 +73,7 @@ struct OnBlock {
 }
 
 /// Lines along a split axis, of which this rank holds parts.
-struct Place {
+struct SplitLines {
     axis: Axis,
     /// Points of this rank's block.
     block: [usize; 3],
@@ -105,17 +105,17 @@ impl BlockProgram {
 }
 
 enum Kind {
-    /// Lines are whole, or there are no operators.
+    /// Lines are not split, or there are no operators.
     Local(Program),
     /// Lines are split across ranks.
     Coupled(Coupled),
-    /// Lines are made whole by a transpose.
+    /// Lines are made complete by a transpose.
     Transposed(Transposed),
 }
 
 impl Kind {
     /// Wraps it as the program of `sweep`.
-    fn ready(self, sweep: &Sweep) -> Program {
+    fn into_program(self, sweep: &Sweep) -> Program {
         Program::new(BlockProgram { kind: self, accesses: sweep.accesses() }, sweep)
     }
 }
@@ -151,22 +151,23 @@ impl Ranks {
                 _ => comm.split(color, key).into(),
             }
         };
-        let lines = [group(0, j + py * k, i), group(1, i + px * k, j), group(2, i + px * j, k)];
+        let axis_comms =
+            [group(0, j + py * k, i), group(1, i + px * k, j), group(2, i + px * j, k)];
         let (choice, group) = Route::find(&*inner, &*comm, compute)?;
         Ok(Self {
             inner,
             comm,
             decomposition,
-            lines,
+            axis_comms,
             method: compute.distributed,
             route: choice.route,
             choice,
             group,
-            by_group: Mutex::default(),
+            sent_by_group: Mutex::default(),
             clock: Clock::default(),
             choices: Mutex::default(),
-            trouble: Mutex::default(),
-            room: Room::default(),
+            first_error: Mutex::default(),
+            work_arrays: WorkArrays::default(),
         })
     }
 
@@ -183,22 +184,22 @@ impl Ranks {
     /// Returns the messages that this rank has sent along the axes so far; if only one axis is split, all messages of
     /// this rank in the group.
     pub fn sent(&self) -> Sent {
-        let along = self.lines.iter().map(|line| line.sent());
-        along.fold(*locked(&self.by_group), |all, line| Sent {
-            messages: all.messages + line.messages,
-            bytes: all.bytes + line.bytes,
+        let along = self.axis_comms.iter().map(|comm| comm.sent());
+        along.fold(*locked(&self.sent_by_group), |all, axis| Sent {
+            messages: all.messages + axis.messages,
+            bytes: all.bytes + axis.bytes,
         })
     }
 
     /// Stores the first error for the next call that can return one.
-    fn note(&self, result: Result<()>) {
+    fn record_error(&self, result: Result<()>) {
         if let Err(error) = result {
-            locked(&self.trouble).get_or_insert(error);
+            locked(&self.first_error).get_or_insert(error);
         }
     }
 
-    fn told(&self) -> Result<()> {
-        locked(&self.trouble).take().map_or(Ok(()), Err)
+    fn take_error(&self) -> Result<()> {
+        locked(&self.first_error).take().map_or(Ok(()), Err)
     }
 }
 
@@ -241,13 +242,13 @@ impl Backend for Ranks {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = locked(&self.choices).told();
+        let mut notes = locked(&self.choices).describe();
         notes.push(self.choice.note());
         notes
     }
 
     fn finish(&self) -> Result<()> {
-        self.told()?;
+        self.take_error()?;
         self.inner.finish()
     }
 
@@ -260,12 +261,12 @@ impl Backend for Ranks {
     }
 
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>> {
-        self.told()?;
+        self.take_error()?;
         self.inner.values(field)
     }
 
     fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()> {
-        self.told()?;
+        self.take_error()?;
         self.inner.write(field, values)
     }
 
@@ -277,8 +278,8 @@ impl Backend for Ranks {
         self.inner.clear(field);
     }
 
-    fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
-        self.inner.at_once(count, work);
+    fn for_each_concurrently(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.inner.for_each_concurrently(count, work);
     }
 
     fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
@@ -288,28 +289,30 @@ impl Backend for Ranks {
         let ops = sweep.operators();
         if self.is_local(sweep, axis) {
             let program = self.inner.program(sweep, (axis, block, operators))?;
-            return Ok(Kind::Local(program).ready(sweep));
+            return Ok(Kind::Local(program).into_program(sweep));
         }
         let lengths = self.decomposition.lengths(a, points[a]);
         let method = self.method_for(axis, &ops, operators, &lengths);
         let position = self.decomposition.position(self.comm.rank())[a];
-        let place = Place { axis, block, lengths, position };
+        let split_lines = SplitLines { axis, block, lengths, position };
         let kind = match method {
-            Method::Transpose => Kind::Transposed(Transposed::new(self, sweep, &place, operators)?),
-            _ => Kind::Coupled(Coupled::new(self, sweep, &place, (&ops, method), operators)?),
+            Method::Transpose => {
+                Kind::Transposed(Transposed::new(self, sweep, &split_lines, operators)?)
+            }
+            _ => Kind::Coupled(Coupled::new(self, sweep, &split_lines, (&ops, method), operators)?),
         };
-        Ok(kind.ready(sweep))
+        Ok(kind.into_program(sweep))
     }
 
-    /// Only for whole lines. Messages between ranks are prepared before any program runs.
-    fn program_later(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
+    /// Only for lines that are not split. Messages between ranks are prepared before any program runs.
+    fn lazy_program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
         let (axis, points, operators) = lines;
         if !self.is_local(sweep, axis) {
             return self.program(sweep, lines);
         }
         let block = self.block(points).points;
-        let program = self.inner.program_later(sweep, (axis, block, operators))?;
-        Ok(Kind::Local(program).ready(sweep))
+        let program = self.inner.lazy_program(sweep, (axis, block, operators))?;
+        Ok(Kind::Local(program).into_program(sweep))
     }
 
     fn compile(&self, programs: &[&Program]) {
@@ -318,15 +321,19 @@ impl Backend for Ranks {
         self.inner.compile(&local);
     }
 
-    /// Only for whole lines.
-    fn program_of_advanced(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Option<Program>> {
+    /// Only for lines that are not split.
+    fn program_on_advanced_field(
+        &self,
+        sweep: &Sweep,
+        lines: Lines<'_>,
+    ) -> Result<Option<Program>> {
         let (axis, points, operators) = lines;
         if self.decomposition.ranks[axis.index()] > 1 {
             return Ok(None);
         }
         let block = self.block(points).points;
-        let program = self.inner.program_of_advanced(sweep, (axis, block, operators))?;
-        Ok(program.map(|program| Kind::Local(program).ready(sweep)))
+        let program = self.inner.program_on_advanced_field(sweep, (axis, block, operators))?;
+        Ok(program.map(|program| Kind::Local(program).into_program(sweep)))
     }
 
     fn run(&self, program: &Program, read: Sources, write: Targets, weights: Weights) {
@@ -357,14 +364,14 @@ impl Backend for Ranks {
             }
             _ => None,
         };
-        let mut begun: Vec<_> = programs.iter().enumerate().map(begin).collect();
+        let mut started: Vec<_> = programs.iter().enumerate().map(begin).collect();
         let (mut weights, mut at) = (weights, 0);
         for together in programs.chunk_by(|a, b| a.local().is_some() && b.local().is_some()) {
             match &together[0].kind {
                 Kind::Coupled(coupled) => {
-                    let begun =
-                        begun[at].take().unwrap_or_else(|| coupled.begin(self, read, write));
-                    coupled.finish(self, begun, read, write, weights);
+                    let started =
+                        started[at].take().unwrap_or_else(|| coupled.begin(self, read, write));
+                    coupled.finish(self, started, read, write, weights);
                 }
                 Kind::Transposed(transposed) => transposed.run(self, read, write, weights),
                 Kind::Local(_) => {
@@ -413,7 +420,7 @@ impl Backend for Ranks {
         read: Sources,
         parameters: &[f64],
     ) -> Result<Reduction> {
-        self.told()?;
+        self.take_error()?;
         self.inner.reduce(&formula.get::<OnBlock>().inner, read, parameters)
     }
 
@@ -423,19 +430,19 @@ impl Backend for Ranks {
         halo: &Halo,
         nb: usize,
     ) -> Result<BlockSolver> {
-        Among::new(self, colouring, halo, nb).map(BlockSolver::new)
+        SplitBlockSolver::new(self, colouring, halo, nb).map(BlockSolver::new)
     }
 
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
-        self.told()?;
-        self.inner.set_blocks(solver.get_mut::<Among>().inner(), matrix)
+        self.take_error()?;
+        self.inner.set_blocks(solver.get_mut::<SplitBlockSolver>().inner(), matrix)
     }
 
     fn sweep_blocks(&self, solver: &mut BlockSolver, sweeps: Sweeps, b: Sources, x: Targets) {
-        solver.get_mut::<Among>().sweep(self, sweeps, b, x);
+        solver.get_mut::<SplitBlockSolver>().sweep(self, sweeps, b, x);
     }
 
-    fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
-        self.inner.carry_out(work);
+    fn execute(&self, work: &mut (dyn FnMut() + Send)) {
+        self.inner.execute(work);
     }
 }

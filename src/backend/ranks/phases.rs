@@ -4,13 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::messages::Among;
+use super::messages::Peers;
 use super::{Ranks, locked};
 
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Sweeps over whole lines, products, and the local solves of split lines with the contribution of the interface
+    /// Sweeps over lines that are not split, products, and the local solves of split lines with the contribution of the interface
     /// values.
     Local,
     /// Computation of the values to send.
@@ -83,32 +83,32 @@ impl Ranks {
 
     /// Waits, if [`Ranks::wait_for_phases`] is on, for all ranks along `axis`, so that the delay of one rank is not
     /// counted as message time. The wait itself belongs to no phase. Collective.
-    pub(super) fn assemble(&self, axis: usize) {
+    pub(super) fn phase_barrier(&self, axis: usize) {
         if self.clock.waits.load(Ordering::Relaxed) {
-            self.lines[axis].barrier();
+            self.axis_comms[axis].barrier();
         }
     }
 
     /// Adds the time of `work` to `phase`.
     pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
-        self.clocked(phase, work).0
+        self.measure(phase, work).0
     }
 
     /// Adds the time of `work` to [`Phase::Communicate`], and to its part along the axis.
-    pub(super) fn timed_messages<R>(&self, among: Among, work: impl FnOnce() -> R) -> R {
-        let (result, seconds) = self.clocked(Phase::Communicate, work);
-        if let Among::Axis(axis) = among {
+    pub(super) fn timed_messages<R>(&self, peers: Peers, work: impl FnOnce() -> R) -> R {
+        let (result, seconds) = self.measure(Phase::Communicate, work);
+        if let Peers::Axis(axis) = peers {
             locked(&self.clock.along)[axis] += seconds;
         }
         result
     }
 
     /// Adds the time of `work` to `phase`, and returns it.
-    fn clocked<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> (R, f64) {
+    fn measure<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> (R, f64) {
         let start = Instant::now();
         let result = work();
         if self.clock.waits.load(Ordering::Relaxed) {
-            self.note(self.inner.finish());
+            self.record_error(self.inner.finish());
         }
         let mut times = locked(&self.clock.times);
         let seconds = start.elapsed().as_secs_f64();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::coupled::layouts;
-use super::transposed::buffer;
-use super::{Place, Ranks, Staging, locked};
+use super::transposed::buffer_len;
+use super::{Ranks, SplitLines, Staging, locked};
 use crate::backend::Field;
 use crate::engine::distributed::{self, Batch, Layout, Method, Parts};
 use crate::engine::{LineOperators, Op, Sweep};
@@ -19,8 +19,8 @@ pub(crate) struct Needed {
     /// Number of values of the planes of every stage of sweeps along each axis. The axes do not share arrays: messages of
     /// sweeps along several axes are under way at the same time.
     planes: [Vec<usize>; 3],
-    /// For sweeps by whole lines: number of fields that operators are applied to, number of result fields, and values of
-    /// each of the two exchanged arrays.
+    /// For sweeps by transposed lines: number of fields that operators are applied to, number of result fields, and
+    /// values of each of the two exchanged arrays.
     pub(super) products: usize,
     pub(super) results: usize,
     pub(super) buffer: usize,
@@ -34,14 +34,14 @@ impl Needed {
         needed
     }
 
-    /// Returns the lengths that `sweeps` need on the rank with `block` if the run asks for method `asked`. Sweeps that a
-    /// run refuses are not counted.
+    /// Returns the lengths that `sweeps` need on the rank with `block` if the run requests method `requested`. Sweeps
+    /// that a run rejects are not counted.
     pub(crate) fn of<'a>(
         sweeps: impl IntoIterator<Item = &'a (Axis, Sweep)>,
         operators: &LineOperators,
         decomposition: Decomposition,
         (points, block): ([usize; 3], &Block),
-        asked: Option<Method>,
+        requested: Option<Method>,
     ) -> Self {
         let mut needed = Self::default();
         for (axis, sweep) in sweeps {
@@ -53,10 +53,12 @@ impl Needed {
             let lengths = decomposition.lengths(a, points[a]);
             let first = |position: usize| lengths[..position].iter().sum::<usize>();
             let position = (0..lengths.len()).find(|at| first(*at) == block.start[a]).unwrap_or(0);
-            let (method, _) = distributed::settle(asked, *axis, &ops, operators, &lengths);
+            let (method, _) =
+                distributed::choose_method(requested, *axis, &ops, operators, &lengths);
             if method == Method::Transpose {
-                let place = Place { axis: *axis, block: block.points, lengths, position };
-                needed.add(&Self::of_whole_lines(&Parts::of(sweep), &place));
+                let split_lines =
+                    SplitLines { axis: *axis, block: block.points, lengths, position };
+                needed.add(&Self::for_transpose(&Parts::of(sweep), &split_lines));
                 continue;
             }
             let plan = |op: &Op| {
@@ -72,13 +74,13 @@ impl Needed {
         needed
     }
 
-    /// Returns the lengths that the `parts` of a sweep need along lines that are made whole.
-    pub(super) fn of_whole_lines(parts: &Parts, place: &Place) -> Self {
-        let most = |of: &dyn Fn(&Batch) -> usize| parts.batches.iter().map(of).max().unwrap_or(0);
+    /// Returns the lengths that the `parts` of a sweep need along lines that are made complete by a transpose.
+    pub(super) fn for_transpose(parts: &Parts, split_lines: &SplitLines) -> Self {
+        let max = |of: &dyn Fn(&Batch) -> usize| parts.batches.iter().map(of).max().unwrap_or(0);
         Self {
-            products: most(&|batch| batch.count),
+            products: max(&|batch| batch.count),
             results: parts.results,
-            buffer: buffer(place, most(&|batch| batch.applied.len())),
+            buffer: buffer_len(split_lines, max(&|batch| batch.applied.len())),
             ..Self::default()
         }
     }
@@ -102,11 +104,11 @@ impl Needed {
 
 /// The work arrays.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct WorkArrays {
     /// Arrays of sweeps along each axis, for one sweep at a time.
     pub(super) planes: [Mutex<Planes>; 3],
     /// Arrays by number of values per field.
-    pub(super) whole_lines: Mutex<BTreeMap<usize, WholeLines>>,
+    pub(super) transpose: Mutex<BTreeMap<usize, TransposeArrays>>,
 }
 
 /// Arrays for the planes of every stage of the sweeps along an axis.
@@ -118,20 +120,20 @@ pub(super) struct Planes {
 }
 
 /// The two exchanged arrays, and host memory for each.
-type Travel = ([Field; 2], [Staging; 2]);
+type ExchangedArrays = ([Field; 2], [Staging; 2]);
 
-/// Arrays for sweeps by whole lines.
+/// Arrays for sweeps by transposed lines.
 #[derive(Default)]
-pub(super) struct WholeLines {
+pub(super) struct TransposeArrays {
     pub(super) products: Vec<Field>,
     pub(super) results: Vec<Field>,
     /// The array that is sent and the array that is received, both ways, and host memory for them.
-    pub(super) travel: Option<Travel>,
+    pub(super) exchanged: Option<ExchangedArrays>,
     /// Number of values of each exchanged array.
     buffer: usize,
 }
 
-impl Room {
+impl WorkArrays {
     /// Makes the arrays at least as long as `needed`, for fields of `field` values.
     pub(super) fn grow(&self, ranks: &Ranks, needed: &Needed, field: usize) -> Result<()> {
         for (own, lengths) in self.planes.iter().zip(&needed.planes) {
@@ -151,9 +153,9 @@ impl Room {
                 known[stage] = len;
             }
         }
-        let mut whole_lines = locked(&self.whole_lines);
-        let own = whole_lines.entry(field).or_default();
-        let WholeLines { products, results, travel, buffer } = own;
+        let mut transpose = locked(&self.transpose);
+        let own = transpose.entry(field).or_default();
+        let TransposeArrays { products, results, exchanged, buffer } = own;
         for (fields, count) in [(products, needed.products), (results, needed.results)] {
             while fields.len() < count {
                 fields.push(ranks.inner.zeros(field)?);
@@ -161,10 +163,10 @@ impl Room {
         }
         if needed.buffer > *buffer {
             // The short arrays are freed before the longer ones are allocated.
-            (*travel, *buffer) = (None, needed.buffer);
+            (*exchanged, *buffer) = (None, needed.buffer);
             let array = || ranks.inner.planes(needed.buffer);
             let staging = || ranks.staging(needed.buffer);
-            *travel = Some(([array()?, array()?], [staging(), staging()]));
+            *exchanged = Some(([array()?, array()?], [staging(), staging()]));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! How messages travel: from host memory, from device memory, or from device memory through host memory.
 
-use super::trial::trial;
+use super::trial::test_messages;
 use super::{Blocks, DeviceGroup, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
 use crate::backend::{ComputeConfig, Pencils, Wish};
@@ -34,12 +34,12 @@ pub struct RouteChoice {
 }
 
 impl RouteChoice {
-    fn straight(route: Route, carrier: impl Into<String>) -> Self {
+    fn new(route: Route, carrier: impl Into<String>) -> Self {
         Self { route, carrier: carrier.into(), why: None, contradicts_report: false }
     }
 
     fn staged(why: impl Into<String>) -> Self {
-        Self { why: Some(why.into()), ..Self::straight(Route::Staged, "") }
+        Self { why: Some(why.into()), ..Self::new(Route::Staged, "") }
     }
 
     /// Returns a phrase that follows "messages go".
@@ -64,14 +64,14 @@ impl RouteChoice {
 
     /// Adds the reason `why` NCCL, the preferred route, was not taken. Adds nothing if NCCL is missing and the route is
     /// from device to device anyway.
-    fn without_nccl(mut self, why: Option<NoGroup>) -> Self {
+    fn without_nccl(mut self, why: Option<GroupFailure>) -> Self {
         match why {
-            Some(NoGroup::Fails(why)) => {
+            Some(GroupFailure::Fails(why)) => {
                 let before = self.why.map_or(String::new(), |before| format!("{before}; "));
                 self.why = Some(format!("{before}{why}"));
                 self.contradicts_report = true;
             }
-            Some(NoGroup::Missing(why)) if self.route == Route::Staged => {
+            Some(GroupFailure::Missing(why)) if self.route == Route::Staged => {
                 self.why = self.why.map(|before| format!("{before}; {why}"));
             }
             _ => {}
@@ -81,7 +81,7 @@ impl RouteChoice {
 }
 
 /// Why there is no group of all devices.
-enum NoGroup {
+enum GroupFailure {
     /// The library is missing.
     Missing(String),
     /// The library is present, but does not work.
@@ -89,7 +89,7 @@ enum NoGroup {
 }
 
 /// The best route, with the group of devices if messages go by NCCL.
-pub(super) type Found = (RouteChoice, Option<Box<dyn DeviceGroup>>);
+pub(super) type RouteAndGroup = (RouteChoice, Option<Box<dyn DeviceGroup>>);
 
 impl Route {
     /// Returns how messages between the CUDA devices of the ranks travel; `None` if some rank has no device. Collective.
@@ -98,7 +98,7 @@ impl Route {
     /// If the driver fails.
     pub fn between_devices(comm: &dyn Communicator) -> Result<Option<RouteChoice>> {
         let count = devices(Api::Cuda).map_or(0, |devices| devices.len());
-        if in_any_rank(comm, count == 0) {
+        if on_any_rank(comm, count == 0) {
             return Ok(None);
         }
         let open = || {
@@ -115,72 +115,74 @@ impl Route {
         backend: &dyn Blocks,
         comm: &dyn Communicator,
         compute: &ComputeConfig,
-    ) -> Result<Found> {
+    ) -> Result<RouteAndGroup> {
         match backend.memory(&mut backend.planes(1)?) {
-            Memory::Host(_) => return Ok((RouteChoice::straight(Route::Host, ""), None)),
+            Memory::Host(_) => return Ok((RouteChoice::new(Route::Host, ""), None)),
             Memory::Opaque => return Ok((RouteChoice::staged("OpenCL has no other route"), None)),
             Memory::Device(_) => {}
         }
         if comm.size() == 1 {
             return Ok((RouteChoice::staged("a single rank sends no messages"), None));
         }
-        let mut no_group = None;
+        let mut group_failure = None;
         if compute.nccl != Wish::Off && compute.device_aware != Wish::Force {
-            match grouped(backend, comm)? {
+            match open_group(backend, comm)? {
                 Ok(group) => {
-                    let choice = RouteChoice::straight(Route::Nccl, group.library());
+                    let choice = RouteChoice::new(Route::Nccl, group.library());
                     return Ok((choice, Some(group)));
                 }
-                Err(NoGroup::Missing(why) | NoGroup::Fails(why)) if compute.nccl == Wish::Force => {
-                    return Err(forced("nccl", &why));
+                Err(GroupFailure::Missing(why) | GroupFailure::Fails(why))
+                    if compute.nccl == Wish::Force =>
+                {
+                    return Err(forced_route_error("nccl", &why));
                 }
-                Err(why) => no_group = Some(why),
+                Err(why) => group_failure = Some(why),
             }
         }
-        Ok((by_mpi(backend, comm, compute.device_aware)?.without_nccl(no_group), None))
+        Ok((by_mpi(backend, comm, compute.device_aware)?.without_nccl(group_failure), None))
     }
 }
 
 /// Error for a forced route that does not work.
-fn forced(key: &str, why: &str) -> Error {
+fn forced_route_error(key: &str, why: &str) -> Error {
     refused(
         format!("`compute.{key} = \"force\"`, but messages between devices fail: {why}"),
         "use \"auto\" or \"off\": messages then take another route",
     )
 }
 
-/// Whether `so` is true on any rank. Collective.
-fn in_any_rank(comm: &dyn Communicator, so: bool) -> bool {
-    let mut any = [f64::from(u8::from(so))];
+/// Whether `condition` is true on any rank. Collective.
+fn on_any_rank(comm: &dyn Communicator, condition: bool) -> bool {
+    let mut any = [f64::from(u8::from(condition))];
     comm.max(&mut any);
     any[0] != 0.0
 }
 
 /// Returns the group of all devices after a test of its messages. Collective.
-fn grouped(
+fn open_group(
     backend: &dyn Blocks,
     comm: &dyn Communicator,
-) -> Result<Result<Box<dyn DeviceGroup>, NoGroup>> {
+) -> Result<Result<Box<dyn DeviceGroup>, GroupFailure>> {
     // All ranks must have the library, so that no rank waits for ever.
     let id = match all_or_error(comm, backend.group_id(comm.rank())) {
         Ok(id) => comm.broadcast(0, id),
-        Err(why) => return Ok(Err(NoGroup::Missing(told(&why)))),
+        Err(why) => return Ok(Err(GroupFailure::Missing(first_line(&why)))),
     };
     let group = match all_or_error(comm, backend.join(&id, [comm.rank(), comm.size()])) {
         Ok(group) => group,
-        Err(why) => return Ok(Err(NoGroup::Fails(told(&why)))),
+        Err(why) => return Ok(Err(GroupFailure::Fails(first_line(&why)))),
     };
-    Ok(match trial(backend, comm, Some(&*group))? {
+    Ok(match test_messages(backend, comm, Some(&*group))? {
         None => {
             group.trust();
             Ok(group)
         }
-        Some(why) => Err(NoGroup::Fails(format!("NCCL was found, but {why}"))),
+        Some(why) => Err(GroupFailure::Fails(format!("NCCL was found, but {why}"))),
     })
 }
 
 /// Returns the first line of an error without its prefix.
-fn told(error: &Error) -> String {
+fn first_line(error: &Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").into()
 }
@@ -188,7 +190,7 @@ fn told(error: &Error) -> String {
 /// Returns the best route of the MPI library. The library is queried first: one without device support crashes on device
 /// addresses. If it reports support, the route is tested. Collective.
 fn by_mpi(backend: &dyn Blocks, comm: &dyn Communicator, wish: Wish) -> Result<RouteChoice> {
-    let (asked, why) = match (wish, comm.reports_device_aware()) {
+    let (requested, why) = match (wish, comm.reports_device_aware()) {
         (Wish::Force, _) | (Wish::Auto, Some(true)) => (true, ""),
         (Wish::Off, _) => (false, "`compute.device_aware = \"off\"`"),
         (Wish::Auto, Some(false)) => {
@@ -199,13 +201,13 @@ fn by_mpi(backend: &dyn Blocks, comm: &dyn Communicator, wish: Wish) -> Result<R
         }
     };
     // All ranks or none: both ends of a message must agree.
-    if in_any_rank(comm, !asked) {
-        let why = if asked { "MPI does not accept device memory on some rank" } else { why };
+    if on_any_rank(comm, !requested) {
+        let why = if requested { "MPI does not accept device memory on some rank" } else { why };
         return Ok(RouteChoice::staged(why));
     }
-    match trial(backend, comm, None)? {
-        None => Ok(RouteChoice::straight(Route::Device, "MPI")),
-        Some(why) if wish == Wish::Force => Err(forced("device_aware", &why)),
+    match test_messages(backend, comm, None)? {
+        None => Ok(RouteChoice::new(Route::Device, "MPI")),
+        Some(why) if wish == Wish::Force => Err(forced_route_error("device_aware", &why)),
         Some(why) => {
             let why = format!("MPI reports that it accepts device memory, but {why}");
             Ok(RouteChoice { contradicts_report: true, ..RouteChoice::staged(why) })

@@ -1,15 +1,15 @@
-//! A sweep along a split axis by whole lines: operands are exchanged so that every rank holds some whole lines, and
-//! results are sent back. Each batch of operands of one operator takes two all-to-alls.
+//! A sweep along a split axis by transposed lines: operands are exchanged so that every rank stores some complete
+//! lines, and results are sent back. Each batch of operands of one operator takes two all-to-alls.
 
-use super::room::{Needed, WholeLines};
-use super::{Phase, Place, Ranks, Staging, TransposeLayout, locked};
+use super::room::{Needed, TransposeArrays};
+use super::{Phase, Ranks, SplitLines, Staging, TransposeLayout, locked};
 use crate::backend::{Field, Program, Sources, Targets, Weights};
 use crate::engine::distributed::{Batch, Parts, Source};
 use crate::engine::{LineOperators, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
-/// A sweep ready to run on lines made whole.
+/// A sweep ready to run on lines made complete by a transpose.
 pub(super) struct Transposed {
     axis: usize,
     /// Number of values per field.
@@ -26,7 +26,7 @@ struct Transfer {
     products: Option<Program>,
     count: usize,
     operands: Vec<(Source, usize)>,
-    deal: TransposeLayout,
+    layout: TransposeLayout,
     /// (first value, values) for every rank: of the shares of this block's lines, and of the lines that this rank solves.
     shares: Vec<(usize, usize)>,
     lines: Vec<(usize, usize)>,
@@ -36,10 +36,10 @@ struct Transfer {
 
 /// Returns the number of values to exchange for `fields` operands: the larger of this block and the lines that this rank
 /// solves.
-pub(super) fn buffer(place: &Place, fields: usize) -> usize {
-    let Place { axis, block, lengths, position } = place;
-    let deal = TransposeLayout { points: *block, axis: *axis, parts: lengths.len(), fields };
-    let lines = deal.share(*position).len() * lengths.iter().sum::<usize>();
+pub(super) fn buffer_len(split_lines: &SplitLines, fields: usize) -> usize {
+    let SplitLines { axis, block, lengths, position } = split_lines;
+    let layout = TransposeLayout { points: *block, axis: *axis, parts: lengths.len(), fields };
+    let lines = layout.share(*position).len() * lengths.iter().sum::<usize>();
     fields * lines.max(block.iter().product())
 }
 
@@ -47,14 +47,14 @@ impl Transposed {
     pub(super) fn new(
         ranks: &Ranks,
         sweep: &Sweep,
-        place: &Place,
+        split_lines: &SplitLines,
         operators: &LineOperators,
     ) -> Result<Self> {
         let parts = Parts::of(sweep);
-        let Place { axis, block, .. } = *place;
+        let SplitLines { axis, block, .. } = *split_lines;
         let field = block.iter().product();
-        ranks.room.grow(ranks, &Needed::of_whole_lines(&parts, place), field)?;
-        let transfer = |batch: &Batch| Transfer::new(ranks, place, batch, operators);
+        ranks.work_arrays.grow(ranks, &Needed::for_transpose(&parts, split_lines), field)?;
+        let transfer = |batch: &Batch| Transfer::new(ranks, split_lines, batch, operators);
         Ok(Self {
             axis: axis.index(),
             field,
@@ -67,9 +67,9 @@ impl Transposed {
     }
 
     pub(super) fn run(&self, ranks: &Ranks, read: Sources, write: Targets, weights: Weights) {
-        let mut whole_lines = locked(&ranks.room.whole_lines);
-        let own = whole_lines.entry(self.field).or_default();
-        let WholeLines { products, results, travel, .. } = own;
+        let mut transpose = locked(&ranks.work_arrays.transpose);
+        let own = transpose.entry(self.field).or_default();
+        let TransposeArrays { products, results, exchanged, .. } = own;
         let results = &mut results[..self.results];
         let read = &read[..self.read];
         for transfer in &self.transfers {
@@ -87,9 +87,9 @@ impl Transposed {
                     Source::Result(at) => &results[at],
                     Source::Product(at) => &products[at],
                 };
-                ranks.inner.deal(&transfer.deal, at, field, to);
+                ranks.inner.deal(&transfer.layout, at, field, to);
             };
-            let Some((buffers, staging)) = travel else { continue };
+            let Some((buffers, staging)) = exchanged else { continue };
             transfer.run(ranks, self.axis, operand, results, buffers, staging);
         }
         let all: Vec<&Field> = read.iter().copied().chain(&*results).collect();
@@ -98,20 +98,25 @@ impl Transposed {
 }
 
 impl Transfer {
-    fn new(ranks: &Ranks, place: &Place, batch: &Batch, operators: &LineOperators) -> Result<Self> {
-        let Place { axis, block, lengths, position } = place;
+    fn new(
+        ranks: &Ranks,
+        split_lines: &SplitLines,
+        batch: &Batch,
+        operators: &LineOperators,
+    ) -> Result<Self> {
+        let SplitLines { axis, block, lengths, position } = split_lines;
         let Batch { op, products, count, applied } = batch;
         let (a, parts, fields) = (axis.index(), lengths.len(), applied.len());
-        let deal = TransposeLayout { points: *block, axis: *axis, parts, fields };
-        let mine = deal.share(*position).len() * fields;
+        let layout = TransposeLayout { points: *block, axis: *axis, parts, fields };
+        let own_lines = layout.share(*position).len() * fields;
         let shares = (0..parts).map(|part| {
-            let share = deal.share(part);
-            let a_line = block[a] * fields;
-            (share.start * a_line, share.len() * a_line)
+            let share = layout.share(part);
+            let per_line = block[a] * fields;
+            (share.start * per_line, share.len() * per_line)
         });
         let lines = (0..parts).map(|from| {
             let before: usize = lengths[..from].iter().sum();
-            (before * mine, lengths[from] * mine)
+            (before * own_lines, lengths[from] * own_lines)
         });
         let products = match count {
             0 => None,
@@ -120,45 +125,53 @@ impl Transfer {
         // Received data are [point][field][line]: the fields act as additional lines, side by side, along the second
         // axis.
         let n: usize = lengths.iter().sum();
-        let solve = match mine {
+        let solve = match own_lines {
             0 => None,
             _ => {
                 let s = SweepBuilder::new();
                 s.store(0, s.apply(*op, s.read(0)));
                 let whole = operators.get(*axis, *op).clone();
                 let whole = LineOperators::along(Axis::Y, vec![(*op, whole)]);
-                Some(ranks.inner.program(&s.build(), (Axis::Y, [mine, n, 1], &whole))?)
+                Some(ranks.inner.program(&s.build(), (Axis::Y, [own_lines, n, 1], &whole))?)
             }
         };
         let (shares, lines) = (shares.collect(), lines.collect());
-        Ok(Self { products, count: *count, operands: applied.clone(), deal, shares, lines, solve })
+        Ok(Self {
+            products,
+            count: *count,
+            operands: applied.clone(),
+            layout,
+            shares,
+            lines,
+            solve,
+        })
     }
 
-    /// Computes the results of all operands; `deal` distributes the lines of one operand.
+    /// Computes the results of all operands; `distribute` sends the lines of one operand.
     fn run(
         &self,
         ranks: &Ranks,
         axis: usize,
-        deal: impl Fn(Source, &[Field], usize, &mut Field),
+        distribute: impl Fn(Source, &[Field], usize, &mut Field),
         results: &mut [Field],
-        [here, there]: &mut [Field; 2],
+        [sent, received]: &mut [Field; 2],
         staging: &mut [Staging; 2],
     ) {
         ranks.timed(Phase::Pack, || {
             for (at, (source, _)) in self.operands.iter().enumerate() {
-                deal(*source, results, at, here);
+                distribute(*source, results, at, sent);
             }
         });
-        ranks.all_to_all(axis, here, &self.shares, there, &self.lines, staging);
+        ranks.all_to_all(axis, sent, &self.shares, received, &self.lines, staging);
         if let Some(program) = &self.solve {
             ranks.timed(Phase::Local, || {
-                ranks.inner.run_on_beginnings(program, there, here);
+                ranks.inner.run_on_leading_values(program, received, sent);
             });
         }
-        ranks.all_to_all(axis, here, &self.lines, there, &self.shares, staging);
+        ranks.all_to_all(axis, sent, &self.lines, received, &self.shares, staging);
         ranks.timed(Phase::Pack, || {
             for (at, (_, result)) in self.operands.iter().enumerate() {
-                ranks.inner.collect(&self.deal, at, there, &mut results[*result]);
+                ranks.inner.collect(&self.layout, at, received, &mut results[*result]);
             }
         });
     }

@@ -14,7 +14,7 @@ const SHORT: usize = 1021;
 /// Number of values of a message of several MB, which libraries send when the receiver is ready.
 const LONG: usize = 1_000_003;
 /// Number of ranks tested together: enough to leave the host, and far fewer than would fill a table of the library.
-const TOGETHER: usize = 64;
+const MAX_TEAM: usize = 64;
 
 /// Ranks that are tested together.
 enum Team<'a> {
@@ -27,14 +27,14 @@ enum Team<'a> {
 impl<'a> Team<'a> {
     /// Returns the team of this rank. Collective.
     fn of(comm: &dyn Communicator, group: Option<&'a dyn DeviceGroup>) -> Self {
-        let Some(group) = group else { return Self::Mpi(comm.trial(TOGETHER)) };
-        let first = comm.rank() / TOGETHER * TOGETHER;
-        let size = TOGETHER.min(comm.size() - first);
+        let Some(group) = group else { return Self::Mpi(comm.trial(MAX_TEAM)) };
+        let first = comm.rank() / MAX_TEAM * MAX_TEAM;
+        let size = MAX_TEAM.min(comm.size() - first);
         Self::Group { group, first, size, rank: comm.rank() - first }
     }
 
     /// Returns (index of this rank in, size of) the team.
-    fn place(&self) -> (usize, usize) {
+    fn position(&self) -> (usize, usize) {
         match self {
             Self::Mpi(ranks) => (ranks.rank(), ranks.size()),
             Self::Group { size, rank, .. } => (*rank, *size),
@@ -45,16 +45,16 @@ impl<'a> Team<'a> {
     ///
     /// # Safety
     /// Both memories must have this length, and stay valid until the device has finished, or for ever if this fails.
-    unsafe fn pass_on(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
-        let (rank, size) = self.place();
+    unsafe fn send_to_next(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
+        let (rank, size) = self.position();
         let (before, after) = ((rank + size - 1) % size, (rank + 1) % size);
         match self {
             Self::Mpi(ranks) => {
                 // SAFETY: as the caller promises.
-                let (coming, going) = unsafe {
+                let (receive, send) = unsafe {
                     (ranks.receive(to, bytes, before, 0), ranks.send(from, bytes, after, 0))
                 };
-                ranks.wait(vec![coming, going]);
+                ranks.wait(vec![receive, send]);
             }
             Self::Group { group, first, .. } => {
                 let send = DeviceMessage { start: from, bytes, peer: first + after };
@@ -63,15 +63,15 @@ impl<'a> Team<'a> {
                 group.wait(unsafe { group.begin(&[send], &[receive]) }?)?;
             }
         }
-        self.told()
+        self.check_failure()
     }
 
     /// Sends `bytes` bytes to each rank, from and to contiguous shares.
     ///
     /// # Safety
     /// As above, with `bytes` bytes for each rank.
-    unsafe fn to_all(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
-        let all = 0..self.place().1;
+    unsafe fn all_to_all(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
+        let all = 0..self.position().1;
         match self {
             Self::Mpi(ranks) => {
                 let shares: Vec<_> = all.map(|rank| (rank * bytes, bytes)).collect();
@@ -90,11 +90,11 @@ impl<'a> Team<'a> {
                 group.wait(unsafe { group.begin(&shares(from), &shares(to)) }?)?;
             }
         }
-        self.told()
+        self.check_failure()
     }
 
     /// Returns the failure of an MPI call, which does not return errors itself.
-    fn told(&self) -> Result<()> {
+    fn check_failure(&self) -> Result<()> {
         match self {
             Self::Mpi(ranks) => ranks.failure().map_or(Ok(()), |why| Err(Error::Device(why))),
             Self::Group { .. } => Ok(()),
@@ -104,7 +104,7 @@ impl<'a> Team<'a> {
 
 /// Sends short and long messages and an all-to-all among ranks, by `group` or by MPI, and checks the received values.
 /// Returns the failure of the first rank that has one. Collective.
-pub(super) fn trial(
+pub(super) fn test_messages(
     backend: &dyn Blocks,
     comm: &dyn Communicator,
     group: Option<&dyn DeviceGroup>,
@@ -118,7 +118,7 @@ pub(super) fn trial(
     let mut failure = None;
     for kind in [Kind::Messages(SHORT), Kind::Messages(LONG), Kind::AllToAll] {
         // All ranks continue together or not at all: each waits for messages of the others.
-        let here = attempt(backend, &team, &mut array, ends, kind);
+        let here = run_test(backend, &team, &mut array, ends, kind);
         match all_or_error(comm, here) {
             Err(Error::Elsewhere { message, .. }) => {
                 failure = Some(message.replacen("error: ", "", 1));
@@ -149,19 +149,19 @@ struct Ends {
 }
 
 /// Runs one test.
-fn attempt(
+fn run_test(
     backend: &dyn Blocks,
     team: &Team<'_>,
     array: &mut Field,
     ends: Ends,
     kind: Kind,
 ) -> Result<()> {
-    let ((rank, size), width) = (team.place(), backend.precision().bytes());
+    let ((rank, size), width) = (team.position(), backend.precision().bytes());
     let own = numbers(backend, rank, 0..LONG);
     // Old values must not pass for received ones.
-    let nothing = Values::zeros(backend.precision(), LONG);
+    let zeros = Values::zeros(backend.precision(), LONG);
     backend.put(array, 0, own.bytes())?;
-    backend.put(array, LONG, nothing.bytes())?;
+    backend.put(array, LONG, zeros.bytes())?;
     backend.finish()?;
     let (expected, what, sent) = match kind {
         Kind::Messages(values) => {
@@ -170,26 +170,26 @@ fn attempt(
             let expected = numbers(backend, before, 0..values).bytes().to_vec();
             let what = format!("a message of {bytes} bytes from one device to the next");
             // SAFETY: both halves of the array have as many values; it outlives the messages, or is never freed.
-            (expected, what, unsafe { team.pass_on(ends, bytes) })
+            (expected, what, unsafe { team.send_to_next(ends, bytes) })
         }
         Kind::AllToAll => {
             let share = LONG / size;
             let bytes = share * width;
-            let mine = rank * share..(rank + 1) * share;
-            let part = |from| numbers(backend, from, mine.clone()).bytes().to_vec();
+            let own_share = rank * share..(rank + 1) * share;
+            let part = |from| numbers(backend, from, own_share.clone()).bytes().to_vec();
             let expected = (0..size).map(part).collect::<Vec<_>>().concat();
             let what = format!("an all-to-all of {bytes} bytes between two devices");
             // SAFETY: as above.
-            (expected, what, unsafe { team.to_all(ends, bytes) })
+            (expected, what, unsafe { team.all_to_all(ends, bytes) })
         }
     };
     if let Err(why) = sent {
         let why = why.to_string();
         return Err(Error::Device(format!("{what} failed: {}", why.trim_start_matches("error: "))));
     }
-    let mut came = vec![0; expected.len()];
-    backend.fetch(array, LONG, &mut came)?;
-    if came == expected { Ok(()) } else { Err(Error::Device(format!("{what} arrived wrong"))) }
+    let mut received = vec![0; expected.len()];
+    backend.fetch(array, LONG, &mut received)?;
+    if received == expected { Ok(()) } else { Err(Error::Device(format!("{what} arrived wrong"))) }
 }
 
 /// Returns values `range` of the data that a rank sends; none is zero.

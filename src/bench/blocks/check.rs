@@ -23,18 +23,18 @@ impl Samples {
     /// Evenly spaced in the order of solution, so that every colour with many rows is sampled.
     pub(super) fn of<S: Real>(matrix: &mut BlockMatrix<S>, pattern: &Pattern) -> Self {
         let (colouring, nb) = (matrix.colouring.clone(), matrix.nb);
-        let apart = pattern.rows().div_ceil(SAMPLES);
+        let stride = pattern.rows().div_ceil(SAMPLES);
         let sample = |place: usize| {
             let row = colouring.row(place);
             let columns = pattern.row(row).zip(pattern.columns_of(row));
-            let beside = columns.map(|(block, &column)| {
+            let off_diagonal = columns.map(|(block, &column)| {
                 (column as usize, matrix.block_mut(block).iter().map(|x| x.f64()).collect())
             });
-            let mut blocks: Vec<(usize, Vec<f64>)> = beside.collect();
+            let mut blocks: Vec<(usize, Vec<f64>)> = off_diagonal.collect();
             blocks.push((row, matrix.diagonal_mut(row).to_vec()));
             Sample { row, blocks }
         };
-        let rows = (0..pattern.rows()).step_by(apart).chain([pattern.rows() - 1]);
+        let rows = (0..pattern.rows()).step_by(stride).chain([pattern.rows() - 1]);
         Self { nb, rows: rows.map(sample).collect() }
     }
 

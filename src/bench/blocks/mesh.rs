@@ -28,8 +28,8 @@ pub(super) fn tetrahedra(points: [usize; 3]) -> Result<Pattern> {
             };
             let corners = 1 << axes.len();
             let label = |bits: &usize| mixed((corner(*bits) as u64).wrapping_mul(STEP));
-            let least = (0..corners).min_by_key(label).unwrap_or(0);
-            edges.push([corner(least) as u32, corner(corners - 1 - least) as u32]);
+            let first = (0..corners).min_by_key(label).unwrap_or(0);
+            edges.push([corner(first) as u32, corner(corners - 1 - first) as u32]);
         }
     }
     let mut starts = vec![0; rows + 1];
@@ -52,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_inside_has_fourteen_neighbours_on_average_and_edges_go_both_ways() {
+    fn mesh_has_the_exact_number_of_edges_and_a_symmetric_pattern() {
         let [x, y, z] = [20, 21, 19];
         let pattern = tetrahedra([x, y, z]).unwrap();
-        // Edges along the axes, one diagonal per face, and one per cell.
+        // Edges along the axes, one diagonal per face, and one per cell: an interior point has 14 neighbours on average.
         let edges = (x - 1) * y * z + x * (y - 1) * z + x * y * (z - 1);
         let faces = (x - 1) * (y - 1) * z + (x - 1) * y * (z - 1) + x * (y - 1) * (z - 1);
         let cells = (x - 1) * (y - 1) * (z - 1);

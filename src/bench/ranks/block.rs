@@ -42,12 +42,12 @@ impl Cut {
         let counts =
             |parts: &[Part]| parts.iter().map(|part| part.values.len()).collect::<Vec<_>>();
         let sent = counts(&round.send);
-        let with_all = sent.len() == self.blocks - 1 && sent == counts(&round.receive);
-        with_all.then(|| (round, sent.iter().sum()))
+        let involves_all = sent.len() == self.blocks - 1 && sent == counts(&round.receive);
+        involves_all.then(|| (round, sent.iter().sum()))
     }
 
     /// Points of all blocks together along `axis`, if one block has `points`.
-    pub(super) fn whole(self, mut points: [usize; 3], axis: Axis) -> [usize; 3] {
+    pub(super) fn total_points(self, mut points: [usize; 3], axis: Axis) -> [usize; 3] {
         points[axis.index()] *= self.blocks;
         points
     }
@@ -69,7 +69,7 @@ pub(super) struct Block {
     /// Values of planes that sums read and write.
     pub(super) combined: usize,
     /// Values sent in a round, to both neighbours.
-    pub(super) leaving: usize,
+    pub(super) values_sent: usize,
 }
 
 /// A step between packing and the sweep.
@@ -92,7 +92,7 @@ impl Block {
         let (axis, stages, ops) = (sweep.0, sweep.1.stages(), sweep.1.operators());
         let Cut { blocks, position, .. } = cut;
         let lengths = vec![points[axis.index()]; blocks];
-        let (method, _) = distributed::settle(None, axis, &ops, operators, &lengths);
+        let (method, _) = distributed::choose_method(None, axis, &ops, operators, &lengths);
         if method == Method::Transpose || ops.is_empty() {
             return Ok(None);
         }
@@ -113,7 +113,7 @@ impl Block {
             packed: 0,
             corrected: 0,
             combined: 0,
-            leaving: 0,
+            values_sent: 0,
         };
         for (number, stage) in stages.iter().enumerate() {
             let plan = |op| plans.iter().find(|(of, _)| *of == op).map(|(_, plan)| plan);
@@ -128,16 +128,16 @@ impl Block {
                         block.steps.push((number, Step::Combine(sums)));
                     }
                     Joined::Exchange(round) => {
-                        if let Some((round, leaving)) = cut.round(round, lines) {
-                            block.leaving += leaving;
+                        if let Some((round, values_sent)) = cut.round(round, lines) {
+                            block.values_sent += values_sent;
                             block.steps.push((number, Step::Exchange(round)));
                         }
                     }
                 }
             }
         }
-        let (ranks, whole) = (Decomposition::along(axis, blocks), cut.whole(points, axis));
-        let counted = Sweeping::new((axis, &sweep.1), ranks, whole, operators, Some(method));
+        let (ranks, total) = (Decomposition::along(axis, blocks), cut.total_points(points, axis));
+        let counted = Sweeping::new((axis, &sweep.1), ranks, total, operators, Some(method));
         if let Ok(Sweeping { lines: Lines::Blocks { plans, plan_of, .. }, .. }) = counted {
             for task in &plans[plan_of[position]] {
                 match task {

@@ -19,7 +19,7 @@ pub(super) const PACK: usize = 0;
 /// Messages to all neighbours.
 pub(super) const EXCHANGE: usize = 1;
 /// The same messages a second time.
-pub(super) const AGAIN: usize = 2;
+pub(super) const SECOND_EXCHANGE: usize = 2;
 /// The last message, sent from every other rank to the next.
 pub(super) const ONE_WAY: usize = 3;
 /// Sums of planes.
@@ -27,18 +27,18 @@ pub(super) const COMBINE: usize = 4;
 /// Sweeps including the interface values.
 pub(super) const COMPLETE: usize = 5;
 /// The same sweeps over whole lines of equal length.
-pub(super) const WHOLE: usize = 6;
+pub(super) const WHOLE_LINES: usize = 6;
 /// Sweeps along axes that are not split.
-pub(super) const UNCUT: usize = 7;
+pub(super) const UNSPLIT: usize = 7;
 
 /// Kinds of repeats, in turn, with the parts that each one measures: whole lines; a step with messages exchanged twice; a step
 /// with messages exchanged and then sent one way; and a normal step, which follows a similar one.
 const KINDS: [&[usize]; 4] =
-    [&[WHOLE, UNCUT], &[AGAIN], &[ONE_WAY], &[PACK, EXCHANGE, COMBINE, COMPLETE]];
+    [&[WHOLE_LINES, UNSPLIT], &[SECOND_EXCHANGE], &[ONE_WAY], &[PACK, EXCHANGE, COMBINE, COMPLETE]];
 
 impl Probe<'_> {
     /// The blocks of all sweeps along `axes`, of `points` points; empty if they are too short for all methods except `transpose`.
-    pub(super) fn cut(
+    pub(super) fn split_blocks(
         &self,
         place: &dyn Place,
         problem: &Problem<'_>,
@@ -48,7 +48,7 @@ impl Probe<'_> {
         let cut = Cut::of(self.comm);
         let along = problem.sweeps.iter().filter(|(axis, _)| axes.contains(axis));
         let blocks = along.map(|sweep| {
-            let joined = problem.operators(cut.whole(points, sweep.0), place.precision());
+            let joined = problem.operators(cut.total_points(points, sweep.0), place.precision());
             Block::new(place, cut, sweep, points, &joined)
         });
         Ok(blocks.collect::<Result<Option<Vec<_>>>>()?.unwrap_or_default())
@@ -57,7 +57,7 @@ impl Probe<'_> {
     /// The blocks of all sweeps along `axes`, and the median time of every part summed over all sweeps. The sweeps run one after
     /// another, so that each finds the same data in the caches as in a step; parts that do not belong to a step have their own
     /// repeats. The list is empty if blocks are too short for all methods except `transpose`. Collective.
-    pub(super) fn blocks(
+    pub(super) fn time_blocks(
         &self,
         problem: &Problem<'_>,
         axes: &[Axis],
@@ -66,10 +66,10 @@ impl Probe<'_> {
         let Self { place, points, comm, .. } = *self;
         let (backend, precision): (&dyn Backend, _) = (place, place.precision());
         let whole = problem.operators(points, precision);
-        let mut blocks = self.cut(place, problem, axes, points)?;
+        let mut blocks = self.split_blocks(place, problem, axes, points)?;
         let is_cut = !blocks.is_empty();
         let program = |(axis, sweep): &(Axis, Sweep)| {
-            let part = if is_cut && axes.contains(axis) { WHOLE } else { UNCUT };
+            let part = if is_cut && axes.contains(axis) { WHOLE_LINES } else { UNSPLIT };
             Ok((part, place.program(sweep, (*axis, points, &whole))?))
         };
         let programs = problem.sweeps.iter().map(program).collect::<Result<Vec<_>>>()?;
@@ -83,7 +83,7 @@ impl Probe<'_> {
         for (round, counted) in rounds {
             let spent = backend.within(|| {
                 let mut spent: Seconds = [0.0; 8];
-                if counted.contains(&WHOLE) {
+                if counted.contains(&WHOLE_LINES) {
                     for (part, program) in &programs {
                         comm.barrier();
                         let run = || place.run(program, &read, &mut write, weights());
@@ -110,8 +110,8 @@ impl Probe<'_> {
                                 let mut exchange =
                                     |one_way| self.exchange(round, one_way, planes, route);
                                 spent[EXCHANGE] += exchange(false)?;
-                                if counted.contains(&AGAIN) {
-                                    spent[AGAIN] += exchange(false)?;
+                                if counted.contains(&SECOND_EXCHANGE) {
+                                    spent[SECOND_EXCHANGE] += exchange(false)?;
                                 }
                                 if counted.contains(&ONE_WAY) {
                                     spent[ONE_WAY] += exchange(true)?;

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::rates::Problem;
-use super::report::{self, Spreading};
-use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
+use super::report::{self, RanksRow};
+use super::{Probe, by_phase, copies, max_traffic, note_omission, note_placement};
 use crate::backend::ranks::Ranks;
 use crate::backend::{Backend, Field, Weights};
 use crate::bench::arguments::CommOptions;
 use crate::bench::check::error_of_lines;
-use crate::bench::measure::{calls_for, interleaved, together};
+use crate::bench::measure::{calls_for, collective, interleaved};
 use crate::bench::output::{CopyReport, Report, Row};
 use crate::bench::place::{self, Setup};
-use crate::bench::pool::{FEWEST, Pool};
+use crate::bench::pool::{MIN_FIELDS, Pool};
 use crate::bench::step::vortex;
 use crate::bench::{axes, tolerance};
 use crate::comm::{Communicator, all_or_error};
@@ -26,7 +26,7 @@ use crate::real::{Precision, Values};
 use crate::splitmix::{STEP, mixed, unit};
 
 /// Maximum number of lines of a block that are solved again for a check.
-const CHECKED: usize = 200;
+const MAX_CHECKED_LINES: usize = 200;
 
 pub(in crate::bench) fn run(
     options: &CommOptions,
@@ -37,7 +37,7 @@ pub(in crate::bench) fn run(
     let axes = axes(&options.axis);
     note_placement(setup, report);
     let sizes = options.common.sizes(64);
-    let config = all_or_error(&**comm, prepared(options, setup, &sizes, &axes, &**comm))?;
+    let config = all_or_error(&**comm, configurations(options, setup, &sizes, &axes, &**comm))?;
     for (points, config) in sizes.into_iter().zip(config) {
         Size { options, setup, comm, points, config, axes: &axes }.run(report)?;
     }
@@ -45,7 +45,7 @@ pub(in crate::bench) fn run(
 }
 
 /// The configurations of all sizes, which fit in the memory of the ranks.
-fn prepared(
+fn configurations(
     options: &CommOptions,
     setup: &Setup,
     sizes: &[[usize; 3]],
@@ -53,16 +53,16 @@ fn prepared(
     comm: &dyn Communicator,
 ) -> Result<Vec<Config>> {
     let one = |points: &[usize; 3]| {
-        let fewest = options.scheme.first.min_points();
-        if let Some(axis) = axes.iter().find(|axis| points[axis.index()] < fewest) {
+        let min_points = options.scheme.first.min_points();
+        if let Some(axis) = axes.iter().find(|axis| points[axis.index()] < min_points) {
             let (n, scheme) = (points[axis.index()], options.scheme.name);
-            let found = format!("{n} points along {} are too few", axis.name());
-            return Err(refused(&found, format!("{scheme} needs {fewest}")));
+            let problem = format!("{n} points along {} are too few", axis.name());
+            return Err(refused(&problem, format!("{scheme} needs {min_points}")));
         }
         let scheme = format!("scheme.derivative={}", options.scheme.name);
         let config = vortex(*points, &options.common.precision, &[scheme])?;
         let block = Block { start: [0; 3], points: *points };
-        setup.check_room(&config, Decomposition::ONE, &block, comm.local().1)?;
+        setup.check_fits(&config, Decomposition::ONE, &block, comm.local().1)?;
         Ok(config)
     };
     sizes.iter().map(one).collect()
@@ -104,7 +104,7 @@ impl Size<'_> {
             }
             _ => report.rates = Some(rates),
         }
-        let messages = probe.growing(route)?;
+        let messages = probe.time_sizes(route)?;
         if !messages.is_empty() {
             report.tables.push(report::messages(&messages));
         }
@@ -171,7 +171,7 @@ impl Size<'_> {
             match all_or_error(&***comm, ranks.program(&sweep, (axis, points, &operators))) {
                 Ok(program) => program,
                 Err(why) => {
-                    note_left_out(
+                    note_omission(
                         &format!("{} along {}", method.name(), axis.name()),
                         &why,
                         report,
@@ -180,39 +180,39 @@ impl Size<'_> {
                 }
             };
         let operands = usize::from(options.operands);
-        let mine = ranks.block(points);
-        let given: Vec<_> = (0..operands)
+        let own_block = ranks.block(points);
+        let input: Vec<_> = (0..operands)
             .map(|operand| {
-                let value = |at| value(points, mine.index(at), operand);
+                let value = |at| value(points, own_block.index(at), operand);
                 ranks.field(&(0..len).map(value).collect::<Vec<_>>().into())
             })
             .collect::<Result<_>>()?;
-        let read: Vec<&Field> = given.iter().collect();
-        let mut found: Vec<Field> = (0..operands)
+        let read: Vec<&Field> = input.iter().collect();
+        let mut output: Vec<Field> = (0..operands)
             .map(|_| ranks.field(&vec![f64::NAN; len].into()))
             .collect::<Result<_>>()?;
         let before = ranks.sent();
-        let mut write: Vec<&mut Field> = found.iter_mut().collect();
+        let mut write: Vec<&mut Field> = output.iter_mut().collect();
         ranks.run(&program, &read, &mut write, Weights::SET);
         ranks.finish()?;
-        let sent = busiest(&***comm, before, ranks.sent());
+        let sent = max_traffic(&***comm, before, ranks.sent());
         let whole = LineOperators::new(options.scheme, None, &grid, Precision::F64);
         let mut worst = [0.0_f64];
-        for (operand, found) in found.iter().enumerate() {
-            let (found, expected) = (ranks.values(found)?, whole.get(axis, Op::D1));
-            let error = || error(expected, points, axis, &mine, operand, &found);
+        for (operand, output) in output.iter().enumerate() {
+            let (output, expected) = (ranks.values(output)?, whole.get(axis, Op::D1));
+            let error = || error(expected, points, axis, &own_block, operand, &output);
             worst[0] = worst[0].max(backend.within(error));
         }
         comm.max(&mut worst);
 
         let place = probe.place;
-        let negation = place.ready(place::Work::Negation, self.points)?;
-        let mut pool = Pool::new(place, len, FEWEST)?;
+        let negation = place.prepare_work(place::Work::Negation, self.points)?;
+        let mut pool = Pool::new(place, len, MIN_FIELDS)?;
         let copy = copies(place, &***comm, &negation, &mut pool);
-        let mut write: Vec<&mut Field> = found.iter_mut().collect();
+        let mut write: Vec<&mut Field> = output.iter_mut().collect();
         let (copy, times) = {
             let all = || ranks.run(&program, &read, &mut write, Weights::SET);
-            interleaved(probe.repeats, copy, vec![together(&ranks, &***comm, all)])?
+            interleaved(probe.repeats, copy, vec![collective(&ranks, &***comm, all)])?
         };
         let calls = calls_for(times[0].min(), 1);
         ranks.wait_for_phases(true);
@@ -226,7 +226,7 @@ impl Size<'_> {
             spent.0.iter_mut().for_each(|seconds| *seconds /= f64::from(calls));
             Ok(spent.0)
         })?;
-        let mut spread = Spreading::new(decomposition.ranks, &times[0], &phases, sent);
+        let mut spread = RanksRow::new(decomposition.ranks, &times[0], &phases, sent);
         spread.operands = Some(operands);
         let work =
             Work::of_sweep((axis, &sweep), decomposition, points, &operators, (method, precision));
@@ -256,27 +256,27 @@ fn value(points: [usize; 3], [i, j, k]: [usize; 3], operand: usize) -> f64 {
     unit(mixed(((at as u64) << 8 | operand as u64).wrapping_mul(STEP))) - 0.5
 }
 
-/// The largest difference between the derivatives `found` of an operand on the block `mine` of a grid of `points` and those of
+/// The largest difference between the derivatives `output` of an operand on the block `own_block` of a grid of `points` and those of
 /// whole lines, on some of the lines, relative to the largest value.
 fn error(
     operator: &LineOperator,
     points: [usize; 3],
     axis: Axis,
-    mine: &Block,
+    own_block: &Block,
     operand: usize,
-    found: &Values<'_>,
+    output: &Values<'_>,
 ) -> f64 {
     let a = axis.index();
-    let across = mine.len() / mine.points[a];
-    let stride: usize = mine.points[..a].iter().product();
-    let start = |q: usize| q / stride * stride * mine.points[a] + q % stride;
-    let given = |q: usize, m: usize| {
-        let mut at = mine.index(start(q));
+    let across = own_block.len() / own_block.points[a];
+    let stride: usize = own_block.points[..a].iter().product();
+    let start = |q: usize| q / stride * stride * own_block.points[a] + q % stride;
+    let input = |q: usize, m: usize| {
+        let mut at = own_block.index(start(q));
         at[a] = m;
-        found.precision().rounded(value(points, at, operand))
+        output.precision().rounded(value(points, at, operand))
     };
-    let first = mine.start[a];
-    let found = |q: usize, m: usize| found.at(start(q) + (m - first) * stride);
-    let lines: Vec<usize> = (0..across).step_by(across.div_ceil(CHECKED)).collect();
-    error_of_lines(operator, &lines, first..first + mine.points[a], given, found)
+    let first = own_block.start[a];
+    let output = |q: usize, m: usize| output.at(start(q) + (m - first) * stride);
+    let lines: Vec<usize> = (0..across).step_by(across.div_ceil(MAX_CHECKED_LINES)).collect();
+    error_of_lines(operator, &lines, first..first + own_block.points[a], input, output)
 }

@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::Probe;
-use super::blocks::{AGAIN, EXCHANGE, ONE_WAY, Seconds};
+use super::blocks::{EXCHANGE, ONE_WAY, SECOND_EXCHANGE, Seconds};
 use super::report::MessageRow;
 use super::transfers::Transfers;
 use crate::backend::Field;
 use crate::backend::ranks::{Blocks, Memory, Route, Staging};
-use crate::bench::measure::{Times, interleaved, together};
+use crate::bench::measure::{Times, collective, interleaved};
 use crate::bench::output::Spread;
 use crate::comm::{Communicator, Request};
 use crate::error::Result;
@@ -18,24 +18,24 @@ use crate::model::Rates;
 /// Sizes of a message in bytes: from a single value to sizes beyond the caches.
 const SIZES: [usize; 8] = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 16 << 20];
 /// Number of additional short messages in a round, which give the cost of one.
-const MORE: usize = 16;
+const EXTRA_MESSAGES: usize = 16;
 /// Bytes of a short message.
-const SHORT: usize = 8;
+const SHORT_BYTES: usize = 8;
 /// Size of a message if blocks are too short for all methods that send one to each neighbour.
-const UNKNOWN: usize = 256 << 10;
+const DEFAULT_BYTES: usize = 256 << 10;
 /// Duration of the computation while messages travel, in units of the time of a round.
-const MEANWHILE: f64 = 2.0;
+const COMPUTE_ROUNDS: f64 = 2.0;
 
 /// Rounds of messages with both neighbours, the bytes sent in them, their seconds, and all-to-alls.
 pub(super) struct Traffic {
     pub(super) rounds: usize,
-    pub(super) leaving: usize,
+    pub(super) bytes_sent: usize,
     pub(super) seconds: Seconds,
     pub(super) transfers: Transfers,
 }
 
 /// Source and destination memory of messages: one half each.
-pub(super) struct Ends {
+pub(super) struct MessageBuffers {
     array: Field,
     staging: Staging,
     /// Bytes.
@@ -66,8 +66,8 @@ pub(super) fn address(
     }
 }
 
-impl Ends {
-    /// Ends of `bytes` each.
+impl MessageBuffers {
+    /// Buffers of `bytes` each.
     pub(super) fn new(place: &dyn Blocks, bytes: usize) -> Result<Self> {
         let size = place.precision().bytes();
         let half = bytes.div_ceil(size).max(1);
@@ -108,11 +108,13 @@ pub(super) fn round(
     }
     for k in 0..more {
         // SAFETY: as above; the short messages fit after the two messages.
-        requests.push(unsafe { comm.receive(at.to.add(2 * bytes + k * SHORT), SHORT, before, 2) });
+        requests.push(unsafe {
+            comm.receive(at.to.add(2 * bytes + k * SHORT_BYTES), SHORT_BYTES, before, 2)
+        });
     }
     for _ in 0..more {
         // SAFETY: as above.
-        requests.push(unsafe { comm.send(at.from, SHORT, after, 2) });
+        requests.push(unsafe { comm.send(at.from, SHORT_BYTES, after, 2) });
     }
     requests
 }
@@ -127,28 +129,35 @@ impl Probe<'_> {
         rates: &mut Rates,
     ) -> Result<()> {
         let Self { place, comm, .. } = *self;
-        let Traffic { rounds, leaving, seconds, transfers } = traffic;
-        let (rounds, leaving) = (*rounds, *leaving);
+        let Traffic { rounds, bytes_sent, seconds, transfers } = traffic;
+        let (rounds, bytes_sent) = (*rounds, *bytes_sent);
         let size = comm.size();
         if size == 1 {
             return Ok(());
         }
-        let message = if rounds == 0 { UNKNOWN } else { leaving / (2 * rounds) };
+        let message = if rounds == 0 { DEFAULT_BYTES } else { bytes_sent / (2 * rounds) };
         // A round has one message to each neighbour.
         let neighbours = if size == 2 { 1 } else { 2 };
-        let mut ends = Ends::new(place, 2 * message.max(SHORT) + MORE * SHORT)?;
-        let at = ends.addresses(place, route);
+        let mut buffers = MessageBuffers::new(
+            place,
+            2 * message.max(SHORT_BYTES) + EXTRA_MESSAGES * SHORT_BYTES,
+        )?;
+        let at = buffers.addresses(place, route);
         let exchange = |bytes: usize, more: usize| {
-            together(place, comm, move || comm.wait(round(comm, at, bytes, more)))
+            collective(place, comm, move || comm.wait(round(comm, at, bytes, more)))
         };
-        let reduce = together(place, comm, || comm.max(&mut [1.0, 2.0, 3.0, 4.0]));
-        let subjects =
-            vec![exchange(SHORT, 0), exchange(SHORT, MORE), exchange(message, 0), reduce];
+        let reduce = collective(place, comm, || comm.max(&mut [1.0, 2.0, 3.0, 4.0]));
+        let subjects = vec![
+            exchange(SHORT_BYTES, 0),
+            exchange(SHORT_BYTES, EXTRA_MESSAGES),
+            exchange(message, 0),
+            reduce,
+        ];
         let times = interleaved(self.repeats, Box::new(|| Ok(0.0)), subjects)?.1;
         let [short, many, alone, reduction] = [0, 1, 2, 3].map(|at: usize| times[at].median());
         // One more message is sent and received once each.
-        let overhead = (many - short).max(0.0) / (2 * MORE) as f64;
-        let latency = (self.ping_pong(SHORT, at)?.median() - 2.0 * overhead).max(0.0);
+        let overhead = (many - short).max(0.0) / (2 * EXTRA_MESSAGES) as f64;
+        let latency = (self.ping_pong(SHORT_BYTES, at)?.median() - 2.0 * overhead).max(0.0);
         let rate = |bytes: usize, seconds: f64, calls: usize, rounds: usize| {
             let travelling = seconds - rounds as f64 * latency - calls as f64 * overhead;
             bytes as f64 / travelling.max(0.25 * seconds)
@@ -158,41 +167,41 @@ impl Probe<'_> {
             rates.bandwidth = rate(2 * message, alone, 2 * neighbours, 1);
             (rates.again, rates.one_way) = (rates.bandwidth, rates.bandwidth);
         } else {
-            rates.bandwidth = rate(leaving, seconds[EXCHANGE], calls, rounds);
-            rates.again = rate(leaving, seconds[AGAIN], calls, rounds);
-            rates.one_way = rate(leaving / neighbours, seconds[ONE_WAY], rounds, rounds);
+            rates.bandwidth = rate(bytes_sent, seconds[EXCHANGE], calls, rounds);
+            rates.again = rate(bytes_sent, seconds[SECOND_EXCHANGE], calls, rounds);
+            rates.one_way = rate(bytes_sent / neighbours, seconds[ONE_WAY], rounds, rounds);
         }
-        let Transfers { count, leaving, seconds, .. } = *transfers;
-        rates.all_to_all = rate(leaving, seconds, 2 * (size - 1) * count, count);
+        let Transfers { count, bytes_sent, seconds, .. } = *transfers;
+        rates.all_to_all = rate(bytes_sent, seconds, 2 * (size - 1) * count, count);
         (rates.latency, rates.overhead) = (latency, overhead);
         rates.reduction = reduction / (size as f64).log2();
         rates.progress = self.progress(message, at, alone)?;
         if route == Route::Staged {
-            rates.staging = Some(self.staging(&mut ends)?);
+            rates.staging = Some(self.staging(&mut buffers)?);
         }
         Ok(())
     }
 
     /// Messages of increasing size: ping-pong between the first two ranks, and rounds of all ranks. Collective.
-    pub(super) fn growing(&self, route: Route) -> Result<Vec<MessageRow>> {
+    pub(super) fn time_sizes(&self, route: Route) -> Result<Vec<MessageRow>> {
         let Self { place, comm, .. } = *self;
         let mut rows = Vec::new();
         if comm.size() == 1 {
             return Ok(rows);
         }
-        let most = SIZES.iter().copied().max().unwrap_or(SHORT);
-        let mut ends = Ends::new(place, 2 * most)?;
-        let at = ends.addresses(place, route);
-        let mut row = |name, bytes: usize, leaving: usize, times: &Times| {
+        let max_bytes = SIZES.iter().copied().max().unwrap_or(SHORT_BYTES);
+        let mut buffers = MessageBuffers::new(place, 2 * max_bytes)?;
+        let at = buffers.addresses(place, route);
+        let mut row = |name, bytes: usize, bytes_sent: usize, times: &Times| {
             let seconds = Spread::seconds(times);
-            let gb_per_s = 1e-9 * leaving as f64 / seconds.min;
+            let gb_per_s = 1e-9 * bytes_sent as f64 / seconds.min;
             rows.push(MessageRow { name, bytes, seconds, gb_per_s });
         };
         for bytes in SIZES {
             row("ping-pong", bytes, bytes, &self.ping_pong(bytes, at)?);
         }
         for bytes in SIZES {
-            let subject = together(place, comm, move || comm.wait(round(comm, at, bytes, 0)));
+            let subject = collective(place, comm, move || comm.wait(round(comm, at, bytes, 0)));
             let times = interleaved(self.repeats, Box::new(|| Ok(0.0)), vec![subject])?.1;
             row("exchange", bytes, 2 * bytes, &times[0]);
         }
@@ -227,7 +236,7 @@ impl Probe<'_> {
                 }
             }
         }
-        rest(comm, 2.min(size));
+        sleep_until_released(comm, 2.min(size));
         comm.max(&mut times);
         Ok(Times::new(times))
     }
@@ -237,9 +246,9 @@ impl Probe<'_> {
         let waited = self.slowest(|| {
             let requests = round(self.comm, at, bytes, 0);
             let start = Instant::now();
-            let mut spun = 0_u64;
-            while start.elapsed().as_secs_f64() < MEANWHILE * alone {
-                spun = black_box(spun + 1);
+            let mut count = 0_u64;
+            while start.elapsed().as_secs_f64() < COMPUTE_ROUNDS * alone {
+                count = black_box(count + 1);
             }
             let start = Instant::now();
             self.comm.wait(requests);
@@ -249,7 +258,7 @@ impl Probe<'_> {
     }
 
     /// Bytes per second between the memories of device and host.
-    fn staging(&self, Ends { array, staging, half }: &mut Ends) -> Result<f64> {
+    fn staging(&self, MessageBuffers { array, staging, half }: &mut MessageBuffers) -> Result<f64> {
         let place = self.place;
         let seconds = self.slowest(|| {
             let start = Instant::now();
@@ -263,7 +272,7 @@ impl Probe<'_> {
 }
 
 /// Let the ranks from `first` on sleep until rank 0 reaches this point. Collective.
-pub(super) fn rest(comm: &dyn Communicator, first: usize) {
+pub(super) fn sleep_until_released(comm: &dyn Communicator, first: usize) {
     const TAG: i32 = 4;
     let mut word = [0_u8];
     if comm.rank() == 0 {

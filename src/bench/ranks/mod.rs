@@ -15,9 +15,9 @@ mod transfers;
 
 use std::time::Instant;
 
-use super::measure::{Repeat, Times, together};
+use super::measure::{Repeat, Times, collective};
 use super::output::Report;
-use super::place::{Place, Ready, Setup};
+use super::place::{Place, PreparedWork, Setup};
 use super::pool::Pool;
 use crate::comm::{Communicator, Sent};
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ fn note_placement(setup: &Setup, report: &mut Report) {
 }
 
 /// Add a note that `what` was omitted, with the first line of `why`.
-fn note_left_out(what: &str, why: &Error, report: &mut Report) {
+fn note_omission(what: &str, why: &Error, report: &mut Report) {
     let why = why.to_string();
     let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
     report.note(format!("left out: {what}: {why}"));
@@ -92,12 +92,12 @@ fn by_phase<const N: usize>(
 fn copies<'a>(
     place: &'a dyn Place,
     comm: &'a dyn Communicator,
-    negation: &'a Ready<'_>,
+    negation: &'a PreparedWork<'_>,
     pool: &'a mut Pool,
 ) -> Repeat<'a> {
     let mut turn = 0;
     let Pool { sources, results, .. } = pool;
-    together(place, comm, move || {
+    collective(place, comm, move || {
         turn = (turn + 1) % sources.len();
         negation(&sources[turn], &mut results[turn]);
     })
@@ -105,7 +105,7 @@ fn copies<'a>(
 
 /// The largest traffic of any rank between two counts. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a count")]
-fn busiest(comm: &dyn Communicator, before: Sent, after: Sent) -> Sent {
+fn max_traffic(comm: &dyn Communicator, before: Sent, after: Sent) -> Sent {
     let mut counts =
         [(after.messages - before.messages) as f64, (after.bytes - before.bytes) as f64];
     comm.max(&mut counts);

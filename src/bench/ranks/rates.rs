@@ -2,12 +2,12 @@
 
 use super::Probe;
 use super::block::{Block, Step};
-use super::blocks::{COMBINE, COMPLETE, PACK, UNCUT, WHOLE};
+use super::blocks::{COMBINE, COMPLETE, PACK, UNSPLIT, WHOLE_LINES};
 use super::messages::Traffic;
 use super::transfers::Transfers;
 use crate::backend::ranks::Route;
 use crate::backend::{Backend, Field};
-use crate::bench::measure::{interleaved, together};
+use crate::bench::measure::{collective, interleaved};
 use crate::bench::pool::noise;
 use crate::cases::Domain;
 use crate::comm::host;
@@ -33,7 +33,7 @@ impl<'a> Problem<'a> {
     /// All sweeps of a right-hand side of `config`, on `points` points per rank.
     pub(super) fn right_hand_side(config: &'a Config, points: [usize; 3]) -> Self {
         let (family, domain) = (&config.scheme.derivative, &config.grid.domain);
-        let parts = StepParts::new(&config.problem(), &config.grid_before_maps(points), |_| false);
+        let parts = StepParts::new(&config.problem(), &config.unmapped_grid(points), |_| false);
         let sweeps = parts.right_hand_side.into_iter().flatten().collect();
         // As in 2N storage.
         Self { family, domain, sweeps, beta: 0.5 }
@@ -58,10 +58,10 @@ pub(super) fn arrays(
     len: usize,
     sweeps: &[&Sweep],
 ) -> Result<[Vec<Field>; 2]> {
-    let most = |of: fn(&Sweep) -> usize| sweeps.iter().map(|sweep| of(sweep)).max().unwrap_or(0);
+    let max_of = |of: fn(&Sweep) -> usize| sweeps.iter().map(|sweep| of(sweep)).max().unwrap_or(0);
     let field = |seed| place.field(&noise(place.precision(), len, seed));
-    let read = (0..most(Sweep::fields_read)).map(field);
-    let write = (0..most(Sweep::fields_written)).map(|_| place.zeros(len));
+    let read = (0..max_of(Sweep::fields_read)).map(field);
+    let write = (0..max_of(Sweep::fields_written)).map(|_| place.zeros(len));
     Ok([read.collect::<Result<_>>()?, write.collect::<Result<_>>()?])
 }
 
@@ -78,8 +78,8 @@ impl Probe<'_> {
         let launch = self.launch(problem, axes)?;
         let transfers = self.transfers(axes, route)?;
         let Transfers { deal, copy, .. } = transfers;
-        let (blocks, seconds) = self.blocks(problem, axes, route)?;
-        let whole = seconds[WHOLE];
+        let (blocks, seconds) = self.time_blocks(problem, axes, route)?;
+        let whole = seconds[WHOLE_LINES];
         let operands: usize = problem.sweeps.iter().map(|(_, sweep)| sweep.solves()).sum();
         let mut rates = Rates {
             source: self.source(),
@@ -91,7 +91,7 @@ impl Probe<'_> {
             all_to_all: copy,
             staging: None,
             copy,
-            sweep: (whole + seconds[UNCUT]) / (operands * len) as f64,
+            sweep: (whole + seconds[UNSPLIT]) / (operands * len) as f64,
             correct: 2.0 * size as f64 / copy,
             pack: copy,
             combine: copy,
@@ -100,7 +100,7 @@ impl Probe<'_> {
             reduction: 0.0,
             progress: 0.0,
         };
-        let mut traffic = Traffic { rounds: 0, leaving: 0, seconds, transfers };
+        let mut traffic = Traffic { rounds: 0, bytes_sent: 0, seconds, transfers };
         if !blocks.is_empty() {
             let sum = |of: fn(&Block) -> usize| blocks.iter().map(of).sum::<usize>();
             let rate = |values: usize, seconds: f64, launches: usize| {
@@ -115,7 +115,7 @@ impl Probe<'_> {
             let operands = sum(|block| block.operands);
             rates.pack = rate(sum(|block| block.packed), seconds[PACK], operands);
             rates.combine = rate(sum(|block| block.combined), seconds[COMBINE], sums);
-            traffic.leaving = size * sum(|block| block.leaving);
+            traffic.bytes_sent = size * sum(|block| block.values_sent);
             traffic.rounds = sum(|block| block.steps.len()) - sums;
         } else if self.comm.size() > 1 {
             rates.source += "; blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are the rate of a copy";
@@ -140,7 +140,7 @@ impl Probe<'_> {
         let mut points = [1; 3];
         points[axis.index()] = self.points[axis.index()];
         let place = &*self.setup.place(points[axis.index()], None)?;
-        let mut blocks = self.cut(place, problem, &[axis], points)?;
+        let mut blocks = self.split_blocks(place, problem, &[axis], points)?;
         if blocks.is_empty() {
             return Ok(0.0);
         }
@@ -158,7 +158,7 @@ impl Probe<'_> {
             }
         };
         let nothing = Box::new(|| Ok(0.0));
-        let parts = vec![together(place, self.comm, tiny)];
+        let parts = vec![collective(place, self.comm, tiny)];
         let times = interleaved(self.repeats, nothing, parts)?.1;
         Ok(times[0].median() / operands as f64)
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::backend::ranks::{ALONG, Phase};
 use crate::bench::measure::Times;
 use crate::bench::output::{Row, Spread, shape};
-use crate::bench::table::{Table, figure, or_none};
+use crate::bench::table::{Table, figure, or_dash};
 use crate::comm::Sent;
 use crate::model::{Prediction, Rates};
 
@@ -25,7 +25,7 @@ pub(in crate::bench) struct MessageRow {
 
 /// Additional data of a result of several ranks.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(in crate::bench) struct Spreading {
+pub(in crate::bench) struct RanksRow {
     pub(super) ranks: usize,
     /// Ranks along x, y, z.
     pub(super) decomposition: [usize; 3],
@@ -59,9 +59,9 @@ pub(in crate::bench) struct Spreading {
 }
 
 /// A phase shorter than this is noise.
-const NOISE: f64 = 5e-6;
+const NOISE_SECONDS: f64 = 5e-6;
 
-impl Spreading {
+impl RanksRow {
     pub(super) fn new(
         decomposition: [usize; 3],
         all: &Times,
@@ -85,8 +85,8 @@ impl Spreading {
         self.predicted_seconds = Phase::ALL.map(of).into();
         // Times that are not measured separately belong to a single axis.
         let along = ALONG.into_iter().zip(prediction.communicate_along());
-        let is_told = |(name, _): &(&str, f64)| self.phase_seconds.contains_key(name);
-        self.predicted_seconds.extend(along.filter(is_told));
+        let is_measured = |(name, _): &(&str, f64)| self.phase_seconds.contains_key(name);
+        self.predicted_seconds.extend(along.filter(is_measured));
         self.predicted_seconds.insert(ALL, prediction.step_seconds);
     }
 }
@@ -95,7 +95,7 @@ impl Spreading {
 const ALL: &str = "all";
 
 /// Rows with data of several ranks.
-fn spread(rows: &[Row]) -> impl Iterator<Item = (&Row, &Spreading)> {
+fn spread(rows: &[Row]) -> impl Iterator<Item = (&Row, &RanksRow)> {
     rows.iter().filter_map(|row| Some((row, row.spread.as_ref()?)))
 }
 
@@ -112,7 +112,7 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
             }
             let predicted = spread.predicted_seconds.get(name).copied();
             let off = |predicted: f64| match seconds.median {
-                median if median < NOISE => "noise".to_string(),
+                median if median < NOISE_SECONDS => "noise".to_string(),
                 median => format!("{:+.0} %", 100.0 * (predicted / median - 1.0)),
             };
             table.row([
@@ -121,8 +121,8 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
                 &name,
                 &figure(1e6 * seconds.min),
                 &figure(1e6 * seconds.median),
-                &or_none(predicted, |predicted| figure(1e6 * predicted)),
-                &or_none(predicted, off),
+                &or_dash(predicted, |predicted| figure(1e6 * predicted)),
+                &or_dash(predicted, off),
             ]);
         }
     }
@@ -133,7 +133,7 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
 pub(super) fn sent(rows: &[Row], each: &str) -> Table {
     let heading = format!("Sent by the rank that sends most, {each}");
     let mut table = Table::new(heading, "|ranks|cut|messages|bytes");
-    for (row, Spreading { ranks, decomposition, messages, bytes, .. }) in spread(rows) {
+    for (row, RanksRow { ranks, decomposition, messages, bytes, .. }) in spread(rows) {
         table.row([&row.part_and_method(), ranks, &shape(*decomposition), messages, bytes]);
     }
     table
@@ -146,7 +146,7 @@ pub(super) fn scaling(heading: &str, rows: &[Row]) -> Table {
     let mut table = Table::new(heading, columns);
     for (row, spread) in spread(rows) {
         let Some(stage) = row.ns_per_point_stage else { continue };
-        let percent = |part| or_none(part, |part| format!("{:.1} %", 100.0 * part));
+        let percent = |part| or_dash(part, |part| format!("{:.1} %", 100.0 * part));
         table.row([
             &spread.ranks,
             &shape(spread.decomposition),

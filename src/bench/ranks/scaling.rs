@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::messages::rest;
+use super::messages::sleep_until_released;
 use super::rates::Problem;
-use super::report::{self, Spreading};
-use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
+use super::report::{self, RanksRow};
+use super::{Probe, by_phase, copies, max_traffic, note_omission, note_placement};
 use crate::backend::ranks::{ALONG, PhaseTimes, Ranks, Route};
 use crate::bench::arguments::{Group, StepOptions};
 use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, Spread, shape};
 use crate::bench::place::{self, Setup};
-use crate::bench::pool::{FEWEST, Pool};
+use crate::bench::pool::{MIN_FIELDS, Pool};
 use crate::bench::step::{config, right_hand_sides, row};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
@@ -30,18 +30,19 @@ pub(in crate::bench) fn run(
 ) -> Result<()> {
     let groups = all_or_error(&**comm, groups(&options.ranks, comm.size()))?;
     note_placement(setup, report);
-    let given = options.rates.as_deref().map(Rates::load).transpose();
-    let given = all_or_error(&**comm, given)?;
+    let given_rates = options.rates.as_deref().map(Rates::load).transpose();
+    let given_rates = all_or_error(&**comm, given_rates)?;
     for points in options.common.sizes(64) {
         let mut rows: Vec<Row> = Vec::new();
         for &ranks in &groups {
             let group: Arc<dyn Communicator> =
                 comm.split(usize::from(comm.rank() >= ranks), comm.rank()).into();
             if comm.rank() < ranks {
-                let group = Together { options, setup, comm: &group, given: given.as_ref() };
+                let group =
+                    RankGroup { options, setup, comm: &group, given_rates: given_rates.as_ref() };
                 rows.extend(group.run(points, report)?);
             }
-            rest(&**comm, ranks);
+            sleep_until_released(&**comm, ranks);
         }
         efficiencies(options.weak, &mut rows);
         let (kind, of) = if options.weak { ("Weak", "per rank") } else { ("Strong", "in total") };
@@ -56,20 +57,20 @@ pub(in crate::bench) fn run(
     Ok(())
 }
 
-/// Numbers of ranks, up to the `most` of the job: those requested, otherwise 1, 2, 4, ... and all.
-fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
+/// Numbers of ranks, up to the `available` of the job: those requested, otherwise 1, 2, 4, ... and all.
+fn groups(requested: &[Group], available: usize) -> Result<Vec<usize>> {
     let powers = std::iter::successors(Some(1), |ranks| Some(2 * ranks));
-    let mut groups: Vec<usize> = match asked {
-        [] => powers.take_while(|&ranks| ranks < most).chain([most]).collect(),
-        _ => asked.iter().map(|group| group.unwrap_or(most)).collect(),
+    let mut groups: Vec<usize> = match requested {
+        [] => powers.take_while(|&ranks| ranks < available).chain([available]).collect(),
+        _ => requested.iter().map(|group| group.unwrap_or(available)).collect(),
     };
     groups.sort_unstable();
     groups.dedup();
     match groups.last() {
-        Some(&ranks) if ranks > most => Err(refused(
+        Some(&ranks) if ranks > available => Err(refused(
             format!(
-                "--ranks {ranks}: this job has {most} {}",
-                if most == 1 { "rank" } else { "ranks" }
+                "--ranks {ranks}: this job has {available} {}",
+                if available == 1 { "rank" } else { "ranks" }
             ),
             format!("start more, as with `mpirun -n {ranks}`, or remove that number"),
         )),
@@ -101,21 +102,21 @@ fn efficiencies(weak: bool, rows: &mut [Row]) {
 }
 
 /// Ranks that take steps together.
-struct Together<'a> {
+struct RankGroup<'a> {
     options: &'a StepOptions,
     setup: &'a Setup,
     comm: &'a Arc<dyn Communicator>,
-    given: Option<&'a Rates>,
+    given_rates: Option<&'a Rates>,
 }
 
-impl Together<'_> {
+impl RankGroup<'_> {
     /// The result; none if this number of ranks is not possible.
     fn run(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
         let ranks = self.comm.size();
-        match all_or_error(&**self.comm, self.prepared(points)) {
+        match all_or_error(&**self.comm, self.prepare(points)) {
             Ok((config, decomposition)) => self.measure(&config, decomposition, report).map(Some),
             Err(why) if ranks > 1 => {
-                note_left_out(&format!("{ranks} ranks"), &why, report);
+                note_omission(&format!("{ranks} ranks"), &why, report);
                 Ok(None)
             }
             Err(why) => Err(why),
@@ -123,18 +124,18 @@ impl Together<'_> {
     }
 
     /// The configuration of these ranks, which fits in their memory.
-    fn prepared(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
+    fn prepare(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
         let (weak, ranks) = (self.options.weak, self.comm.size());
         let cubic = most_cubic(ranks, [2; 3]);
-        let times = if weak { cubic.ranks } else { [1; 3] };
-        let points = std::array::from_fn(|a| points[a] * times[a]);
+        let factors = if weak { cubic.ranks } else { [1; 3] };
+        let points = std::array::from_fn(|a| points[a] * factors[a]);
         let config = config(points, &self.options.common, &self.options.set)?;
         let decomposition = match weak {
             true => cubic,
             false => decomposition(&config, &**self.comm, self.setup.device.is_some())?.0,
         };
         let block = decomposition.block(self.comm.rank(), config.grid.points);
-        self.setup.check_room(&config, decomposition, &block, self.comm.local().1)?;
+        self.setup.check_fits(&config, decomposition, &block, self.comm.local().1)?;
         Ok((config, decomposition))
     }
 
@@ -151,19 +152,19 @@ impl Together<'_> {
         // Rates are measured with equal blocks on all ranks.
         let largest = decomposition.block(0, config.grid.points);
         let place = &*setup.place(largest.len(), solver)?;
-        let own = setup.cut(config, solver)?.place(len, solver)?;
+        let own = setup.with_sweeps_of(config, solver)?.place(len, solver)?;
         let backend = Arc::new(Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?);
         let route = backend.route();
         let mut simulation = Simulation::on(backend.clone(), config)?;
-        let negation = place.ready(place::Work::Negation, block.points)?;
-        let mut beside = Vec::new();
-        let mut pool = Pool::new(place, len, FEWEST)?;
+        let negation = place.prepare_work(place::Work::Negation, block.points)?;
+        let mut copy_seconds = Vec::new();
+        let mut pool = Pool::new(place, len, MIN_FIELDS)?;
         let mut copy = copies(place, &***comm, &negation, &mut pool);
         let before = backend.sent();
         let mut sent = None;
         let mut steps = |simulation: &mut Simulation| {
             by_phase(&***comm, common.repeats, || {
-                beside.push(copy()?);
+                copy_seconds.push(copy()?);
                 comm.barrier();
                 let (spent, along) = (backend.phases(), backend.message_seconds());
                 let start = Instant::now();
@@ -180,13 +181,13 @@ impl Together<'_> {
         backend.wait_for_phases(true);
         let [a, b, c, d, along @ .., _] = steps(&mut simulation)?;
         drop(copy);
-        let each = right_hand_sides(config, &simulation);
-        let sent = busiest(&***comm, before, sent.unwrap_or(before));
+        let evaluations = right_hand_sides(config, &simulation);
+        let sent = max_traffic(&***comm, before, sent.unwrap_or(before));
         drop((simulation, backend));
-        let copy = Times::new(beside);
+        let copy = Times::new(copy_seconds);
         let copy = CopyReport::new(&copy, len, size);
 
-        let mut result = Spreading::new(decomposition.ranks, &whole, &[a, b, c, d], sent);
+        let mut result = RanksRow::new(decomposition.ranks, &whole, &[a, b, c, d], sent);
         let messages = ALONG.into_iter().zip(along.iter().map(Spread::seconds));
         result.phase_seconds.extend(messages);
         result.scaling = Some(if options.weak { "weak" } else { "strong" });
@@ -195,7 +196,7 @@ impl Together<'_> {
         let probe =
             Probe { setup, place, comm: &***comm, points: largest.points, repeats: common.repeats };
         let problem = Problem::right_hand_side(config, largest.points);
-        let rates = match self.given {
+        let rates = match self.given_rates {
             Some(rates) => Ok(rates.clone()),
             None if route == Route::Nccl => {
                 Err("messages use NCCL, but the rates are those of MPI".into())
@@ -219,7 +220,7 @@ impl Together<'_> {
         }
         report.rates = rates.ok().filter(|_| comm.size() > 1);
         report.copy = copy;
-        let row = row(options, (config, each), place, block.points, &whole, copy);
+        let row = row(options, (config, evaluations), place, block.points, &whole, copy);
         Ok(Row { spread: Some(result), ..row })
     }
 }
@@ -229,8 +230,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_double_up_to_all_of_them() {
-        let doubled = |most| groups(&[], most).unwrap();
+    fn rank_counts_double_up_to_all_ranks() {
+        let doubled = |available| groups(&[], available).unwrap();
         assert_eq!(doubled(1), [1]);
         assert_eq!(doubled(2), [1, 2]);
         assert_eq!(doubled(8), [1, 2, 4, 8]);
@@ -238,16 +239,16 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_are_asked_for_are_alone_and_in_order() {
+    fn requested_rank_counts_are_sorted_unique_and_available() {
         let [all, one, eight] = [None, Some(1), Some(8)];
         assert_eq!(groups(&[all], 12).unwrap(), [12]);
         assert_eq!(groups(&[all, eight, one, all], 8).unwrap(), [1, 8]);
-        let refused = groups(&[one, eight], 7).unwrap_err().report();
-        assert!(refused.contains("--ranks 8: this job has 7 ranks"), "{refused}");
+        let error = groups(&[one, eight], 7).unwrap_err().report();
+        assert!(error.contains("--ranks 8: this job has 7 ranks"), "{error}");
     }
 
     #[test]
-    fn weak_scaling_exchanges_along_all_axes_from_eight_ranks_on() {
+    fn weak_scaling_cuts_all_axes_from_eight_ranks_on() {
         let cut = |ranks| most_cubic(ranks, [2; 3]).ranks;
         assert_eq!([1, 2, 4, 8].map(cut), [[1, 1, 1], [1, 1, 2], [1, 2, 2], [2, 2, 2]]);
         assert_eq!([7, 12, 60].map(cut), [[1, 1, 7], [2, 2, 3], [3, 4, 5]]);

@@ -18,7 +18,7 @@ pub(super) struct Transfers {
     pub(super) deal: f64,
     pub(super) copy: f64,
     pub(super) count: usize,
-    pub(super) leaving: usize,
+    pub(super) bytes_sent: usize,
     pub(super) seconds: f64,
 }
 
@@ -39,8 +39,8 @@ impl Probe<'_> {
         let field = |seed| place.field(&noise(precision, len, seed));
         let mut fields = (0..FIELDS).map(field).collect::<Result<Vec<_>>>()?;
         let values = |deal: &TransposeLayout| FIELDS * deal.points[deal.axis.index()];
-        let most = deals.iter().map(|deal| ranks * deal.share(0).len() * values(deal)).max();
-        let mut arrays = [place.planes(FIELDS * len)?, place.planes(most.unwrap_or(1))?];
+        let max_values = deals.iter().map(|deal| ranks * deal.share(0).len() * values(deal)).max();
+        let mut arrays = [place.planes(FIELDS * len)?, place.planes(max_values.unwrap_or(1))?];
         let s = SweepBuilder::new();
         (0..FIELDS).for_each(|slot| s.store(slot, s.read(slot)));
         let copy = s.build();
@@ -48,11 +48,12 @@ impl Probe<'_> {
         let program = place.program(&copy, (Axis::X, points, &none))?;
         let mut copies = (0..FIELDS).map(|_| place.zeros(len)).collect::<Result<Vec<_>>>()?;
         let staged = |array: usize| if route == Route::Staged { array } else { 0 };
-        let mut staging = [FIELDS * len, most.unwrap_or(1)].map(|len| place.staging(staged(len)));
-        let mut leaving = 0;
+        let mut staging =
+            [FIELDS * len, max_values.unwrap_or(1)].map(|len| place.staging(staged(len)));
+        let mut bytes_sent = 0;
         let times = by_phase(comm, self.repeats, || {
             let mut spent = [0.0; 3];
-            leaving = 0;
+            bytes_sent = 0;
             for deal in &deals {
                 let [shares, lines] = &mut arrays;
                 comm.barrier();
@@ -62,12 +63,12 @@ impl Probe<'_> {
                     }
                 })?;
                 if ranks > 1 {
-                    let [out, inwards] = &mut staging;
-                    let from = address(place, route, shares, out);
-                    let to = address(place, route, lines, inwards);
+                    let [outgoing, incoming] = &mut staging;
+                    let from = address(place, route, shares, outgoing);
+                    let to = address(place, route, lines, incoming);
                     // SAFETY: shares of a whole block, with enough memory to receive them.
                     let (bytes, seconds) = unsafe { self.all_to_all(deal, from, to)? };
-                    leaving += bytes;
+                    bytes_sent += bytes;
                     spent[1] += seconds;
                 }
                 spent[0] += self.seconds(|| {
@@ -91,7 +92,7 @@ impl Probe<'_> {
             },
             copy,
             count: deals.len(),
-            leaving,
+            bytes_sent,
             seconds: sent,
         })
     }
@@ -107,16 +108,18 @@ impl Probe<'_> {
         to: *mut u8,
     ) -> Result<(usize, f64)> {
         let comm = self.comm;
-        let a_line = deal.points[deal.axis.index()] * deal.fields * self.place.precision().bytes();
+        let line_bytes =
+            deal.points[deal.axis.index()] * deal.fields * self.place.precision().bytes();
         let share = |part| deal.share(part);
-        let send = (0..comm.size()).map(|to| (share(to).start * a_line, share(to).len() * a_line));
+        let send =
+            (0..comm.size()).map(|to| (share(to).start * line_bytes, share(to).len() * line_bytes));
         let send: Vec<_> = send.collect();
-        let mine = send[comm.rank()].1;
-        let receive: Vec<_> = (0..comm.size()).map(|from| (from * mine, mine)).collect();
+        let own_bytes = send[comm.rank()].1;
+        let receive: Vec<_> = (0..comm.size()).map(|from| (from * own_bytes, own_bytes)).collect();
         let all: usize = send.iter().map(|(_, bytes)| bytes).sum();
         comm.barrier();
         // SAFETY: as the caller promises.
         let seconds = self.seconds(|| unsafe { comm.all_to_all(from, &send, to, &receive) })?;
-        Ok((all - mine, seconds))
+        Ok((all - own_bytes, seconds))
     }
 }

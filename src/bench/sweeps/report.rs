@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use crate::backend::device::SweepKernel;
 use crate::bench::output::Row;
-use crate::bench::table::{Table, figure, or_none};
+use crate::bench::table::{Table, figure, or_dash};
 use crate::physics::{StagePart, StageSweep};
 
 /// Additional data of a result for one sweep.
@@ -64,12 +64,12 @@ impl SweepRow {
         cells.extend(match self.kernel {
             None => vec!["-".to_string(); 7],
             Some(SweepKernel { registers, on_chip, threads, points, lines, resident, blocks }) => {
-                let registers = or_none(registers, |registers| registers.to_string());
+                let registers = or_dash(registers, |registers| registers.to_string());
                 let counts = [on_chip, threads, points, lines, resident, blocks];
                 std::iter::once(registers).chain(counts.map(|n| n.to_string())).collect()
             }
         });
-        cells.push(or_none(row.error, |error| format!("{error:.1e}")));
+        cells.push(or_dash(row.error, |error| format!("{error:.1e}")));
         cells
     }
 }

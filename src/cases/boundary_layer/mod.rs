@@ -64,12 +64,12 @@ impl Definition for BoundaryLayer {
         if self.similarity(gas).is_some() {
             return Vec::new();
         }
-        vec![("wall_temperature", no_layer(self, gas))]
+        vec![("wall_temperature", no_layer_message(self, gas))]
     }
 }
 
 /// Message if no solution is found.
-fn no_layer(layer: &BoundaryLayer, gas: &Gas) -> String {
+fn no_layer_message(layer: &BoundaryLayer, gas: &Gas) -> String {
     let plate = layer
         .wall_temperature
         .map_or("an adiabatic plate".into(), |t| format!("a plate of T = {t}"));
@@ -83,7 +83,8 @@ impl GridCase for BoundaryLayer {
     fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
         let Place { comm, decomposition, ref grid, domain, gas, .. } = *place;
         let layer = self.similarity(&gas);
-        let layer = layer.ok_or_else(|| Error::refused_with_advice(&no_layer(self, &gas)))?;
+        let layer =
+            layer.ok_or_else(|| Error::refused_with_advice(&no_layer_message(self, &gas)))?;
         let block = decomposition.block(comm.rank(), grid.points);
         let inflow = layer.inflow();
         let point = |at: usize| {

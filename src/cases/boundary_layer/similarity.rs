@@ -28,10 +28,10 @@ type State = [f64; 5];
 /// Intervals of the table: the errors of the fourth-order integration are below 1e-10.
 const INTERVALS: u32 = 4000;
 /// Maximum number of Newton iterations for the values on the plate, and tolerance of the far-field values.
-const MOST: usize = 100;
-const CLOSE: f64 = 1e-11;
+const MAX_ITERATIONS: usize = 100;
+const TOLERANCE: f64 = 1e-11;
 /// Shortest continuation step from the first layer to the requested one, as a fraction of the total.
-const SHORTEST: f64 = 1.0 / 64.0;
+const MIN_STEP: f64 = 1.0 / 64.0;
 
 impl Similarity {
     /// The layer of `gas` over a plate of this temperature, or over an adiabatic one; `None` if none is found.
@@ -43,15 +43,15 @@ impl Similarity {
         let end = 1.7 * hottest + 9.0 / gas.prandtl.min(1.0).sqrt();
         let mut trial = Self { gas: *gas, rows: Vec::new(), step: end / f64::from(INTERVALS) };
         // Continuation from Blasius's layer, where T = 1, in steps of Ma² and of the plate temperature, as long as they converge.
-        let mut shot = [0.4696, plate.map_or(1.0, |_| 0.0)];
-        let (mut reached, mut part) = (0.0, 1.0);
+        let mut wall_values = [0.4696, plate.map_or(1.0, |_| 0.0)];
+        let (mut reached, mut step) = (0.0, 1.0);
         while reached < 1.0 {
-            let next = f64::min(reached + part, 1.0);
+            let next = f64::min(reached + step, 1.0);
             trial.gas.mach = gas.mach * next.sqrt();
-            match trial.solve(plate.map(|t| 1.0 + next * (t - 1.0)), shot) {
-                Some(found) => (reached, shot) = (next, found),
-                None if part < SHORTEST => return None,
-                None => part *= 0.5,
+            match trial.solve(plate.map(|t| 1.0 + next * (t - 1.0)), wall_values) {
+                Some(solution) => (reached, wall_values) = (next, solution),
+                None if step < MIN_STEP => return None,
+                None => step *= 0.5,
             }
         }
         (trial.displacement() > 0.0).then_some(trial)
@@ -59,33 +59,34 @@ impl Similarity {
 
     /// The unknown values on a plate of this temperature, from a guess, by Newton's method; `None` if it does not converge.
     fn solve(&mut self, plate: Option<f64>, guess: [f64; 2]) -> Option<[f64; 2]> {
-        let mut shot = guess;
-        let mut off = self.shoot(plate, shot);
-        for _ in 0..MOST {
-            if size(off) < CLOSE {
-                return Some(shot);
+        let mut wall_values = guess;
+        let mut errors = self.shoot(plate, wall_values);
+        for _ in 0..MAX_ITERATIONS {
+            if size(errors) < TOLERANCE {
+                return Some(wall_values);
             }
             let mut changes = [[0.0; 2]; 2];
             for (which, change) in changes.iter_mut().enumerate() {
-                const DIFFERENCE: f64 = 1e-7;
-                let mut beside = shot;
-                beside[which] += DIFFERENCE;
-                let found = self.shoot(plate, beside);
-                *change = [0, 1].map(|k| (found[k] - off[k]) / DIFFERENCE);
+                const INCREMENT: f64 = 1e-7;
+                let mut perturbed = wall_values;
+                perturbed[which] += INCREMENT;
+                let new_errors = self.shoot(plate, perturbed);
+                *change = [0, 1].map(|k| (new_errors[k] - errors[k]) / INCREMENT);
             }
             let [[a, c], [b, d]] = changes;
             let det = a * d - b * c;
-            let newton = [(d * off[0] - b * off[1]) / det, (a * off[1] - c * off[0]) / det];
+            let newton =
+                [(d * errors[0] - b * errors[1]) / det, (a * errors[1] - c * errors[0]) / det];
             // Damped Newton step: halved until the error decreases.
-            let mut part = 1.0;
-            (shot, off) = loop {
-                let next = [0, 1].map(|k| shot[k] - part * newton[k]);
-                let found = self.shoot(plate, next);
-                if size(found) < size(off) {
-                    break (next, found);
+            let mut damping = 1.0;
+            (wall_values, errors) = loop {
+                let next = [0, 1].map(|k| wall_values[k] - damping * newton[k]);
+                let new_errors = self.shoot(plate, next);
+                if size(new_errors) < size(errors) {
+                    break (next, new_errors);
                 }
-                part *= 0.5;
-                if part < 1e-3 {
+                damping *= 0.5;
+                if damping < 1e-3 {
                     return None;
                 }
             };
@@ -170,6 +171,6 @@ impl Similarity {
 }
 
 /// The larger of both magnitudes; infinite if one is not finite.
-fn size(off: [f64; 2]) -> f64 {
-    off.iter().map(|x| if x.is_finite() { x.abs() } else { f64::INFINITY }).fold(0.0, f64::max)
+fn size(errors: [f64; 2]) -> f64 {
+    errors.iter().map(|x| if x.is_finite() { x.abs() } else { f64::INFINITY }).fold(0.0, f64::max)
 }

@@ -88,11 +88,11 @@ pub struct Custom {
     /// Random noise added to the state.
     pub noise: Option<Noise>,
     /// A file with arrays of quantities that have no expression.
-    #[serde(deserialize_with = "whole_path")]
+    #[serde(deserialize_with = "absolute_path")]
     pub file: Option<PathBuf>,
 }
 
-fn whole_path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
+fn absolute_path<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
     Ok(Some(absolute(PathBuf::from(String::deserialize(input)?))))
 }
 

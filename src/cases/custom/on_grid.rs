@@ -30,18 +30,18 @@ impl GridCase for Custom {
         let nothing = FlowPoint { density: 0.0, velocity: [0.0; 3], pressure: 0.0 };
         let mut flow = vec![nothing; block.len()];
         let points = flow.par_iter_mut().enumerate();
-        let bad = points.filter_map(|(at, point)| {
+        let problems = points.filter_map(|(at, point)| {
             match start.at(block.index(at), |array| arrays[array].1[at]) {
-                Ok(found) => {
-                    *point = found;
+                Ok(state) => {
+                    *point = state;
                     None
                 }
-                Err(bad) => Some(bad),
+                Err(problem) => Some(problem),
             }
         });
-        let first = bad.find_first(|_| true);
-        let told = first.map_or(Ok(()), |bad| Err(Error::refused_with_advice(&bad)));
-        all_or_error(*comm, told)?;
+        let first = problems.find_first(|_| true);
+        let result = first.map_or(Ok(()), |problem| Err(Error::refused_with_advice(&problem)));
+        all_or_error(*comm, result)?;
         Ok(flow)
     }
 }

@@ -57,8 +57,8 @@ impl<'a> Start<'a> {
         let x = self.grid.coordinates(index);
         let checked = |quantity: Quantity, value: f64| {
             let is_velocity = matches!(quantity, Quantity::U | Quantity::V | Quantity::W);
-            let is_sound = value.is_finite() && (is_velocity || value > 0.0);
-            is_sound.then_some(value).ok_or_else(|| self.refusal(quantity, value, index))
+            let is_valid = value.is_finite() && (is_velocity || value > 0.0);
+            is_valid.then_some(value).ok_or_else(|| self.invalid_value(quantity, value, index))
         };
         let value = |quantity: Quantity| {
             let formula = self.formulas[quantity as usize].as_ref();
@@ -99,7 +99,7 @@ impl<'a> Start<'a> {
     }
 
     /// Message for an invalid value: its source, and the allowed values on a second line.
-    fn refusal(&self, quantity: Quantity, value: f64, index: [usize; 3]) -> String {
+    fn invalid_value(&self, quantity: Quantity, value: f64, index: [usize; 3]) -> String {
         let ([i, j, k], [x, y, z]) = (index, self.grid.coordinates(index));
         let name = quantity.name();
         let from = match self.custom.expression(quantity) {

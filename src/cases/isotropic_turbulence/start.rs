@@ -34,7 +34,7 @@ impl Modes<'_> {
         fourier: &Fourier,
         part: impl Fn(f64, &Wave) -> Complex<f64> + Sync,
     ) -> Vec<f64> {
-        let mut modes = fourier.no_modes(comm);
+        let mut modes = fourier.zero_modes(comm);
         modes.add(|_, mode| self.wave(mode).map_or(Complex::ZERO, |(length, w)| part(length, &w)));
         fourier.inverse(comm, modes)
     }
@@ -42,7 +42,7 @@ impl Modes<'_> {
 
 /// The number of modes in each of the first `count` shells, including conjugates. Collective.
 fn counts(comm: &dyn Communicator, fourier: &Fourier, shells: &Shells, count: usize) -> Vec<f64> {
-    let modes = fourier.no_modes(comm);
+    let modes = fourier.zero_modes(comm);
     let mut counts = vec![0.0; count];
     for at in 0..modes.values.len() {
         let mode = modes.mode(at);
@@ -83,15 +83,15 @@ impl GridCase for IsotropicTurbulence {
             Pressure::Uniform => vec![0.0; velocity[0].len()],
             Pressure::Poisson => {
                 let parts = velocity.each_ref().map(Vec::as_slice);
-                let mut found = pressure(comm, &fourier, grid, parts);
+                let mut pressure_modes = pressure(comm, &fourier, grid, parts);
                 if sound > 0.0 {
-                    found.add(|_, mode| {
-                        let of =
+                    pressure_modes.add(|_, mode| {
+                        let sound_pressure =
                             |(length, wave): (f64, Wave)| sound * length / gas.mach * wave.pressure;
-                        modes.wave(mode).map_or(Complex::ZERO, of)
+                        modes.wave(mode).map_or(Complex::ZERO, sound_pressure)
                     });
                 }
-                fourier.inverse(comm, found)
+                fourier.inverse(comm, pressure_modes)
             }
         };
         if sound > 0.0 {

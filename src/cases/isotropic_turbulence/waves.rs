@@ -24,8 +24,9 @@ impl Wave {
     /// e₂. In a plane the solenoidal part is along e₁.
     pub(super) fn new(seed: u64, periods: [f64; 3], k: [f64; 3], is_plane: bool) -> Self {
         // Of m and −m, random numbers are drawn for the one whose first non-zero component is positive.
-        let is_other = periods.into_iter().find(|&m| m != 0.0).is_some_and(|m| m < 0.0);
-        let [periods, k] = [periods, k].map(|of| of.map(|of| if is_other { -of } else { of }));
+        let is_conjugate = periods.into_iter().find(|&m| m != 0.0).is_some_and(|m| m < 0.0);
+        let [periods, k] =
+            [periods, k].map(|vector| vector.map(|x| if is_conjugate { -x } else { x }));
         let random = numbers(seed, periods);
         let phase = |n: u64| Complex::from_polar(1.0, TAU * random(n));
         let share = if is_plane { 1.0 } else { random(0) };
@@ -35,11 +36,11 @@ impl Wave {
         let first = direction(cross(along, reference));
         let second = cross(along, first);
         let (third, fourth) = (phase(3), phase(4));
-        let seen = |value: Complex<f64>| if is_other { value.conj() } else { value };
+        let conjugated = |value: Complex<f64>| if is_conjugate { value.conj() } else { value };
         Self {
-            solenoidal: std::array::from_fn(|a| seen(alpha * first[a] + beta * second[a])),
-            dilatational: along.map(|along| seen(third * along)),
-            pressure: seen(fourth),
+            solenoidal: std::array::from_fn(|a| conjugated(alpha * first[a] + beta * second[a])),
+            dilatational: along.map(|along| conjugated(third * along)),
+            pressure: conjugated(fourth),
         }
     }
 }

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_survive_as_bits() {
+    fn handles_survive_conversion_to_bits() {
         // A handle that MPICH creates at run time has the highest bit set.
         for handle in [MPICH.request_null, -0x7bff_ffff, 0] {
             assert_eq!(c_int::from_bits(handle.bits()), handle);

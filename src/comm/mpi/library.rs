@@ -11,7 +11,7 @@ use super::scope::Scope;
 use crate::comm::launcher::{Family, family};
 
 /// Environment variable that names a library, by an absolute path or by a name that the system's loader finds.
-const VARIABLE: &str = "KOLMO_MPI_LIBRARY";
+const LIBRARY_VARIABLE: &str = "KOLMO_MPI_LIBRARY";
 
 /// File names of installed libraries. A name does not identify the implementation with certainty.
 #[cfg(not(target_os = "macos"))]
@@ -27,11 +27,11 @@ const MPICH_NAMES: [&str; 2] = ["libmpi.12.dylib", "libmpich.12.dylib"];
 #[cfg(target_os = "macos")]
 const OTHER_NAMES: [&str; 3] = ["libmpi_abi.1.dylib", "libmpi_abi.dylib", "libmpi.dylib"];
 
-const CRAY_FOR_GPUS: &str = "libmpi_gtl_cuda.so";
+const CRAY_GPU_LIBRARY: &str = "libmpi_gtl_cuda.so";
 
 /// Size in bytes of the longest text of any library: `MPI_MAX_LIBRARY_VERSION_STRING`, 256 in Open MPI and 8192 in
 /// others.
-const LONGEST: usize = 8192;
+const MAX_TEXT_BYTES: usize = 8192;
 
 /// Functions and constants of a library with handles `H`.
 pub(super) struct Library<H> {
@@ -58,7 +58,7 @@ pub(super) enum ByWidth {
 
 /// Why there is no library: the cause, and advice.
 pub(super) struct Missing {
-    pub(super) what: String,
+    pub(super) cause: String,
     pub(super) advice: String,
 }
 
@@ -66,24 +66,24 @@ impl Loaded {
     /// Returns the library of this process; loads it at the first call.
     pub(super) fn get() -> Result<&'static Self, &'static Missing> {
         static LOADED: OnceLock<Result<Loaded, Missing>> = OnceLock::new();
-        let first = || {
+        let load = || {
             if env::var_os("MPICH_GPU_SUPPORT_ENABLED").is_some_and(|value| value == "1") {
                 // Cray MPICH looks for its GPU part among the libraries loaded before it, and prints a message if it is
                 // missing.
-                let _ = Scope::load(CRAY_FOR_GPUS.as_ref());
+                let _ = Scope::load(CRAY_GPU_LIBRARY.as_ref());
             }
-            match env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
-                Some(name) => Self::named(&name),
-                None => Self::found(candidates(family())),
+            match env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty()) {
+                Some(name) => Self::load_named(&name),
+                None => Self::load_first(candidates(family())),
             }
         };
-        LOADED.get_or_init(first).as_ref()
+        LOADED.get_or_init(load).as_ref()
     }
 
     /// Loads the library that the user names.
-    fn named(name: &OsStr) -> Result<Self, Missing> {
+    fn load_named(name: &OsStr) -> Result<Self, Missing> {
         let refusal = |why: &str| Missing {
-            what: format!("{VARIABLE} = {}: {why}", name.display()),
+            cause: format!("{LIBRARY_VARIABLE} = {}: {why}", name.display()),
             advice: "name the file of an MPI library, such as /usr/lib/libmpi.so.40".into(),
         };
         let path = Path::new(name);
@@ -95,14 +95,14 @@ impl Loaded {
     }
 
     /// Loads the first of `names` that can be loaded.
-    fn found(names: impl IntoIterator<Item = &'static str>) -> Result<Self, Missing> {
+    fn load_first(names: impl IntoIterator<Item = &'static str>) -> Result<Self, Missing> {
         let (mut tried, mut broken) = (Vec::new(), String::new());
         for name in names {
             match Scope::load(name.as_ref()) {
                 Ok(scope) => {
                     return Self::in_scope(&scope, name.as_ref()).map_err(|why| Missing {
-                        what: format!("{name} is not an MPI library that Kolmo can use: {why}"),
-                        advice: format!("name another one in {VARIABLE}"),
+                        cause: format!("{name} is not an MPI library that Kolmo can use: {why}"),
+                        advice: format!("name another one in {LIBRARY_VARIABLE}"),
                     });
                 }
                 // For a missing file glibc's message begins with the file name; other messages mean that the file exists.
@@ -114,8 +114,8 @@ impl Loaded {
             tried.push(name);
         }
         Err(Missing {
-            what: format!("no MPI library was found: tried {}{broken}", tried.join(", ")),
-            advice: format!("load the module of one, or name its file in {VARIABLE}"),
+            cause: format!("no MPI library was found: tried {}{broken}", tried.join(", ")),
+            advice: format!("load the module of one, or name its file in {LIBRARY_VARIABLE}"),
         })
     }
 
@@ -184,7 +184,7 @@ pub(super) fn error_text<H>(library: &Library<H>, code: c_int) -> String {
 
 /// Returns the text that a call writes to an address, with its length.
 fn text(call: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
-    let mut text = vec![0_u8; LONGEST + 1];
+    let mut text = vec![0_u8; MAX_TEXT_BYTES + 1];
     let mut length: c_int = 0;
     call(text.as_mut_ptr().cast::<c_char>(), &raw mut length);
     text.truncate(usize::try_from(length).unwrap_or(0));

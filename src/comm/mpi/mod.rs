@@ -20,32 +20,32 @@ use super::{Communicator, Request, Sent};
 use abi::Handle;
 use bytes::Bytes;
 use library::{Library, Loaded, error_text};
-use start::place;
+use start::rank_and_size;
 use waiting::{Failure, Waiting, all_done, checked};
 
 pub use start::library;
 pub(super) use start::start;
 
 /// Tag of `gather`; tags of other messages are smaller. It is the largest tag that every library supports.
-const GATHER: c_int = 32767;
+const GATHER_TAG: c_int = 32767;
 /// Bytes of a `u64`.
-const WORD: c_int = 8;
+const U64_BYTES: c_int = 8;
 /// Seconds after which a program that MPI cannot end is killed.
-const PATIENCE: u32 = 10;
+const ABORT_TIMEOUT_SECONDS: u32 = 10;
 /// Longest wait for a message of a trial.
-const TRIAL: Duration = Duration::from_secs(30);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest wait for a launcher that does not read the output of this rank.
 #[cfg(unix)]
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// Sleep between two polls of [`Communicator::wait_asleep`].
-const NAP: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Lock held by the thread that calls MPI, which allows calls from any thread, but one at a time. A thread that waits for
 /// messages blocks the calls of the others, so the awaited messages must already have been sent.
-static CALLS: Mutex<()> = Mutex::new(());
+static CALL_LOCK: Mutex<()> = Mutex::new(());
 
-fn calling() -> MutexGuard<'static, ()> {
-    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_calls() -> MutexGuard<'static, ()> {
+    CALL_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A group of ranks of MPI.
@@ -73,15 +73,15 @@ impl<H: Handle> Mpi<H> {
         local: (usize, usize),
         waiting: Waiting,
     ) -> Self {
-        let (rank, size) = place(library, group);
+        let (rank, size) = rank_and_size(library, group);
         let (messages, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
         let failure = OnceLock::new();
         Self { library, loaded, group, rank, size, host, local, waiting, messages, bytes, failure }
     }
 
     /// Returns the handle of the group of all ranks with the same `color`. Collective.
-    fn divided(&self, color: usize, key: usize) -> H {
-        let _calling = calling();
+    fn split_handle(&self, color: usize, key: usize) -> H {
+        let _guard = lock_calls();
         let mut group = self.group;
         // SAFETY: a pointer to a value that outlives the call.
         unsafe {
@@ -92,28 +92,30 @@ impl<H: Handle> Mpi<H> {
 
     /// Wraps a subgroup of this group. Collective in the subgroup.
     fn part(&self, group: H) -> Self {
-        let _calling = calling();
-        let (rank, size) = place(self.library, group);
+        let _guard = lock_calls();
+        let (rank, size) = rank_and_size(self.library, group);
         let mut hosts = vec![0_u64; size];
         // SAFETY: one value is sent, and there is space for one per rank.
         self.until_done(|request| unsafe {
             let (own, all) = ((&raw const self.host).cast(), hosts.as_mut_ptr().cast());
             let byte = self.library.constant.byte;
-            (self.library.call.iallgather)(own, WORD, byte, all, WORD, byte, group, request)
+            (self.library.call.iallgather)(
+                own, U64_BYTES, byte, all, U64_BYTES, byte, group, request,
+            )
         });
         let here = |ranks: &[u64]| ranks.iter().filter(|&&host| host == self.host).count();
         let local = (here(&hosts[..rank]), here(&hosts));
-        // `waiting` stays that of the whole host, of which a subgroup may contain few ranks.
+        // `waiting` stays that of all ranks on the host: a subgroup may contain only a few of them.
         Self::new((self.library, self.loaded), group, self.host, local, self.waiting)
     }
 
     /// Returns when the operation that `begin` starts is done.
     fn until_done(&self, begin: impl FnOnce(*mut H) -> c_int) {
-        self.note(self.waiting.until_done(self.library, begin));
+        self.record_failure(self.waiting.until_done(self.library, begin));
     }
 
     /// Stores the first failure. There are failures only in trials: elsewhere the library ends the program.
-    fn note(&self, result: Result<(), Failure>) {
+    fn record_failure(&self, result: Result<(), Failure>) {
         if let Err(failure) = result {
             let _ = self.failure.set(failure);
         }
@@ -131,9 +133,9 @@ impl<H: Handle> Mpi<H> {
     fn begin(&self, bytes: usize, call: impl FnOnce(c_int, H, *mut H) -> c_int) -> Request {
         let mut request = self.library.constant.request_null;
         if bytes > 0 {
-            let _calling = calling();
+            let _guard = lock_calls();
             let bytes = Bytes::at(self.library, 0, bytes);
-            self.note(checked(call(bytes.count, bytes.datatype, &raw mut request)));
+            self.record_failure(checked(call(bytes.count, bytes.datatype, &raw mut request)));
         }
         Request(request.bits())
     }
@@ -169,7 +171,7 @@ impl<H: Handle> Mpi<H> {
     }
 
     fn reduce(&self, values: &mut [f64], operation: H) {
-        let _calling = calling();
+        let _guard = lock_calls();
         for part in values.chunks_mut(1 << 30) {
             let mut result = part.to_vec();
             // SAFETY: both have that many values. MPI requires that all ranks receive identical results (MPI 3.1,
@@ -185,12 +187,12 @@ impl<H: Handle> Mpi<H> {
     }
 
     /// Copies `data` of `root` to all ranks; its length is the same on all.
-    fn spread(&self, root: usize, data: &mut [u8]) {
+    fn broadcast_slice(&self, root: usize, data: &mut [u8]) {
         // For some libraries the address of an empty buffer has a special meaning.
         if data.is_empty() {
             return;
         }
-        let _calling = calling();
+        let _guard = lock_calls();
         let bytes = Bytes::at(self.library, 0, data.len());
         // SAFETY: the buffer has that many bytes.
         self.until_done(|request| unsafe {
@@ -214,14 +216,14 @@ impl<H: Handle> Communicator for Mpi<H> {
     }
 
     unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request {
-        debug_assert!((0..GATHER).contains(&tag));
+        debug_assert!((0..GATHER_TAG).contains(&tag));
         self.count(bytes, to);
         // SAFETY: as the caller promises.
         unsafe { self.begin_send(data, bytes, to, tag) }
     }
 
     unsafe fn receive(&self, data: *mut u8, bytes: usize, from: usize, tag: i32) -> Request {
-        debug_assert!((0..GATHER).contains(&tag));
+        debug_assert!((0..GATHER_TAG).contains(&tag));
         // SAFETY: as the caller promises.
         unsafe { self.begin_receive(data, bytes, from, tag) }
     }
@@ -229,22 +231,22 @@ impl<H: Handle> Communicator for Mpi<H> {
     fn wait(&self, requests: Vec<Request>) {
         // A failure on this rank may also have occurred on the others, so that no message comes.
         if self.failure.get().is_none() {
-            let _calling = calling();
-            self.note(self.waiting.until_all_done(self.library, &mut handles(requests)));
+            let _guard = lock_calls();
+            self.record_failure(self.waiting.until_all_done(self.library, &mut handles(requests)));
         }
     }
 
     fn wait_asleep(&self, requests: Vec<Request>) {
         let mut requests = handles(requests);
         let is_over = |requests: &mut [H]| {
-            let _calling = calling();
+            let _guard = lock_calls();
             all_done(self.library, requests).unwrap_or_else(|failure| {
-                self.note(Err(failure));
+                self.record_failure(Err(failure));
                 true
             })
         };
         while !is_over(&mut requests) {
-            sleep(NAP);
+            sleep(POLL_INTERVAL);
         }
     }
 
@@ -258,10 +260,10 @@ impl<H: Handle> Communicator for Mpi<H> {
         receive: &[(usize, usize)],
     ) {
         send.iter().enumerate().for_each(|(rank, &(_, bytes))| self.count(bytes, rank));
-        let _calling = calling();
+        let _guard = lock_calls();
         // For some libraries the address of an empty buffer has a special meaning.
-        let mut nothing = [0_u8; 2];
-        let [first, second] = &mut nothing;
+        let mut dummy = [0_u8; 2];
+        let [first, second] = &mut dummy;
         let is_empty = |blocks: &[(usize, usize)]| blocks.iter().all(|&(_, bytes)| bytes == 0);
         let takes_part = !(is_empty(send) && is_empty(receive));
         let from = if is_empty(send) { &raw const *first } else { from };
@@ -310,17 +312,17 @@ impl<H: Handle> Communicator for Mpi<H> {
         let length = bytes.len() as u64;
         let mut lengths = vec![0_u64; if self.rank == 0 { self.size } else { 0 }];
         {
-            let _calling = calling();
+            let _guard = lock_calls();
             let (one, all) = ((&raw const length).cast(), lengths.as_mut_ptr().cast());
             // SAFETY: one value is sent, and rank 0 has space for one per rank.
             self.until_done(|request| unsafe {
                 let (call, byte) = (self.library.call.igather, self.library.constant.byte);
-                call(one, WORD, byte, all, WORD, byte, 0, self.group, request)
+                call(one, U64_BYTES, byte, all, U64_BYTES, byte, 0, self.group, request)
             });
         }
         if self.rank > 0 {
             // SAFETY: the memory lives until the wait.
-            let sent = unsafe { self.begin_send(bytes.as_ptr(), bytes.len(), 0, GATHER) };
+            let sent = unsafe { self.begin_send(bytes.as_ptr(), bytes.len(), 0, GATHER_TAG) };
             self.wait(vec![sent]);
             return None;
         }
@@ -331,7 +333,7 @@ impl<H: Handle> Communicator for Mpi<H> {
         own.copy_from_slice(bytes);
         let receive = |(at, part): (usize, &mut Vec<u8>)| {
             // SAFETY: the memory lives until the wait.
-            unsafe { self.begin_receive(part.as_mut_ptr(), part.len(), at + 1, GATHER) }
+            unsafe { self.begin_receive(part.as_mut_ptr(), part.len(), at + 1, GATHER_TAG) }
         };
         self.wait(others.iter_mut().enumerate().map(receive).collect());
         Some(gathered)
@@ -339,21 +341,21 @@ impl<H: Handle> Communicator for Mpi<H> {
 
     fn broadcast(&self, root: usize, mut bytes: Vec<u8>) -> Vec<u8> {
         let mut length = (bytes.len() as u64).to_ne_bytes();
-        self.spread(root, &mut length);
+        self.broadcast_slice(root, &mut length);
         let length = u64::from_ne_bytes(length);
         bytes.resize(usize::try_from(length).expect("messages fit in memory"), 0);
-        self.spread(root, &mut bytes);
+        self.broadcast_slice(root, &mut bytes);
         bytes
     }
 
     fn barrier(&self) {
-        let _calling = calling();
+        let _guard = lock_calls();
         // SAFETY: the group is valid.
         self.until_done(|request| unsafe { (self.library.call.ibarrier)(self.group, request) });
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
-        Box::new(self.part(self.divided(color, key)))
+        Box::new(self.part(self.split_handle(color, key)))
     }
 
     fn sent(&self) -> Sent {
@@ -365,12 +367,12 @@ impl<H: Handle> Communicator for Mpi<H> {
         self.loaded.reports_device_aware()
     }
 
-    fn trial(&self, most: usize) -> Box<dyn Communicator> {
-        let group = self.divided(self.rank / most, self.rank);
+    fn trial(&self, max_size: usize) -> Box<dyn Communicator> {
+        let group = self.split_handle(self.rank / max_size, self.rank);
         let mut part = self.part(group);
-        part.waiting = part.waiting.at_most(TRIAL);
+        part.waiting = part.waiting.with_timeout(TRIAL_TIMEOUT);
         let Library { call, constant } = self.library;
-        let _calling = calling();
+        let _guard = lock_calls();
         // SAFETY: both handles are of this library.
         unsafe { (call.comm_set_errhandler)(group, constant.errors_return) };
         Box::new(part)
@@ -379,7 +381,9 @@ impl<H: Handle> Communicator for Mpi<H> {
     fn failure(&self) -> Option<String> {
         Some(match *self.failure.get()? {
             Failure::Code(code) => error_text(self.library, code),
-            Failure::Late(longest) => format!("no message arrived within {} s", longest.as_secs()),
+            Failure::Timeout(timeout) => {
+                format!("no message arrived within {} s", timeout.as_secs())
+            }
         })
     }
 
@@ -387,12 +391,12 @@ impl<H: Handle> Communicator for Mpi<H> {
         #[cfg(unix)]
         {
             // SAFETY: accesses no memory.
-            unsafe { libc::alarm(PATIENCE) };
+            unsafe { libc::alarm(ABORT_TIMEOUT_SECONDS) };
             // An error means that the stream is closed: there is no reader.
             let _ = drain(&std::io::stderr(), DRAIN_LIMIT);
             let _ = drain(&std::io::stdout(), DRAIN_LIMIT);
         }
-        // Not `calling()`: another thread may hold the lock for ever.
+        // Not `lock_calls()`: another thread may hold the lock for ever.
         // SAFETY: accesses no memory.
         unsafe { (self.library.call.abort)(self.library.constant.comm_world, code.into()) };
         std::process::exit(code.into())

@@ -19,20 +19,20 @@ pub(super) struct Scope(pub(super) Library);
 impl Scope {
     pub(super) fn load(name: &OsStr) -> Result<Self, String> {
         // The outer error names the failed step; its source contains the system's message.
-        let told = |error: libloading::Error| {
+        let message = |error: libloading::Error| {
             error.source().map_or(error.to_string(), |why| why.to_string())
         };
         // SAFETY: loading an MPI library has no harmful effect; users name no other library.
         #[cfg(unix)]
         unsafe {
             // Global: plugins of Open MPI look up its symbols there.
-            forget(Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL).map_err(told)?);
+            forget(Library::open(Some(name), RTLD_NOW | RTLD_GLOBAL).map_err(message)?);
             Ok(Self(Library::this()))
         }
         // SAFETY: as above.
         #[cfg(not(unix))]
         unsafe {
-            Library::new(name).map(Self).map_err(told)
+            Library::new(name).map(Self).map_err(message)
         }
     }
 

@@ -11,16 +11,16 @@ use super::library::Library;
 
 /// Time during which a waiting rank yields its core between polls; afterwards it sleeps. A message between ranks of one
 /// host takes microseconds while the sender runs; a sleep takes 50 µs more than requested.
-const YIELDING: Duration = Duration::from_millis(5);
+const YIELD_TIME: Duration = Duration::from_millis(5);
 /// Sleep between two polls of a rank that waits long, for example for a rank that writes a file.
-const NAP: Duration = Duration::from_millis(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How to wait. MPI libraries poll without end. With more ranks than cores this takes time from the rank that is to send,
 /// and a message takes as long as the system's time slices: milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     yields: bool,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 /// Why a call failed. Only in trial groups: elsewhere the library ends the program.
@@ -28,7 +28,7 @@ pub(super) struct Waiting {
 pub(super) enum Failure {
     Code(c_int),
     /// The call has not ended within this time.
-    Late(Duration),
+    Timeout(Duration),
 }
 
 pub(super) fn checked(code: c_int) -> Result<(), Failure> {
@@ -37,17 +37,17 @@ pub(super) fn checked(code: c_int) -> Result<(), Failure> {
 
 impl Waiting {
     /// Returns how a rank waits if `ranks` ranks run on its host.
-    pub(super) fn among(ranks: usize) -> Self {
-        Self { yields: ranks > cores(), patience: None }
+    pub(super) fn for_ranks_on_host(ranks: usize) -> Self {
+        Self { yields: ranks > cores(), timeout: None }
     }
 
     /// Adds a time limit, for trials.
-    pub(super) fn at_most(self, longest: Duration) -> Self {
-        Self { patience: Some(longest), ..self }
+    pub(super) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
     }
 
     pub(super) fn is_trial(self) -> bool {
-        self.patience.is_some()
+        self.timeout.is_some()
     }
 
     /// Returns when all requests are done.
@@ -59,16 +59,18 @@ impl Waiting {
         if !self.yields && !self.is_trial() {
             let (count, all) = (int(requests.len()), requests.as_mut_ptr());
             // SAFETY: there are that many requests, each from a call of this library.
-            return checked(unsafe { (library.call.waitall)(count, all, no_statuses(library)) });
+            return checked(unsafe {
+                (library.call.waitall)(count, all, ignored_statuses(library))
+            });
         }
-        let begun = Instant::now();
+        let start = Instant::now();
         while !all_done(library, requests)? {
-            match self.patience {
-                Some(patience) if begun.elapsed() > patience => {
-                    return Err(Failure::Late(patience));
+            match self.timeout {
+                Some(timeout) if start.elapsed() > timeout => {
+                    return Err(Failure::Timeout(timeout));
                 }
-                _ if begun.elapsed() < YIELDING => thread::yield_now(),
-                _ => thread::sleep(NAP),
+                _ if start.elapsed() < YIELD_TIME => thread::yield_now(),
+                _ => thread::sleep(POLL_INTERVAL),
             }
         }
         Ok(())
@@ -94,12 +96,13 @@ pub(super) fn all_done<H: Handle>(
     let mut done: c_int = 0;
     let (count, all) = (int(requests.len()), requests.as_mut_ptr());
     // SAFETY: there are that many requests, each from a call of this library.
-    let code = unsafe { (library.call.testall)(count, all, &raw mut done, no_statuses(library)) };
+    let code =
+        unsafe { (library.call.testall)(count, all, &raw mut done, ignored_statuses(library)) };
     checked(code).map(|()| done != 0)
 }
 
 /// Returns the address that means "ignore the statuses".
-fn no_statuses<H>(library: &Library<H>) -> *mut c_void {
+fn ignored_statuses<H>(library: &Library<H>) -> *mut c_void {
     ptr::without_provenance_mut(library.constant.statuses_ignore)
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 pub(super) fn allowed() -> Vec<usize> {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let cores = list.map(|list| parsed(list.trim())).unwrap_or_default();
+    let cores = list.map(|list| parse_list(list.trim())).unwrap_or_default();
     if cores.is_empty() {
         return (0..std::thread::available_parallelism().map_or(1, usize::from)).collect();
     }
@@ -16,9 +16,9 @@ pub(super) fn allowed() -> Vec<usize> {
 
 /// Groups `cores` by physical core; physical cores of one package come together.
 pub(super) fn physical(cores: &[usize]) -> Vec<Vec<usize>> {
-    let read = |core: usize, what: &str| {
-        let path = format!("/sys/devices/system/cpu/cpu{core}/topology/{what}");
-        parsed(fs::read_to_string(path).unwrap_or_default().trim()).first().copied()
+    let read = |core: usize, file: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{core}/topology/{file}");
+        parse_list(fs::read_to_string(path).unwrap_or_default().trim()).first().copied()
     };
     let mut physical = BTreeMap::<_, Vec<usize>>::new();
     for &core in cores {
@@ -30,7 +30,7 @@ pub(super) fn physical(cores: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Parses "0-3,8".
-pub(super) fn parsed(list: &str) -> Vec<usize> {
+pub(super) fn parse_list(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
@@ -39,7 +39,7 @@ pub(super) fn parsed(list: &str) -> Vec<usize> {
 }
 
 /// Formats numbers as "0-3,8", in their order.
-pub(super) fn listed(numbers: &[usize]) -> String {
+pub(super) fn format_list(numbers: &[usize]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [first, .., last] => format!("{first}-{last}"),
         _ => run[0].to_string(),
@@ -66,35 +66,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_cores_read_back_as_they_were_written() {
+    fn lists_of_cores_round_trip() {
         for (cores, text) in [
             (vec![0], "0"),
             (vec![0, 1, 2, 3, 8], "0-3,8"),
             (vec![0, 4, 1, 5], "0,4,1,5"),
             (vec![2, 3, 127], "2-3,127"),
         ] {
-            assert_eq!(listed(&cores), text);
-            assert_eq!(parsed(text), cores);
+            assert_eq!(format_list(&cores), text);
+            assert_eq!(parse_list(text), cores);
         }
-        assert!(parsed("").is_empty());
+        assert!(parse_list("").is_empty());
     }
 
     #[test]
     fn every_allowed_core_belongs_to_one_physical_core() {
         let allowed = allowed();
-        let mut found = physical(&allowed).concat();
-        found.sort_unstable();
-        assert_eq!(found, allowed);
+        let mut grouped = physical(&allowed).concat();
+        grouped.sort_unstable();
+        assert_eq!(grouped, allowed);
     }
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_pinned_thread_may_use_that_core_only() {
+    fn pinned_thread_may_use_only_its_core() {
         let last = *allowed().last().unwrap();
-        let seen = std::thread::spawn(move || {
+        let cores = std::thread::spawn(move || {
             pin(last);
             super::allowed()
         });
-        assert_eq!(seen.join().unwrap(), [last]);
+        assert_eq!(cores.join().unwrap(), [last]);
     }
 }

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Communicator, first_rank, host};
-use cores::{allowed, listed, parsed, physical};
+use cores::{allowed, format_list, parse_list, physical};
 
 pub(crate) use cores::pin;
 
 /// Largest number of ranks with one line each; for more ranks only the first and the last few are listed.
-const MOST_LINES: usize = 16;
+const MAX_LINES: usize = 16;
 /// Number of ranks listed at each end of a long list.
-const FEW: usize = 4;
+const LISTED_AT_ENDS: usize = 4;
 
 /// Where a rank runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,32 +27,39 @@ pub struct Placement {
     /// Whether every thread is pinned to its own core.
     pub is_pinned: bool,
     /// Number of ranks, threads and cores of this host.
-    crowd: [usize; 3],
+    host_counts: [usize; 3],
     /// Whether this is the first rank of its host.
     is_first: bool,
 }
 
 impl Placement {
     /// Finds the cores of this rank: those that the launcher bound it to, else an equal share of the host's cores.
-    /// `threads` is the number that the user asked for instead of one per core. Collective.
+    /// `threads` is the number requested by the user, instead of one per core. Collective.
     pub fn find(comm: &dyn Communicator, threads: Option<usize>) -> Self {
         let (allowed, host) = (allowed(), host());
         if comm.size() == 1 {
             let most = std::thread::available_parallelism().map_or(1, usize::from);
             let threads = threads.unwrap_or(most);
-            let crowd = [1, threads, allowed.len()];
-            return Self { host, cores: allowed, threads, is_pinned: false, crowd, is_first: true };
+            let host_counts = [1, threads, allowed.len()];
+            return Self {
+                host,
+                cores: allowed,
+                threads,
+                is_pinned: false,
+                host_counts,
+                is_first: true,
+            };
         }
         let neighbours = neighbours(comm, &host);
-        let everyone = exchanged(&*neighbours, &allowed);
-        let cores = share(&everyone, neighbours.rank(), &physical(&allowed));
+        let allowed_by_rank = gather_on_all(&*neighbours, &allowed);
+        let cores = share(&allowed_by_rank, neighbours.rank(), &physical(&allowed));
         let threads = threads.unwrap_or(cores.len());
-        let of_all = exchanged(&*neighbours, &[threads]).concat().iter().sum();
-        let union: BTreeSet<usize> = everyone.concat().into_iter().collect();
+        let total_threads = gather_on_all(&*neighbours, &[threads]).concat().iter().sum();
+        let union: BTreeSet<usize> = allowed_by_rank.concat().into_iter().collect();
         // The system can move threads that share cores, which is faster than pinning them.
-        let is_pinned = threads <= cores.len() && of_all <= union.len();
-        let crowd = [neighbours.size(), of_all, union.len()];
-        Self { host, cores, threads, is_pinned, crowd, is_first: neighbours.rank() == 0 }
+        let is_pinned = threads <= cores.len() && total_threads <= union.len();
+        let host_counts = [neighbours.size(), total_threads, union.len()];
+        Self { host, cores, threads, is_pinned, host_counts, is_first: neighbours.rank() == 0 }
     }
 
     /// Core of each thread, for `Cpu::pinned`; `None` if the system is to choose.
@@ -67,11 +74,11 @@ impl Placement {
         let device = device.map_or(String::new(), |device| format!("{device}, "));
         let place = format!("{}: {device}{}", self.host, self.threads());
         let (rank, size) = (comm.rank(), comm.size());
-        let has_line = size <= MOST_LINES || rank < FEW || rank >= size - FEW;
-        let told = comm.split(usize::from(has_line), rank);
-        let places = if has_line { told.gather(place.as_bytes()) } else { None };
+        let has_line = size <= MAX_LINES || rank < LISTED_AT_ENDS || rank >= size - LISTED_AT_ENDS;
+        let listed_ranks = comm.split(usize::from(has_line), rank);
+        let places = if has_line { listed_ranks.gather(place.as_bytes()) } else { None };
         let warning = self.warning_of_any(comm);
-        Some([shortened(&texts(places?), size), warning].concat().join("\n"))
+        Some([rank_lines(&texts(places?), size), warning].concat().join("\n"))
     }
 
     /// Returns the warning of the first host that has one, and the number of other hosts with a warning. Collective.
@@ -92,11 +99,11 @@ impl Placement {
         let many = |count, what| format!("{what}{}", if count == 1 { "" } else { "s" });
         let (thread, core) = (many(threads, "thread"), many(cores, "core"));
         let free = if self.is_pinned { "" } else { ", not pinned" };
-        format!("{threads} {thread} on {core} {}{free}", listed(&self.cores))
+        format!("{threads} {thread} on {core} {}{free}", format_list(&self.cores))
     }
 
     fn warning(&self) -> String {
-        let [ranks, threads, cores] = self.crowd;
+        let [ranks, threads, cores] = self.host_counts;
         if threads <= cores {
             return String::new();
         }
@@ -127,23 +134,23 @@ fn color(host: &str) -> usize {
 }
 
 /// Returns the numbers of all ranks. Collective.
-fn exchanged(comm: &dyn Communicator, own: &[usize]) -> Vec<Vec<usize>> {
-    let gathered = comm.gather(listed(own).as_bytes()).map(|all| texts(all).join("\n"));
+fn gather_on_all(comm: &dyn Communicator, own: &[usize]) -> Vec<Vec<usize>> {
+    let gathered = comm.gather(format_list(own).as_bytes()).map(|all| texts(all).join("\n"));
     let all = comm.broadcast(0, gathered.unwrap_or_default().into_bytes());
-    String::from_utf8_lossy(&all).split('\n').map(parsed).collect()
+    String::from_utf8_lossy(&all).split('\n').map(parse_list).collect()
 }
 
 fn texts(gathered: Vec<Vec<u8>>) -> Vec<String> {
     gathered.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
 }
 
-/// Returns the cores of rank `who`, given the allowed cores of `everyone`: all of them if no other rank has the same set,
-/// otherwise an equal part. `physical` groups the allowed cores of `who` by physical core. Physical cores are not divided
+/// Returns the cores of rank `rank`, given the allowed cores of all ranks: all of them if no other rank has the same set,
+/// otherwise an equal part. `physical` groups the allowed cores of this rank by physical core. Physical cores are not divided
 /// if there are enough of them, and hyperthreads come last.
-fn share(everyone: &[Vec<usize>], who: usize, physical: &[Vec<usize>]) -> Vec<usize> {
-    let same = |rank: &usize| everyone[*rank] == everyone[who];
-    let ranks = (0..everyone.len()).filter(same).count();
-    let before = (0..who).filter(same).count();
+fn share(allowed_by_rank: &[Vec<usize>], rank: usize, physical: &[Vec<usize>]) -> Vec<usize> {
+    let same = |other: &usize| allowed_by_rank[*other] == allowed_by_rank[rank];
+    let ranks = (0..allowed_by_rank.len()).filter(same).count();
+    let before = (0..rank).filter(same).count();
     let part = |of: usize| before * (of / ranks)..(before + 1) * (of / ranks);
     if physical.len() >= ranks {
         let own = &physical[part(physical.len())];
@@ -158,12 +165,12 @@ fn share(everyone: &[Vec<usize>], who: usize, physical: &[Vec<usize>]) -> Vec<us
 }
 
 /// Formats one line per rank; if there are many ranks, `places` lacks those in the middle of `count`.
-fn shortened(places: &[String], count: usize) -> Vec<String> {
+fn rank_lines(places: &[String], count: usize) -> Vec<String> {
     let line = |(rank, place): (usize, &String)| format!("rank {rank} on {place}");
     if count == places.len() {
         return places.iter().enumerate().map(line).collect();
     }
-    let (first, last) = places.split_at(FEW);
+    let (first, last) = places.split_at(LISTED_AT_ENDS);
     let left_out = [format!("... {} ranks ...", count - places.len())];
     let last = (count - last.len()..count).zip(last).map(line);
     first.iter().enumerate().map(line).chain(left_out).chain(last).collect()
@@ -179,12 +186,12 @@ mod tests {
     }
 
     fn shares(ranks: usize, physical: &[Vec<usize>]) -> Vec<Vec<usize>> {
-        let everyone = vec![physical.concat(); ranks];
-        (0..ranks).map(|who| share(&everyone, who, physical)).collect()
+        let unbound = vec![physical.concat(); ranks];
+        (0..ranks).map(|rank| share(&unbound, rank, physical)).collect()
     }
 
     #[test]
-    fn ranks_that_nobody_bound_get_equal_parts_of_whole_cores() {
+    fn unbound_ranks_get_equal_shares_of_physical_cores() {
         assert_eq!(shares(2, &machine(4, 1)), [[0, 1], [2, 3]]);
         assert_eq!(shares(2, &machine(4, 2)), [[0, 1, 4, 5], [2, 3, 6, 7]]);
         assert_eq!(shares(3, &machine(7, 1)), [[0, 1], [2, 3], [4, 5]]);
@@ -194,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_were_bound_keep_what_they_were_bound_to() {
+    fn bound_ranks_keep_or_share_their_binding() {
         let bound = [vec![0, 1], vec![2, 3], vec![2, 3]];
         assert_eq!(share(&bound, 0, &machine(2, 1)), [0, 1]);
         // Two ranks bound to one socket.
@@ -203,22 +210,22 @@ mod tests {
     }
 
     #[test]
-    fn of_many_ranks_the_first_and_the_last_few_are_told() {
+    fn lists_of_many_ranks_show_the_first_and_the_last_few() {
         let places: Vec<String> = (0..17).map(|rank| format!("host{rank}")).collect();
-        assert_eq!(shortened(&places[..16], 16).len(), 16);
-        let lines = shortened(&[&places[..4], &places[13..]].concat(), 17);
+        assert_eq!(rank_lines(&places[..16], 16).len(), 16);
+        let lines = rank_lines(&[&places[..4], &places[13..]].concat(), 17);
         assert_eq!(lines.len(), 9);
         assert_eq!(lines[3..6], ["rank 3 on host3", "... 9 ranks ...", "rank 13 on host13"]);
     }
 
     #[test]
-    fn more_threads_than_cores_are_warned_of() {
-        let placed = |crowd| Placement {
+    fn more_threads_than_cores_give_a_warning() {
+        let placed = |host_counts| Placement {
             host: "here".into(),
             cores: vec![0],
             threads: 1,
             is_pinned: false,
-            crowd,
+            host_counts,
             is_first: true,
         };
         assert_eq!(placed([2, 2, 2]).warning(), "");

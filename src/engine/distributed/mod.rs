@@ -101,8 +101,8 @@ pub fn choose<'a>(
 
 /// Chooses the solver for all of `ops` on lines of `lengths` points per rank, and gives the reason: the requested
 /// method, else that of [`choose`], else whole lines where blocks are too short for any other method.
-pub(crate) fn settle(
-    asked: Option<Method>,
+pub(crate) fn choose_method(
+    requested: Option<Method>,
     axis: Axis,
     ops: &[Op],
     operators: &LineOperators,
@@ -112,7 +112,7 @@ pub(crate) fn settle(
     let auto = choose(own, lengths).unwrap_or(Method::Transpose);
     // A filter reaches farther than the derivatives beside it: a request for `neighbour` refers to the derivatives.
     let too_far = ops == [Op::Filter] && auto != Method::Neighbour;
-    match (asked, auto) {
+    match (requested, auto) {
         (Some(Method::Neighbour), _) if too_far => (auto, "they reach farther than a block"),
         (Some(method), _) => (method, "as asked"),
         (None, Method::Neighbour) => (auto, "they reach less far than a block"),

@@ -15,14 +15,14 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{Error, Result};
 use crate::grid::Block;
-use crate::io::zarr::{Array, Found, is_zarr};
+use crate::io::zarr::{Array, FolderContent, is_zarr};
 use crate::io::{malformed, open, refused};
 use npy::{Header, read_block};
 
 /// The ending of an array's file.
 const NPY: &str = ".npy";
 /// Size of the read buffer in bytes.
-const BUFFER: usize = 1 << 20;
+const BUFFER_SIZE: usize = 1 << 20;
 
 /// Names and headers of the arrays of one grid. No values are held.
 #[derive(Debug)]
@@ -30,19 +30,19 @@ pub struct ArrayFile {
     path: PathBuf,
     points: [usize; 3],
     arrays: BTreeMap<String, Entry>,
-    purpose: Use,
+    purpose: Purpose,
 }
 
-/// Purpose of arrays.
+/// What arrays are read for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Use {
+pub(super) enum Purpose {
     /// Initial fields.
     Start,
     /// The points of a plane: arrays of two dimensions, (ny, nx), have one plane.
     Grid,
 }
 
-impl Use {
+impl Purpose {
     /// The allowed shapes, in C order.
     fn shapes(self) -> &'static str {
         match self {
@@ -84,17 +84,18 @@ impl ArrayFile {
     /// Where there are none, and where one has another name, a type other than float64 or float32, or another shape than (nz, ny,
     /// nx), which all must share: what was found and what is allowed.
     pub fn open(path: &Path, known: &[&str]) -> Result<Self> {
-        Self::open_for(path, known, Use::Start)
+        Self::open_for(path, known, Purpose::Start)
     }
 
     /// The same for arrays with this purpose.
-    pub(super) fn open_for(path: &Path, known: &[&str], purpose: Use) -> Result<Self> {
+    pub(super) fn open_for(path: &Path, known: &[&str], purpose: Purpose) -> Result<Self> {
         let allowed = format!("allowed: {}, each {} values", known.join(", "), purpose.shapes());
         let wrong = |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
         let mut file =
             Self { path: path.to_path_buf(), points: [0; 3], arrays: BTreeMap::new(), purpose };
         let is_zarr = path.is_dir() && is_zarr(path);
-        let mut names = if is_zarr { listed(path, Path::is_dir)? } else { names(path, purpose)? };
+        let mut names =
+            if is_zarr { entry_names(path, Path::is_dir)? } else { names(path, purpose)? };
         names.sort();
         for name in names {
             let is_known = known.contains(&name.as_str());
@@ -107,17 +108,17 @@ impl ArrayFile {
             };
             let entry = match is_zarr {
                 true => match Array::find(&path.join(&name)).map_err(unusable)? {
-                    Found::Array(_) if !is_known => return Err(unknown()),
-                    Found::Array(array) if array.is_scaled => {
+                    FolderContent::Array(_) if !is_known => return Err(unknown()),
+                    FolderContent::Array(array) if array.is_scaled => {
                         let why = "its values are packed (scale_factor, add_offset)";
                         return Err(unusable(why.to_owned()));
                     }
-                    Found::Array(array) => Entry::Zarr(array),
-                    Found::Other(dimensions) if is_known => {
+                    FolderContent::Array(array) => Entry::Zarr(array),
+                    FolderContent::Other(dimensions) if is_known => {
                         let why = format!("it has {dimensions} dimensions, not z, y, x");
                         return Err(unusable(why));
                     }
-                    Found::Other(_) | Found::Nothing => continue,
+                    FolderContent::Other(_) | FolderContent::Nothing => continue,
                 },
                 false if !is_known => return Err(unknown()),
                 false => {
@@ -126,10 +127,10 @@ impl ArrayFile {
                     Entry::Npy(file.with_stream((&name, false), read)?.map_err(unusable)?)
                 }
             };
-            if let Some((first, of_first)) = file.arrays.first_key_value()
-                && of_first.points() != entry.points()
+            if let Some((first, first_entry)) = file.arrays.first_key_value()
+                && first_entry.points() != entry.points()
             {
-                let [[ax, ay, az], [bx, by, bz]] = [of_first, &entry].map(Entry::points);
+                let [[ax, ay, az], [bx, by, bz]] = [first_entry, &entry].map(Entry::points);
                 return Err(wrong(format!(
                     "`{first}` has ({az}, {ay}, {ax}) values and `{name}` ({bz}, {by}, {bx})"
                 )));
@@ -179,19 +180,19 @@ impl ArrayFile {
         refused(found, "write the file again")
     }
 
-    /// Apply `work` to the bytes of the array `name` and their number. In an archive, a stored array is followed by bytes of
+    /// Apply `read_entry` to the bytes of the array `name` and their number. In an archive, a stored array is followed by bytes of
     /// others. Checked bytes are all read through the archive, which compares them with its checksum at their end.
     fn with_stream<T>(
         &self,
         (name, is_checked): (&str, bool),
-        work: impl FnOnce(&mut dyn Stream, u64) -> T,
+        read_entry: impl FnOnce(&mut dyn Stream, u64) -> T,
     ) -> Result<T> {
         let entry = format!("{name}{NPY}");
         if self.path.is_dir() {
             let path = self.path.join(entry);
             let file = open::open(&path).map_err(Error::io(&path))?;
             let bytes = file.metadata().map_err(Error::io(&path))?.len();
-            return Ok(work(&mut BufReader::with_capacity(BUFFER, file), bytes));
+            return Ok(read_entry(&mut BufReader::with_capacity(BUFFER_SIZE, file), bytes));
         }
         let mut archive = archive(&self.path, self.purpose)?;
         let broken = |why| malformed(&self.path, format!("`{entry}`: {why}"));
@@ -203,32 +204,32 @@ impl ArrayFile {
                 drop(packed);
                 let mut file = open::open(&self.path).map_err(Error::io(&self.path))?;
                 file.seek(SeekFrom::Start(start)).map_err(Error::io(&self.path))?;
-                Ok(work(&mut BufReader::with_capacity(BUFFER, file), bytes))
+                Ok(read_entry(&mut BufReader::with_capacity(BUFFER_SIZE, file), bytes))
             }
             _ => {
-                let mut packed = Packed(packed);
-                let made = work(&mut packed, bytes);
+                let mut packed = CompressedEntry(packed);
+                let result = read_entry(&mut packed, bytes);
                 if is_checked {
                     let rest = io::copy(&mut packed, &mut io::sink());
                     rest.map_err(|why| self.damaged(name, &why))?;
                 }
-                Ok(made)
+                Ok(result)
             }
         }
     }
 }
 
 /// Names of the entries of the folder at `path` for which `is_wanted` holds.
-fn listed(path: &Path, is_wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
+fn entry_names(path: &Path, is_wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     let entries = fs::read_dir(path).map_err(Error::io(path))?.flatten();
     let wanted = entries.filter(|entry| is_wanted(&entry.path()));
     Ok(wanted.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
 /// Names of the NumPy arrays at `path`.
-fn names(path: &Path, purpose: Use) -> Result<Vec<String>> {
+fn names(path: &Path, purpose: Purpose) -> Result<Vec<String>> {
     let names = if path.is_dir() {
-        listed(path, |path| path.extension().is_some_and(|ending| ending == "npy"))?
+        entry_names(path, |path| path.extension().is_some_and(|ending| ending == "npy"))?
     } else {
         let archive = archive(path, purpose)?;
         let names = archive.file_names().map(|name| name.map(|name| name.into_owned()));
@@ -238,7 +239,7 @@ fn names(path: &Path, purpose: Use) -> Result<Vec<String>> {
     Ok(names.into_iter().map(bare).collect())
 }
 
-fn archive(path: &Path, purpose: Use) -> Result<ZipArchive<BufReader<File>>> {
+fn archive(path: &Path, purpose: Purpose) -> Result<ZipArchive<BufReader<File>>> {
     let file = open::open(path).map_err(|why| {
         let key = purpose.key();
         let advice =
@@ -247,8 +248,8 @@ fn archive(path: &Path, purpose: Use) -> Result<ZipArchive<BufReader<File>>> {
     })?;
     ZipArchive::new(BufReader::new(file)).map_err(|why| {
         let advice = match purpose {
-            Use::Start => "numpy.savez(\"state.npz\", u=u, v=v, w=w, p=p) writes one",
-            Use::Grid => "numpy.savez(\"grid.npz\", x=x, y=y) writes one",
+            Purpose::Start => "numpy.savez(\"state.npz\", u=u, v=v, w=w, p=p) writes one",
+            Purpose::Grid => "numpy.savez(\"grid.npz\", x=x, y=y) writes one",
         };
         refused(format!("{}: not a NumPy .npz file ({why})", path.display()), advice)
     })
@@ -267,15 +268,15 @@ impl Stream for BufReader<File> {
 }
 
 /// A compressed entry of an archive.
-struct Packed<R>(R);
+struct CompressedEntry<R>(R);
 
-impl<R: Read> Read for Packed<R> {
+impl<R: Read> Read for CompressedEntry<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         self.0.read(to)
     }
 }
 
-impl<R: Read> Stream for Packed<R> {
+impl<R: Read> Stream for CompressedEntry<R> {
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
         io::copy(&mut Read::by_ref(&mut self.0).take(bytes), &mut io::sink()).map(|_| ())
     }

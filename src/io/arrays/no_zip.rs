@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::io::{self, Read};
 use std::marker::PhantomData;
 
-const WHY: &str = "a page in a browser reads no archives";
+const UNSUPPORTED: &str = "a page in a browser reads no archives";
 
 pub(super) enum CompressionMethod {
     Stored,
@@ -16,7 +16,7 @@ pub(super) struct ZipArchive<R>(Infallible, PhantomData<R>);
 
 impl<R> ZipArchive<R> {
     pub(super) fn new(_: R) -> Result<Self, &'static str> {
-        Err(WHY)
+        Err(UNSUPPORTED)
     }
 
     pub(super) fn by_name(&mut self, _: &str) -> Result<ZipFile, &'static str> {
@@ -24,7 +24,7 @@ impl<R> ZipArchive<R> {
     }
 
     pub(super) fn file_names(&self) -> impl Iterator<Item = Result<Cow<'_, str>, &'static str>> {
-        std::iter::once(Err(WHY))
+        std::iter::once(Err(UNSUPPORTED))
     }
 }
 

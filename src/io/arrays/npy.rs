@@ -5,12 +5,12 @@ use std::io;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Stream, Use};
-use crate::grid::{Block, MOST_POINTS};
+use super::{Purpose, Stream};
+use crate::grid::{Block, MAX_POINTS_PER_AXIS};
 use crate::io::floats::floats;
 
 /// Maximum length of a header in bytes.
-const LONGEST: u32 = 1 << 16;
+const MAX_HEADER: u32 = 1 << 16;
 
 /// Layout of an array in its file.
 #[derive(Debug)]
@@ -28,9 +28,13 @@ pub(super) struct Header {
 
 impl Header {
     /// Read the header at the beginning of `stream`, whose length is `bytes`, or return why such an array cannot be used.
-    pub(super) fn read(stream: &mut dyn Stream, bytes: u64, purpose: Use) -> Result<Self, String> {
-        let (text, offset) = dictionary(stream)?;
-        let Dictionary { descr, fortran_order, shape } = parsed(&text)?;
+    pub(super) fn read(
+        stream: &mut dyn Stream,
+        bytes: u64,
+        purpose: Purpose,
+    ) -> Result<Self, String> {
+        let (text, offset) = read_dictionary(stream)?;
+        let Dictionary { descr, fortran_order, shape } = parse_dictionary(&text)?;
         let (size, big_endian) = match descr.as_str() {
             Some("<f8") => (8, false),
             Some(">f8") => (8, true),
@@ -41,15 +45,16 @@ impl Header {
                 return Err(format!("its values are of type {found}, not float64 or float32"));
             }
         };
-        let length = |n: &u64| usize::try_from(*n).ok().filter(|n| (1..=MOST_POINTS).contains(n));
+        let length =
+            |n: &u64| usize::try_from(*n).ok().filter(|n| (1..=MAX_POINTS_PER_AXIS).contains(n));
         let lengths: Option<Vec<usize>> = shape.iter().map(length).collect();
         let (nz, ny, nx) = match (lengths.as_deref(), purpose) {
             (Some(&[nz, ny, nx]), _) => (nz, ny, nx),
-            (Some(&[ny, nx]), Use::Grid) => (1, ny, nx),
+            (Some(&[ny, nx]), Purpose::Grid) => (1, ny, nx),
             _ => {
                 let found: Vec<String> = shape.iter().map(u64::to_string).collect();
                 return Err(format!(
-                    "its shape is ({}), not {}, each from 1 to {MOST_POINTS}",
+                    "its shape is ({}), not {}, each from 1 to {MAX_POINTS_PER_AXIS}",
                     found.join(", "),
                     purpose.shapes()
                 ));
@@ -73,7 +78,7 @@ struct Dictionary {
 }
 
 /// Reads the dictionary as text, and the offset of the values: the magic string, version, and length come before it.
-fn dictionary(stream: &mut dyn Stream) -> Result<(String, u64), String> {
+fn read_dictionary(stream: &mut dyn Stream) -> Result<(String, u64), String> {
     let mut read = |bytes: &mut [u8]| {
         stream.read_exact(bytes).map_err(|error| format!("its header cannot be read: {error}"))
     };
@@ -91,8 +96,8 @@ fn dictionary(stream: &mut dyn Stream) -> Result<(String, u64), String> {
     };
     read(&mut length[..size])?;
     let length = u32::from_le_bytes(length);
-    if length > LONGEST {
-        return Err(format!("its header has {length} bytes; allowed: at most {LONGEST}"));
+    if length > MAX_HEADER {
+        return Err(format!("its header has {length} bytes; allowed: at most {MAX_HEADER}"));
     }
     let mut text = vec![0; length as usize];
     read(&mut text)?;
@@ -101,7 +106,7 @@ fn dictionary(stream: &mut dyn Stream) -> Result<(String, u64), String> {
 }
 
 /// A dictionary as Python writes it: it becomes JSON with other brackets, quotes and names, and no comma at an end.
-fn parsed(text: &str) -> Result<Dictionary, String> {
+fn parse_dictionary(text: &str) -> Result<Dictionary, String> {
     let json = [("'", "\""), ("(", "["), (")", "]"), ("True", "true"), ("False", "false")]
         .into_iter()
         .fold(text.trim().to_string(), |text, (python, json)| text.replace(python, json));
@@ -147,13 +152,13 @@ pub(super) fn read_block(
 mod tests {
     use super::*;
 
-    /// Catches a comma at an end, and a type of several parts, that are not read.
+    /// Detects trailing commas and structured types that are not read.
     #[test]
-    fn headers_are_read_as_numpy_writes_them() {
+    fn headers_written_by_numpy_are_read() {
         let read = |descr: &str, shape: &str| {
             let text =
                 format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}    \n");
-            parsed(&text).unwrap()
+            parse_dictionary(&text).unwrap()
         };
         let header = read("'<f8'", "(3, 4, 5)");
         assert_eq!((header.descr.as_str(), header.fortran_order), (Some("<f8"), false));
@@ -169,7 +174,7 @@ mod tests {
             "[1, 2",
             "{'descr': '<f8', 'fortran_order': 0, 'shape': (1,)}",
         ] {
-            assert!(parsed(text).is_err(), "{text}");
+            assert!(parse_dictionary(text).is_err(), "{text}");
         }
     }
 }

@@ -38,11 +38,11 @@ pub fn steps(directory: &Path) -> Vec<u64> {
 
 /// [`steps`] as rank 0 sees the directory, on all ranks: a file system may show other ranks an older state. Collective.
 pub fn steps_on_all(comm: &dyn Communicator, directory: &Path) -> Vec<u64> {
-    of_first(comm, || steps(directory))
+    from_rank_0(comm, || steps(directory))
 }
 
 /// The result of `steps` on rank 0, on all ranks. Collective.
-fn of_first(comm: &dyn Communicator, steps: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
+fn from_rank_0(comm: &dyn Communicator, steps: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
     let own = if comm.rank() == 0 { steps() } else { Vec::new() };
     let first = comm.broadcast(0, own.into_iter().flat_map(u64::to_le_bytes).collect());
     first.as_chunks().0.iter().map(|&step| u64::from_le_bytes(step)).collect()
@@ -62,10 +62,10 @@ pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
         if name.ends_with(".zarr.part") {
             remove(&path)?;
         } else if name.ends_with(REPLACED) {
-            let whole = path.with_extension("");
-            match whole.exists() {
+            let final_path = path.with_extension("");
+            match final_path.exists() {
                 true => remove(&path)?,
-                false => fs::rename(&path, &whole).map_err(Error::io(&path))?,
+                false => fs::rename(&path, &final_path).map_err(Error::io(&path))?,
             }
         }
     }
@@ -84,12 +84,12 @@ pub fn prune(
     owns: impl Fn(&Path) -> bool,
 ) -> Result<()> {
     let own = |step: &u64| owns(&path(directory, *step));
-    let all = of_first(comm, || steps(directory).into_iter().filter(own).collect());
+    let all = from_rank_0(comm, || steps(directory).into_iter().filter(own).collect());
     let Some(newest) = all.first() else { return Ok(()) };
     Checkpoint::open(comm, &path(directory, *newest))?;
     let older = &all[keep.min(all.len())..];
-    let clear = || older.iter().try_for_each(|step| discard(&path(directory, *step)));
-    all_or_error(comm, if comm.rank() == 0 { clear() } else { Ok(()) })
+    let discard_older = || older.iter().try_for_each(|step| discard(&path(directory, *step)));
+    all_or_error(comm, if comm.rank() == 0 { discard_older() } else { Ok(()) })
 }
 
 /// Rename the checkpoint of `step` so that no run continues from it, with `why` added; returns the new name.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, Result};
-use crate::io::{RunId, malformed, open, or_missing, with_ending};
+use crate::io::{RunId, ignore_missing, malformed, open, with_ending};
 
 /// Length and checksum of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl FileChecksum {
 }
 
 /// Read a file part by part; returns its length.
-fn read(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64> {
+fn read(path: &Path, mut process: impl FnMut(&[u8])) -> Result<u64> {
     let mut file = open::open(path).map_err(Error::io(path))?;
     let (mut buffer, mut bytes) = (vec![0; 1 << 20], 0);
     loop {
@@ -104,7 +104,7 @@ fn read(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64> {
             return Ok(bytes);
         }
         bytes += count as u64;
-        each(&buffer[..count]);
+        process(&buffer[..count]);
     }
 }
 
@@ -140,15 +140,15 @@ fn flush_folder(folder: &Path) -> Result<()> {
 
 /// Remove a folder that may be missing.
 pub(crate) fn remove(folder: &Path) -> Result<()> {
-    or_missing(folder, fs::remove_dir_all(folder))
+    ignore_missing(folder, fs::remove_dir_all(folder))
 }
 
 /// Remove a folder that may be missing. It is renamed first: if the process is killed meanwhile, the rest is not taken for a
 /// checkpoint, and [`super::tidy`] removes it.
 pub(super) fn discard(path: &Path) -> Result<()> {
-    let part = part_of(path);
+    let part = part_path(path);
     remove(&part)?;
-    or_missing(path, fs::rename(path, &part))?;
+    ignore_missing(path, fs::rename(path, &part))?;
     remove(&part)
 }
 
@@ -156,7 +156,7 @@ pub(super) fn discard(path: &Path) -> Result<()> {
 pub(crate) const REPLACED: &str = ".replaced";
 
 /// Path of the unfinished version of `path`.
-pub(super) fn part_of(path: &Path) -> PathBuf {
+pub(super) fn part_path(path: &Path) -> PathBuf {
     with_ending(path, ".part")
 }
 

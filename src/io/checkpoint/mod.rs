@@ -33,7 +33,7 @@ use files::FileChecksum;
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
 pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
-pub(crate) use read::is_damage;
+pub(crate) use read::is_damaged;
 pub use write::Writing;
 
 /// Format that is written, and the newest that can be read.
@@ -163,7 +163,7 @@ impl Attributes {
     }
 
     /// A value that distinguishes it from any other checkpoint.
-    fn known_by(&self) -> Vec<u8> {
+    fn identity(&self) -> Vec<u8> {
         format!("\"{}\"", self.checksum).into_bytes()
     }
 }

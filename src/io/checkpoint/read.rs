@@ -13,15 +13,15 @@ use super::{Attributes, FORMAT, Group, Head, Kolmo, ZARR_FORMAT, path, steps_on_
 use crate::comm::{Communicator, all_or_error, deal};
 use crate::error::{Error, Result};
 use crate::grid::Block;
-use crate::io::zarr::{Array, Found};
+use crate::io::zarr::{Array, FolderContent};
 use crate::io::{RunId, malformed, open, refused};
 
 /// Advice where a checkpoint may be sound but cannot be read.
-const UNREAD: &str = "nothing was changed: a restart from an older checkpoint would lose everything newer; make this one readable, or use the \
-       version of Kolmo that wrote it; `--from STEP` continues from an older one";
+const UNREADABLE_ADVICE: &str = "nothing was changed: a restart from an older checkpoint would lose everything newer; make this one readable, \
+       or use the version of Kolmo that wrote it; `--from STEP` continues from an older one";
 
 /// Errors of the system, and of [`parse`] for a newer format, that do not imply damage.
-const UNREADABLE: [ErrorKind; 5] = [
+const UNREADABLE_KINDS: [ErrorKind; 5] = [
     ErrorKind::PermissionDenied,
     ErrorKind::TimedOut,
     ErrorKind::StaleNetworkFileHandle,
@@ -30,11 +30,11 @@ const UNREADABLE: [ErrorKind; 5] = [
 ];
 
 /// Why ranks may see different files.
-const OLDER: &str =
+const OLDER_STATE: &str =
     "\n       the file system shows this rank an older state: wait, then start again";
 
 /// Number of bytes at the end of the attributes that contain their checksum.
-const END: u64 = 256;
+const TAIL_SIZE: u64 = 256;
 
 /// A checkpoint that was found to be sound.
 #[derive(Clone, Debug)]
@@ -51,22 +51,23 @@ impl Checkpoint {
     /// On all ranks, where a file is missing, damaged, or of a version that is newer than this one; and where ranks do not see
     /// the same checkpoint there.
     pub fn open(comm: &dyn Communicator, path: &Path) -> Result<Self> {
-        Self::seen_by_all(comm, path)?
+        Self::open_on_all(comm, path)?
     }
 
     /// [`Checkpoint::open`]: the outer error is that ranks see different files.
-    fn seen_by_all(comm: &dyn Communicator, path: &Path) -> Result<Result<Self>> {
+    fn open_on_all(comm: &dyn Communicator, path: &Path) -> Result<Result<Self>> {
         // The attributes list all other files.
         let read = (comm.rank() == 0).then(|| attributes(path)).transpose();
-        let read = read.map_err(unless_damaged);
+        let read = read.map_err(mark_unreadable);
         // What rank 0 sees; `None` where that is not sound.
         let known = read.as_ref().ok().and_then(Option::as_ref);
-        let first = comm.broadcast(0, known.map_or(Vec::new(), Attributes::known_by));
+        let first = comm.broadcast(0, known.map_or(Vec::new(), Attributes::identity));
         let is_sound = !first.is_empty();
-        let older =
-            |what: String| malformed(path, format!("rank 0 finds it sound; here {what}{OLDER}"));
+        let older = |what: String| {
+            malformed(path, format!("rank 0 finds it sound; here {what}{OLDER_STATE}"))
+        };
         let read = match read {
-            Ok(None) if is_sound => is_known(path, &first).map(|()| None).map_err(older),
+            Ok(None) if is_sound => check_same(path, &first).map(|()| None).map_err(older),
             read => read,
         };
         let read = match all_or_error(comm, read) {
@@ -74,11 +75,12 @@ impl Checkpoint {
             Err(why) => return Ok(Err(why)),
             Ok(read) => read,
         };
-        let (head, mine) = told_by_first(comm, read)?;
+        let (head, own_files) = distribute_head(comm, read)?;
         let seal = Seal { run: head.run, step: head.step };
-        let checked = mine.iter().try_for_each(|(name, print)| print.check(seal, path, name));
+        let checked =
+            own_files.iter().try_for_each(|(name, checksum)| checksum.check(seal, path, name));
         let path = path.to_path_buf();
-        let checked = all_or_error(comm, checked.map_err(unless_damaged));
+        let checked = all_or_error(comm, checked.map_err(mark_unreadable));
         Ok(checked.map(|()| Self { path, head }))
     }
 
@@ -114,10 +116,10 @@ impl Checkpoint {
     ) -> Result<(Option<Self>, Vec<Error>)> {
         let mut damaged = Vec::new();
         for step in steps_on_all(comm, directory) {
-            let found = Self::seen_by_all(comm, &path(directory, step))?;
+            let found = Self::open_on_all(comm, &path(directory, step))?;
             match found.and_then(|found| found.of_run(run)) {
                 Ok(found) => return Ok((Some(found), damaged)),
-                Err(why) if !is_damage(&why) => return Err(why),
+                Err(why) if !is_damaged(&why) => return Err(why),
                 Err(why) => damaged.push(why),
             }
         }
@@ -134,13 +136,15 @@ impl Checkpoint {
         block: Block,
         references: &[f64],
     ) -> impl Iterator<Item = Result<Vec<f64>>> {
-        (0..self.head.fields.len()).zip(references).map(move |(at, is)| self.field(at, block, *is))
+        (0..self.head.fields.len())
+            .zip(references)
+            .map(move |(at, reference)| self.field(at, block, *reference))
     }
 
     /// The values of field number `at` of the head, relative to `reference`.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Checkpoint::fields`].
     pub fn field(&self, at: usize, block: Block, reference: f64) -> Result<Vec<f64>> {
         let Head { fields, references, points, .. } = &self.head;
         let offset = references[at] - reference;
@@ -155,7 +159,7 @@ impl Checkpoint {
 }
 
 /// The head that rank 0 has read, and the files that this rank has to check. Collective.
-fn told_by_first(
+fn distribute_head(
     comm: &dyn Communicator,
     read: Option<Attributes>,
 ) -> Result<(Head, BTreeMap<String, FileChecksum>)> {
@@ -168,11 +172,12 @@ fn told_by_first(
     let sharers = comm.size().min(files.len());
     let share = |rank| files.iter().skip(rank).step_by(sharers).collect::<BTreeMap<_, _>>();
     let shares = (0..sharers).map(|rank| serde_json::to_vec(&share(rank)).unwrap_or_default());
-    let mine = deal(comm, shares.collect());
+    let own_files = deal(comm, shares.collect());
     let broken = |why| malformed(Path::new("zarr.json"), why);
     let head = serde_json::from_slice(&text).map_err(broken)?;
-    let mine = if mine.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(&mine) };
-    Ok((head, mine.map_err(broken)?))
+    let own_files =
+        if own_files.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(&own_files) };
+    Ok((head, own_files.map_err(broken)?))
 }
 
 impl Head {
@@ -190,8 +195,8 @@ impl Head {
 /// The field in `folder`, on a grid of `points`.
 fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
     match Array::find(folder).map_err(|why| malformed(folder, why))? {
-        Found::Array(array) if array.points == points => Ok(array),
-        Found::Array(array) => {
+        FolderContent::Array(array) if array.points == points => Ok(array),
+        FolderContent::Array(array) => {
             let ([nx, ny, nz], [fx, fy, fz]) = (points, array.points);
             let found = format!("{fz} x {fy} x {fx} values along z, y, x");
             Err(malformed(folder, format!("{found}, not {nz} x {ny} x {nx}")))
@@ -201,37 +206,38 @@ fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
 }
 
 /// An error where the file is not necessarily damaged: it may be unreadable at the moment, or by this version.
-fn unless_damaged(why: Error) -> Error {
+fn mark_unreadable(why: Error) -> Error {
     match &why {
-        Error::Io { source, .. } if UNREADABLE.contains(&source.kind()) => {
-            refused(why.what(), UNREAD)
+        Error::Io { source, .. } if UNREADABLE_KINDS.contains(&source.kind()) => {
+            refused(why.what(), UNREADABLE_ADVICE)
         }
         _ => why,
     }
 }
 
 /// Whether the reason why a checkpoint could not be opened is damage.
-pub(crate) fn is_damage(why: &Error) -> bool {
+pub(crate) fn is_damaged(why: &Error) -> bool {
     why.exit_code() == 1
 }
 
 /// The attributes of the group at `path`, if they are sound and of the step in its name.
 fn attributes(path: &Path) -> Result<Attributes> {
     let file = path.join("zarr.json");
-    let text = open::read(&file, open::MOST_JSON).map_err(Error::io(&file))?;
+    let text = open::read(&file, open::MAX_JSON_BYTES).map_err(Error::io(&file))?;
     let attributes = parse(&text, &file)?;
-    let (named, step) = (step_of(path), attributes.head.step);
-    if named.is_some_and(|named| named != step) {
+    let (name_step, step) = (step_of(path), attributes.head.step);
+    if name_step.is_some_and(|name_step| name_step != step) {
         let what = format!("this is the checkpoint of step {step}, not of the step in its name");
         return Err(malformed(&file, format!("damaged: {what}")));
     }
     Ok(attributes)
 }
 
-/// Whether this rank sees the attributes at `path` that rank 0 knows as `first`: they end with it. Else what it sees.
-fn is_known(path: &Path, first: &[u8]) -> Result<(), String> {
+/// Check that this rank sees the attributes at `path` that rank 0 knows as `first`: they end with it. The error is what it sees instead.
+fn check_same(path: &Path, first: &[u8]) -> Result<(), String> {
     let file = path.join("zarr.json");
-    let end = open::end(&file, END).map_err(|why| format!("not: {}", Error::io(&file)(why)))?;
+    let end = open::read_tail(&file, TAIL_SIZE)
+        .map_err(|why| format!("not: {}", Error::io(&file)(why)))?;
     match end.windows(first.len()).any(|part| part == first) {
         true => Ok(()),
         false => Err("it is another one".into()),

@@ -18,7 +18,7 @@ use crate::io::{CheckpointConfig, make_directory, make_directory_of, malformed};
 use crate::real::Values;
 
 /// Files written by a rank, by their paths in the group.
-type Written = BTreeMap<String, FileChecksum>;
+type WrittenFiles = BTreeMap<String, FileChecksum>;
 
 /// A checkpoint that is being written.
 #[derive(Debug)]
@@ -27,15 +27,15 @@ pub struct Writing {
     path: PathBuf,
     head: Head,
     /// Files that this rank has written so far.
-    written: Result<Written>,
+    written: Result<WrittenFiles>,
     began: Instant,
     /// The thread that writes.
-    thread: Option<JoinHandle<Result<Written>>>,
+    thread: Option<JoinHandle<Result<WrittenFiles>>>,
 }
 
 impl Writing {
     /// Begin to write a checkpoint to `path`, where `fields` are those of `head` at the points of this rank's block of `grid`. An
-    /// existing one is replaced. The values are copied first. If `manner` is asynchronous, it returns before the files are
+    /// existing one is replaced. The values are copied first. If `config` is asynchronous, it returns before the files are
     /// written. Collective.
     ///
     /// # Errors
@@ -50,29 +50,29 @@ impl Writing {
         grid: &Grid,
         head: Head,
         fields: &[Values<'_>],
-        manner: CheckpointConfig,
+        config: CheckpointConfig,
     ) -> Result<Self> {
         assert_eq!(head.fields.len(), fields.len(), "names and fields");
         assert_eq!(head.points, grid.points, "points of the head and of the grid");
         let seal = Seal { run: head.run, step: head.step };
         let began = Instant::now();
-        let part = files::part_of(path);
+        let part = files::part_path(path);
         let bytes = fields.first().map_or(8, |field| field.precision().bytes());
         // A rank that writes a file receives its blocks one by one. If it returns before they are written it has to keep them
         // all, so there are at least as many files as hosts.
-        let files = match manner.asynchronous {
-            true => manner.files.max(hosts(comm)),
-            false => manner.files,
+        let files = match config.asynchronous {
+            true => config.files.max(hosts(comm)),
+            false => config.files,
         };
-        let layout = Field::new(head.points, *decomposition, files, bytes, manner.compress);
-        let mut store = Store::new(layout, seal, &part);
-        let begun = match comm.rank() {
+        let layout = Field::new(head.points, *decomposition, files, bytes, config.compress);
+        let mut store = RankFiles::new(layout, seal, &part);
+        let result = match comm.rank() {
             0 => store.begin(grid, &head).inspect_err(|_| drop(files::remove(&part))),
             _ => Ok(()),
         };
-        all_or_error(comm, begun)?;
+        all_or_error(comm, result)?;
         let have = Boxes::blocks(*decomposition, head.points);
-        let (mut stored, mut later) = (Ok(()), Vec::new());
+        let (mut stored, mut pending) = (Ok(()), Vec::new());
         for (name, values) in head.fields.iter().zip(fields) {
             for round in layout.rounds() {
                 let want = layout.blocks(round, comm.size());
@@ -93,18 +93,18 @@ impl Writing {
                 }
                 let file = format!("{name}/{}", layout.chunk(&block));
                 let piece = Piece { file, round, values };
-                match manner.asynchronous {
-                    true => later.push(piece),
+                match config.asynchronous {
+                    true => pending.push(piece),
                     false => stored = stored.and_then(|()| store.put(&piece)),
                 }
             }
         }
         let mut thread = None;
-        if !later.is_empty() {
-            match in_thread(later, Store::new(layout, seal, &part)) {
+        if !pending.is_empty() {
+            match in_thread(pending, RankFiles::new(layout, seal, &part)) {
                 Ok(started) => thread = Some(started),
                 // Where the system starts no thread, write now.
-                Err(later) => stored = later.iter().try_for_each(|piece| store.put(piece)),
+                Err(pending) => stored = pending.iter().try_for_each(|piece| store.put(piece)),
             }
         }
         let written = stored.and_then(|()| store.end());
@@ -150,12 +150,12 @@ impl Writing {
         }
         let own = all_or_error(comm, own)?;
         // Ranks that write no files send nothing.
-        let told = (!own.is_empty()).then(|| serde_json::to_vec(&own).unwrap_or_default());
-        let gathered = comm.gather(&told.unwrap_or_default());
+        let message = (!own.is_empty()).then(|| serde_json::to_vec(&own).unwrap_or_default());
+        let gathered = comm.gather(&message.unwrap_or_default());
         let end = |gathered: Vec<Vec<u8>>| {
-            let mut all = Written::new();
+            let mut all = WrittenFiles::new();
             for bytes in gathered.into_iter().filter(|bytes| !bytes.is_empty()) {
-                let files: Written =
+                let files: WrittenFiles =
                     serde_json::from_slice(&bytes).map_err(|why| malformed(&part, why))?;
                 all.extend(files);
             }
@@ -175,9 +175,9 @@ impl Writing {
 /// Number of hosts of the ranks, or more where they have different numbers of ranks. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a number of ranks")]
 fn hosts(comm: &dyn Communicator) -> usize {
-    let mut fewest = [-(comm.local().1 as f64)];
-    comm.max(&mut fewest);
-    comm.size().div_ceil((-fewest[0] as usize).max(1))
+    let mut negated_min = [-(comm.local().1 as f64)];
+    comm.max(&mut negated_min);
+    comm.size().div_ceil((-negated_min[0] as usize).max(1))
 }
 
 /// A block of a field that this rank writes.
@@ -190,18 +190,18 @@ struct Piece {
 }
 
 /// The files that a rank writes, one after another.
-struct Store {
+struct RankFiles {
     layout: Field,
     seal: Seal,
     part: PathBuf,
     /// The open shard and its path in the group.
     open: Option<(String, Shard)>,
-    written: Written,
+    written: WrittenFiles,
 }
 
-impl Store {
+impl RankFiles {
     fn new(layout: Field, seal: Seal, part: &Path) -> Self {
-        Self { layout, seal, part: part.to_path_buf(), open: None, written: Written::new() }
+        Self { layout, seal, part: part.to_path_buf(), open: None, written: WrittenFiles::new() }
     }
 
     /// Write the metadata of all fields of `head`, and the coordinates of the points of `grid`, replacing existing files.
@@ -263,7 +263,7 @@ impl Store {
     }
 
     /// The written files.
-    fn end(mut self) -> Result<Written> {
+    fn end(mut self) -> Result<WrittenFiles> {
         self.close()?;
         Ok(self.written)
     }
@@ -272,8 +272,8 @@ impl Store {
 /// Write `pieces` to `store` in a separate thread; returns them where the system starts none.
 fn in_thread(
     pieces: Vec<Piece>,
-    mut store: Store,
-) -> Result<JoinHandle<Result<Written>>, Vec<Piece>> {
+    mut store: RankFiles,
+) -> Result<JoinHandle<Result<WrittenFiles>>, Vec<Piece>> {
     let (send, receive) = mpsc::channel::<Vec<Piece>>();
     let work = move || {
         let pieces = receive.recv().unwrap_or_default();

@@ -20,9 +20,9 @@ use crate::io::zarr::ABSENT;
 use crate::io::zstd;
 
 /// Maximum number of bytes of a part of a shard, which is read as a whole.
-const PART: usize = 4 << 20;
+const MAX_PART_SIZE: usize = 4 << 20;
 /// Level of Zstandard: the fastest. Higher levels gain little on turbulence in double precision.
-const LEVEL: i32 = 1;
+const ZSTD_LEVEL: i32 = 1;
 
 /// Layout of a field in its files.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +52,15 @@ impl Field {
         compressed: bool,
     ) -> Self {
         let block = std::array::from_fn(|a| points[a].div_ceil(cut.ranks[a]));
-        let (mut group, mut left) = ([1; 3], files.max(1));
+        let (mut group, mut remaining) = ([1; 3], files.max(1));
         for a in [2, 1, 0] {
-            let shards = cut.ranks[a].min(left);
+            let shards = cut.ranks[a].min(remaining);
             group[a] = cut.ranks[a].div_ceil(shards);
-            left /= shards;
+            remaining /= shards;
         }
         let [nx, ny, nz] = block;
-        let fits = |layers: &usize| nz.is_multiple_of(*layers) && nx * ny * layers * size <= PART;
+        let fits =
+            |layers: &usize| nz.is_multiple_of(*layers) && nx * ny * layers * size <= MAX_PART_SIZE;
         let layers = (1..=nz).rev().find(fits).unwrap_or(1);
         Self { points, block, group, layers, size, compressed }
     }
@@ -103,7 +104,7 @@ impl Field {
         let [nx, ny, _] = self.block;
         let little = json!({ "name": "bytes", "configuration": { "endian": "little" } });
         let zstd =
-            json!({ "name": "zstd", "configuration": { "level": LEVEL, "checksum": false } });
+            json!({ "name": "zstd", "configuration": { "level": ZSTD_LEVEL, "checksum": false } });
         let crc32c = json!({ "name": "crc32c" });
         let codecs = match self.compressed {
             true => json!([little, zstd, crc32c]),
@@ -136,7 +137,7 @@ impl Field {
             return Ok(None);
         }
         let bytes = match self.compressed {
-            true => Cow::Owned(zstd::compress(part, LEVEL)?),
+            true => Cow::Owned(zstd::compress(part, ZSTD_LEVEL)?),
             false => Cow::Borrowed(part),
         };
         let checksum = crc32c::crc32c(&bytes);
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_bounded_and_a_rank_holds_a_block_at_a_time_on_any_number_of_ranks() {
+    fn number_of_files_is_bounded_and_a_writer_stores_one_block_at_a_time() {
         for (ranks, files, groups) in [
             ([2, 2, 2], 8, 1),
             ([8, 8, 8], 512, 1),
@@ -243,25 +244,25 @@ mod tests {
             let blocks = Boxes::blocks(cut, points);
             let rounds: Vec<_> = field.rounds().collect();
             assert_eq!(rounds.len(), groups, "{ranks:?}");
-            let (mut taken, mut given) = (0, vec![0; cut.size()]);
+            let (mut stored, mut sent) = (0, vec![0; cut.size()]);
             for round in rounds {
                 let written = field.blocks(round, cut.size());
                 assert_eq!(written.all().count(), files, "{ranks:?}");
                 for (writer, block) in written.all() {
                     assert_eq!(block.len(), 256 * 256 * 256);
-                    let from: Vec<_> = blocks.meeting(&block).collect();
-                    // From one rank, which is among those after the writer.
+                    let from: Vec<_> = blocks.intersecting(&block).collect();
+                    // Each comes from one rank, in the group that starts with the writer.
                     assert!(from.len() == 1 && (writer..writer + groups).contains(&from[0].0));
-                    given[from[0].0] += 1;
-                    taken += 1;
+                    sent[from[0].0] += 1;
+                    stored += 1;
                 }
             }
-            assert!(taken == cut.size() && given.iter().all(|times| *times == 1), "{ranks:?}");
+            assert!(stored == cut.size() && sent.iter().all(|times| *times == 1), "{ranks:?}");
         }
     }
 
     #[test]
-    fn of_uneven_blocks_every_point_is_written_once() {
+    fn uneven_blocks_are_written_with_every_point_once() {
         for (points, ranks) in [([13, 12, 11], [5, 4, 3]), ([5, 1, 1], [4, 1, 1])] {
             let cut = Decomposition { ranks };
             for files in [1, 2, 3, 7, 100] {

@@ -20,7 +20,7 @@ pub struct DirectoryLock {
     /// `None` where the file system has no locks.
     file: Option<File>,
     /// Directories that were created for the lock, outermost first.
-    made: Vec<PathBuf>,
+    created: Vec<PathBuf>,
 }
 
 impl DirectoryLock {
@@ -30,11 +30,11 @@ impl DirectoryLock {
     /// Where another process holds the lock, or the system refuses to create the file.
     pub fn take(directory: &Path) -> Result<Self> {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
-        let mut made: Vec<PathBuf> =
+        let mut created: Vec<PathBuf> =
             directory.ancestors().take_while(missing).map(Path::to_path_buf).collect();
-        made.reverse();
+        created.reverse();
         let path = directory.join(FILE);
-        let mut lock = Self { directory: directory.to_path_buf(), file: None, made };
+        let mut lock = Self { directory: directory.to_path_buf(), file: None, created };
         loop {
             make_directory(directory)?;
             let mut options = File::options();
@@ -81,7 +81,7 @@ impl Drop for DirectoryLock {
             let _ = fs::remove_file(path);
         }
         // Fails where they have content, as they should.
-        self.made.iter().rev().try_for_each(fs::remove_dir).unwrap_or_default();
+        self.created.iter().rev().try_for_each(fs::remove_dir).unwrap_or_default();
     }
 }
 

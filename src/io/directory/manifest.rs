@@ -10,15 +10,15 @@ use std::path::Path;
 
 use super::names::is_of_a_run;
 use crate::error::{Error, Result};
-use crate::io::{RunId, append_to, malformed, read_text, write_whole};
+use crate::io::{RunId, append_to, malformed, read_text, write_atomically};
 
 /// The name of the file.
 pub(super) const FILE: &str = "manifest.txt";
 
 /// First line of the file.
-const HEAD: &str = "# The files that the run in this directory made. Kolmo replaces and removes these and no others.";
+const HEADER: &str = "# The files that the run in this directory made. Kolmo replaces and removes these and no others.";
 /// Prefix of the line that names the run.
-const RUN: &str = "# run ";
+const RUN_PREFIX: &str = "# run ";
 
 /// The content of a manifest.
 #[derive(Debug, Default)]
@@ -36,16 +36,18 @@ pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
         return Ok(None);
     }
     let text = read_text(&path)?;
-    if text.lines().next() != Some(HEAD) {
+    if text.lines().next() != Some(HEADER) {
         let what = "its first line is not that of a manifest: remove it, and all files that have names of a run count \
                     as the run's";
         return Err(malformed(&path, what));
     }
-    let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
+    let run = text.lines().find_map(|line| line.strip_prefix(RUN_PREFIX)?.parse().ok());
     let mut names = BTreeSet::new();
     // An unfinished last line was never completed, so its file was never created.
-    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-    for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+    let complete_lines = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    for (number, line) in
+        complete_lines.lines().enumerate().filter(|(_, line)| !line.starts_with('#'))
+    {
         if !is_of_a_run(line) {
             let what = format!("line {}: a run writes no file `{line}`", number + 1);
             return Err(malformed(&path, what));
@@ -58,9 +60,9 @@ pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
 /// Write the manifest of `directory`, replacing an existing one; returns the file, to append to it.
 pub(super) fn write(directory: &Path, content: &Content) -> Result<File> {
     let path = directory.join(FILE);
-    write_whole(&path, |to| {
-        writeln!(to, "{HEAD}")?;
-        content.run.iter().try_for_each(|run| writeln!(to, "{RUN}{run}"))?;
+    write_atomically(&path, |to| {
+        writeln!(to, "{HEADER}")?;
+        content.run.iter().try_for_each(|run| writeln!(to, "{RUN_PREFIX}{run}"))?;
         content.names.iter().try_for_each(|name| writeln!(to, "{name}"))?;
         to.flush()?;
         to.get_ref().sync_data()

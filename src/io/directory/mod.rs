@@ -29,21 +29,21 @@ const INPUT: &str = "config.toml";
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// Its manifest.
-    file: File,
+    /// Its manifest, open to append names.
+    manifest_file: File,
     content: Content,
 }
 
 impl RunDirectory {
     /// Whether `path` contains a run, or a part of one.
-    pub fn holds_run(path: &Path) -> bool {
+    pub fn contains_run(path: &Path) -> bool {
         let has = |name| path.join(name).exists();
         // A run whose manifest was removed has these two.
         has(manifest::FILE) || (has("log.jsonl") && has(INPUT))
     }
 
     /// Something in `path` that a run would replace, but that the manifest of the run there does not name.
-    pub fn in_the_way(path: &Path) -> Result<Option<String>> {
+    pub fn conflict_at(path: &Path) -> Result<Option<String>> {
         let mut own = BTreeSet::new();
         if let Some(content) = manifest::read(path)? {
             own = content.names;
@@ -51,27 +51,28 @@ impl RunDirectory {
             own.insert(manifest::FILE.into());
         }
         // The run would first write under names with an added ending.
-        let unfinished = entries(path).into_iter().chain(inside(path)).filter_map(|inside| {
-            let name = relative(path, &inside);
-            let mut whole = finished(&name)?.to_string();
-            whole += if inside.is_dir() { "/" } else { "" };
-            is_of_a_run(&whole).then_some((whole, name))
-        });
-        let present = present(path).into_iter().map(|name| (name.clone(), name));
-        let mut foreign = present.chain(unfinished).filter(|(whole, _)| !own.contains(whole));
+        let unfinished =
+            entries(path).into_iter().chain(folder_contents(path)).filter_map(|entry| {
+                let name = relative(path, &entry);
+                let mut whole = final_name(&name)?.to_string();
+                whole += if entry.is_dir() { "/" } else { "" };
+                is_of_a_run(&whole).then_some((whole, name))
+            });
+        let existing = existing_names(path).into_iter().map(|name| (name.clone(), name));
+        let mut foreign = existing.chain(unfinished).filter(|(whole, _)| !own.contains(whole));
         Ok(foreign.next().map(|(_, name)| name))
     }
 
     /// Refuse links by which a run in `path` would write or remove files outside it.
     pub fn refuse_links(path: &Path) -> Result<()> {
-        let Ok(home) = path.canonicalize() else { return Ok(()) };
+        let Ok(root) = path.canonicalize() else { return Ok(()) };
         let top = FILES.into_iter().chain([lock::FILE]).chain(FOLDERS).map(|name| path.join(name));
-        let inner = inside(path).into_iter().filter(|inside| {
-            let name = relative(path, inside);
+        let inner = folder_contents(path).into_iter().filter(|entry| {
+            let name = relative(path, entry);
             is_of_a_run(&name) || is_folder_of_a_run(&name)
         });
         for link in top.chain(inner).filter(|link| link.is_symlink()) {
-            if link.canonicalize().is_ok_and(|target| target.starts_with(&home)) {
+            if link.canonicalize().is_ok_and(|target| target.starts_with(&root)) {
                 continue;
             }
             let (link, target) = (link.display(), fs::read_link(&link).unwrap_or_default());
@@ -90,7 +91,7 @@ impl RunDirectory {
         let is_checkpoint = |folder: &&Path| {
             let run = folder.parent().and_then(Path::parent);
             run.is_some_and(|run| {
-                Self::holds_run(run) && is_of_a_run(&format!("{}/", relative(run, folder)))
+                Self::contains_run(run) && is_of_a_run(&format!("{}/", relative(run, folder)))
             })
         };
         let Some(folder) = whole.ancestors().find(is_checkpoint) else { return Ok(()) };
@@ -107,7 +108,7 @@ impl RunDirectory {
     /// Where there is no run, a link leads out of it, or another process holds it.
     pub fn enter(path: &Path) -> Result<DirectoryLock> {
         check_access(path)?;
-        if !Self::holds_run(path) {
+        if !Self::contains_run(path) {
             return Err(refused(
                 format!("{} holds no run", path.display()),
                 "the directory of a run has a manifest.txt in it",
@@ -134,11 +135,11 @@ impl RunDirectory {
         if let Some(old) = manifest::read(path)? {
             // The manifest stays until all else is removed: after a kill, the rest is still a run, which can be replaced. So does
             // the input, which may be the input of this run: it is replaced as a whole.
-            let mut gone = old.names.iter().filter(|name| *name != INPUT);
-            gone.try_for_each(|name| remove(path, name))?;
+            let mut old_files = old.names.iter().filter(|name| *name != INPUT);
+            old_files.try_for_each(|name| remove(path, name))?;
             remove_empty_folders(path);
         }
-        let input = is_there(path, INPUT).then(|| INPUT.to_string());
+        let input = exists_in(path, INPUT).then(|| INPUT.to_string());
         let names = input.into_iter().collect();
         Self::begin(path, Content { run: Some(run), names })
     }
@@ -147,21 +148,21 @@ impl RunDirectory {
     /// a new one, of all files that have names of a run.
     pub fn open(path: &Path, run: Option<RunId>) -> Result<Self> {
         let mut directory = match manifest::read(path)? {
-            None => Self::begin(path, Content { run, names: present(path) })?,
+            None => Self::begin(path, Content { run, names: existing_names(path) })?,
             Some(content) => {
-                let file = append_to(&path.join(manifest::FILE))?;
-                Self { path: path.to_path_buf(), file, content }
+                let manifest_file = append_to(&path.join(manifest::FILE))?;
+                Self { path: path.to_path_buf(), manifest_file, content }
             }
         };
         directory.content.names.iter().try_for_each(|name| remove_unfinished(path, name))?;
-        directory.keep(run)?;
+        directory.update_manifest(run)?;
         Ok(directory)
     }
 
     /// With a new manifest, in place of an existing one.
     fn begin(path: &Path, content: Content) -> Result<Self> {
-        let file = manifest::write(path, &content)?;
-        Ok(Self { path: path.to_path_buf(), file, content })
+        let manifest_file = manifest::write(path, &content)?;
+        Ok(Self { path: path.to_path_buf(), manifest_file, content })
     }
 
     /// Remove names with steps from the manifest whose files no longer exist, such as those of older checkpoints: files that are
@@ -169,12 +170,12 @@ impl RunDirectory {
     ///
     /// # Errors
     /// An error of the system; the manifest is then unchanged.
-    pub fn forget_removed(&mut self) -> Result<()> {
-        self.keep(None)
+    pub fn prune_manifest(&mut self) -> Result<()> {
+        self.update_manifest(None)
     }
 
     /// The same, and name `run` in the manifest where it is given.
-    fn keep(&mut self, run: Option<RunId>) -> Result<()> {
+    fn update_manifest(&mut self, run: Option<RunId>) -> Result<()> {
         let Content { run: before, names: all } = &self.content;
         let run = run.or(*before);
         let names: BTreeSet<String> =
@@ -194,7 +195,7 @@ impl RunDirectory {
     pub fn owner_of(path: &Path) -> Result<impl Fn(&Path) -> bool> {
         let names = match manifest::read(path)? {
             Some(content) => content.names,
-            None => present(path),
+            None => existing_names(path),
         };
         let directory = path.to_path_buf();
         Ok(move |path: &Path| is_named(&directory, path, |name| names.contains(name)))
@@ -206,7 +207,7 @@ impl RunDirectory {
     /// Where one exists that the run did not create, where the directory was moved or another run has taken its place, or where
     /// the system refuses.
     pub fn claim(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
-        if !lock::is_at(&self.file, &self.path.join(manifest::FILE)) {
+        if !lock::is_at(&self.manifest_file, &self.path.join(manifest::FILE)) {
             let what = "the run directory was moved, or now belongs to another run";
             return Err(malformed(&self.path, what));
         }
@@ -214,11 +215,11 @@ impl RunDirectory {
         let new: BTreeSet<String> =
             names.into_iter().filter(|name| !known.contains(name)).collect();
         debug_assert!(new.iter().all(|name| is_of_a_run(name)), "{new:?}");
-        if let Some(foreign) = new.iter().find(|name| is_there(&self.path, name)) {
+        if let Some(foreign) = new.iter().find(|name| exists_in(&self.path, name)) {
             let what = "not a file of this run, which would replace it; move it away";
             return Err(malformed(&self.path.join(foreign), what));
         }
-        manifest::add(&self.path, &mut self.file, &new)?;
+        manifest::add(&self.path, &mut self.manifest_file, &new)?;
         self.content.names.extend(new);
         Ok(())
     }
@@ -254,7 +255,7 @@ fn relative(directory: &Path, path: &Path) -> String {
 /// Whether `has` holds for the name of the file at `path` in `directory`, or of a folder that it is a part of.
 fn is_named(directory: &Path, path: &Path, has: impl Fn(&str) -> bool) -> bool {
     let name = relative(directory, path);
-    let whole = finished(&name).unwrap_or(&name);
+    let whole = final_name(&name).unwrap_or(&name);
     has(whole) || has(&format!("{whole}/"))
 }
 
@@ -268,11 +269,11 @@ pub(crate) fn check_access(directory: &Path) -> Result<()> {
 }
 
 /// Endings of names that are being written or replaced.
-const REMAINS: [&str; 2] = [".part", checkpoint::REPLACED];
+const TEMPORARY_ENDINGS: [&str; 2] = [".part", checkpoint::REPLACED];
 
 /// The name without the ending for files that are being written or replaced; `None` without such an ending.
-fn finished(name: &str) -> Option<&str> {
-    REMAINS.iter().find_map(|ending| name.strip_suffix(ending))
+fn final_name(name: &str) -> Option<&str> {
+    TEMPORARY_ENDINGS.iter().find_map(|ending| name.strip_suffix(ending))
 }
 
 /// The content of a folder; empty where there is no folder.
@@ -281,7 +282,7 @@ pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The content of the folders of a run in `directory`, and of those of its planes.
-fn inside(directory: &Path) -> Vec<PathBuf> {
+fn folder_contents(directory: &Path) -> Vec<PathBuf> {
     let folders = FOLDERS.into_iter().flat_map(|folder| entries(&directory.join(folder)));
     let planes = entries(&directory.join("planes")).into_iter().flat_map(|plane| entries(&plane));
     folders.chain(planes).collect()
@@ -293,18 +294,18 @@ fn is_folder_of_a_run(name: &str) -> bool {
 }
 
 /// All entries of `directory` that have names of a run, except its manifest.
-fn present(directory: &Path) -> BTreeSet<String> {
+fn existing_names(directory: &Path) -> BTreeSet<String> {
     let files = FILES.into_iter().filter(|name| *name != manifest::FILE).map(String::from);
-    let inside = inside(directory).into_iter().map(|path| match path.is_dir() {
+    let inner = folder_contents(directory).into_iter().map(|path| match path.is_dir() {
         true => relative(directory, &path) + "/",
         false => relative(directory, &path),
     });
-    let names = files.chain(inside).filter(|name| is_of_a_run(name));
-    names.filter(|name| is_there(directory, name)).collect()
+    let names = files.chain(inner).filter(|name| is_of_a_run(name));
+    names.filter(|name| exists_in(directory, name)).collect()
 }
 
 /// Whether `directory` contains this name; for a folder of pieces, whether it contains a piece.
-fn is_there(directory: &Path, name: &str) -> bool {
+fn exists_in(directory: &Path, name: &str) -> bool {
     let path = path_of(directory, name);
     match name.strip_prefix("fields/").and_then(|name| name.strip_suffix('/')) {
         Some(_) => entries(&path).iter().any(|path| is_piece(path)),
@@ -317,12 +318,12 @@ fn is_kept(directory: &Path, name: &str) -> bool {
     let last = name.trim_end_matches('/').rsplit('/').next();
     // Also where there are only remains of it after a kill.
     let remains = |ending: &&str| match name.strip_suffix('/') {
-        Some(folder) => is_there(directory, &format!("{folder}{ending}/")),
-        None => is_there(directory, &format!("{name}{ending}")),
+        Some(folder) => exists_in(directory, &format!("{folder}{ending}/")),
+        None => exists_in(directory, &format!("{name}{ending}")),
     };
     !last.is_some_and(|last| last.starts_with("step_"))
-        || is_there(directory, name)
-        || REMAINS.iter().any(remains)
+        || exists_in(directory, name)
+        || TEMPORARY_ENDINGS.iter().any(remains)
 }
 
 /// The path of this name in `directory`.
@@ -342,7 +343,9 @@ fn remove(directory: &Path, name: &str) -> Result<()> {
     let path = path_of(directory, name);
     if name.starts_with("checkpoints/") {
         checkpoint::remove(&path)?;
-        return REMAINS.iter().try_for_each(|end| checkpoint::remove(&with_ending(&path, end)));
+        return TEMPORARY_ENDINGS
+            .iter()
+            .try_for_each(|end| checkpoint::remove(&with_ending(&path, end)));
     }
     if name.ends_with('/') {
         let mut pieces = entries(&path).into_iter().filter(|piece| is_piece(piece));

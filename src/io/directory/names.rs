@@ -75,23 +75,23 @@ fn is_volume(file: &str, stem: &str) -> bool {
 }
 
 /// Decimals in the name of a plane, unless the point spacing needs more.
-const DECIMALS: usize = 5;
+const MIN_DECIMALS: usize = 5;
 /// Maximum number of decimals in the name of a plane.
-const MOST_DECIMALS: usize = 40;
+const MAX_DECIMALS: usize = 40;
 
 /// `z_3.14159`: the folder of the plane at `at` on `axis`, where the spacing of points is `spacing`. Different planes have
 /// different names.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few decimals")]
 pub(crate) fn plane(axis: Axis, at: f64, spacing: f64) -> String {
     let decimals = (1.0 - spacing.log10()).ceil().max(0.0) as usize;
-    format!("{}_{at:.*}", axis.name(), decimals.clamp(DECIMALS, MOST_DECIMALS))
+    format!("{}_{at:.*}", axis.name(), decimals.clamp(MIN_DECIMALS, MAX_DECIMALS))
 }
 
 /// Whether a folder may be that of a plane.
 pub(crate) fn is_plane(folder: &str) -> bool {
     let at = ["x_", "y_", "z_"].iter().find_map(|axis| folder.strip_prefix(axis));
     let decimals = folder.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len());
-    (DECIMALS..=MOST_DECIMALS).contains(&decimals)
+    (MIN_DECIMALS..=MAX_DECIMALS).contains(&decimals)
         && at.is_some_and(|at| {
             at.parse::<f64>().is_ok_and(|value| format!("{value:.decimals$}") == at)
         })
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_run_writes_is_of_a_run() {
+    fn only_paths_that_a_run_writes_are_recognised() {
         for name in [
             "series.csv",
             "fields/step_00000100.vti",
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn two_planes_have_two_names_however_near_they_are() {
+    fn planes_have_different_names_however_close_they_are() {
         assert_eq!(plane(Axis::Z, PI, 0.1), "z_3.14159");
         for spacing in [3.0, 1e-3, 4e-6, 1e-9] {
             let [first, second] = [0.0, 1.0].map(|n| plane(Axis::X, n * spacing, spacing));

@@ -7,16 +7,16 @@ mod vts;
 
 use std::path::Path;
 
-use super::arrays::Use;
+use super::arrays::Purpose;
 use super::{ArrayFile, open};
-use crate::grid::{Block, MOST_POINTS};
+use crate::grid::{Block, MAX_POINTS_PER_AXIS};
 
 /// Maximum file size: bytes.
-const LARGEST: u64 = 4 << 30;
+const MAX_FILE_SIZE: u64 = 4 << 30;
 /// Relative tolerance on x and y of planes, in units of the spacing: rounding in f32.
-const SAME_PLANE: f64 = 1e-3;
+const PLANE_TOLERANCE: f64 = 1e-3;
 /// Relative error of numbers with six digits.
-const SIX_DIGITS: f64 = 5e-6;
+const SIX_DIGIT_ERROR: f64 = 5e-6;
 
 /// The points of a file, those along the first axis fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,40 +46,40 @@ pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
         open::open(path).map_err(|why| format!("cannot be read: {why}"))?;
     }
     let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    let or = |allowed: &'static str| move |why: String| format!("{why}\n{allowed}");
+    let with_allowed = |allowed: &'static str| move |why: String| format!("{why}\n{allowed}");
     let found = match ending.to_ascii_lowercase().as_str() {
         "npz" => arrays(path)?,
         _ if path.is_dir() => arrays(path)?,
-        "vts" => vts::read(&bytes(path)?).map_err(or(vts::ALLOWED))?,
+        "vts" => vts::read(&bytes(path)?).map_err(with_allowed(vts::ALLOWED))?,
         "pvts" | "vtk" | "vtu" | "vtr" | "cgns" | "msh" | "h5" | "npy" => {
             return Err(format!(
                 "unsupported grid format: `.{ending}`\nallowed: `.npz`, a folder of `.npy`, `.vts`, PLOT3D"
             ));
         }
-        _ => plot3d::read(&bytes(path)?).map_err(or(plot3d::ALLOWED))?,
+        _ => plot3d::read(&bytes(path)?).map_err(with_allowed(plot3d::ALLOWED))?,
     };
     found.checked()
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    open::read(path, LARGEST).map_err(|why| format!("cannot be read: {why}"))
+    open::read(path, MAX_FILE_SIZE).map_err(|why| format!("cannot be read: {why}"))
 }
 
 /// x and y, and z where present, as arrays (ny, nx) or (nz, ny, nx).
 fn arrays(path: &Path) -> Result<Points3, String> {
-    let said = |error: crate::Error| {
+    let message_of = |error: crate::Error| {
         // The message names the path, as the message of the key does.
         let what = error.what().replace("\n       ", "\n");
         what.strip_prefix(&format!("{}: ", path.display())).map_or(what.clone(), str::to_owned)
     };
-    let file = ArrayFile::open_for(path, &["x", "y", "z"], Use::Grid).map_err(said)?;
+    let file = ArrayFile::open_for(path, &["x", "y", "z"], Purpose::Grid).map_err(message_of)?;
     let points = file.points();
     let has = |name: &str| file.names().any(|known| known == name);
     if let Some(name) = ["x", "y"].into_iter().find(|name| !has(name)) {
         return Err(format!("no array `{name}`\nneeded: x and y, each (ny, nx) values"));
     }
     let read = |name: &str| match has(name) {
-        true => file.read(name, Block::whole(points)).map_err(said),
+        true => file.read(name, Block::whole(points)).map_err(message_of),
         false => Ok(Vec::new()),
     };
     Ok(Points3 { points, xyz: [read("x")?, read("y")?, read("z")?] })
@@ -97,31 +97,31 @@ impl Points3 {
             ));
         }
         let size = nx * ny;
-        let place = |at: usize| format!("({}, {}, {})", at % nx, at / nx % ny, at / size);
+        let index_text = |at: usize| format!("({}, {}, {})", at % nx, at / nx % ny, at / size);
         for (name, values) in [("x", &x), ("y", &y), ("z", &z)] {
             if let Some(at) = values.iter().position(|value| !value.is_finite()) {
                 return Err(format!(
                     "{name} = {} at point {}\nallowed: finite numbers",
                     values[at],
-                    place(at)
+                    index_text(at)
                 ));
             }
         }
         // Along the line of i.
         let spacing = |at: usize| {
-            let beside = if at % nx + 1 < nx { at + 1 } else { at - 1 };
-            (x[at] - x[beside]).hypot(y[at] - y[beside])
+            let neighbour = if at % nx + 1 < nx { at + 1 } else { at - 1 };
+            (x[at] - x[neighbour]).hypot(y[at] - y[neighbour])
         };
-        let off = |at: usize| (x[at] - x[at % size]).hypot(y[at] - y[at % size]);
-        let differs = |at: &usize| off(*at) > SAME_PLANE * spacing(at % size);
+        let deviation = |at: usize| (x[at] - x[at % size]).hypot(y[at] - y[at % size]);
+        let differs = |at: &usize| deviation(*at) > PLANE_TOLERANCE * spacing(at % size);
         if let Some(at) = (size..nx * ny * nz).find(differs) {
             return Err(format!(
                 "x and y change along z: point {} lies {:.3e} from that of the first plane\nallowed: the same x and y in every plane",
-                place(at),
-                off(at)
+                index_text(at),
+                deviation(at)
             ));
         }
-        let depth = if z.is_empty() { None } else { even_planes(&z, points, spacing(0))? };
+        let depth = if z.is_empty() { None } else { plane_spacing(&z, points, spacing(0))? };
         let plane = [x, y].map(|mut values| {
             values.truncate(size);
             values
@@ -130,14 +130,19 @@ impl Points3 {
     }
 }
 
-/// Distance between planes along z (`None` for a single plane), where each has one z and they are equally spaced. `within` is the
+/// Distance between planes along z (`None` for a single plane), where each has one z and they are equally spaced. `in_plane_spacing` is the
 /// spacing in a plane.
-fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Option<f64>, String> {
+fn plane_spacing(
+    z: &[f64],
+    [nx, ny, nz]: [usize; 3],
+    in_plane_spacing: f64,
+) -> Result<Option<f64>, String> {
     let size = nx * ny;
-    let rise = (z[size * (nz - 1)] - z[0]) / (nz.max(2) - 1) as f64;
-    let expected = |at: usize| z[0] + (at / size) as f64 * rise;
+    let spacing_z = (z[size * (nz - 1)] - z[0]) / (nz.max(2) - 1) as f64;
+    let expected = |at: usize| z[0] + (at / size) as f64 * spacing_z;
     let largest = z.iter().fold(0.0, |largest: f64, z| largest.max(z.abs()));
-    let round_off = SAME_PLANE * if nz > 1 { rise.abs() } else { within } + SIX_DIGITS * largest;
+    let round_off = PLANE_TOLERANCE * if nz > 1 { spacing_z.abs() } else { in_plane_spacing }
+        + SIX_DIGIT_ERROR * largest;
     let differs = |at: &usize| (z[*at] - expected(*at)).abs() > round_off;
     match (0..size * nz).find(differs) {
         Some(at) => Err(format!(
@@ -149,12 +154,12 @@ fn even_planes(z: &[f64], [nx, ny, nz]: [usize; 3], within: f64) -> Result<Optio
             at / size,
             expected(at)
         )),
-        None => Ok((nz > 1).then_some(rise.abs())),
+        None => Ok((nz > 1).then_some(spacing_z.abs())),
     }
 }
 
 /// The total number of points, where each axis has an allowed number of them.
-fn number([nx, ny, nz]: [usize; 3]) -> Option<usize> {
-    let sound = [nx, ny, nz].iter().all(|n| (1..=MOST_POINTS).contains(n));
-    sound.then(|| nx * ny * nz)
+fn point_count([nx, ny, nz]: [usize; 3]) -> Option<usize> {
+    let is_allowed = [nx, ny, nz].iter().all(|n| (1..=MAX_POINTS_PER_AXIS).contains(n));
+    is_allowed.then(|| nx * ny * nz)
 }

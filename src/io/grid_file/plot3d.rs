@@ -4,20 +4,20 @@
 //! with or without a leading number of blocks, in two or three dimensions, in float32 or float64, with or without a trailing
 //! `iblank`. The size of the file determines the variant.
 
-use super::{Points3, number};
+use super::{Points3, point_count};
 use crate::io::floats::floats;
 
 /// End of the message on a file that is not of this kind.
 pub(super) const ALLOWED: &str =
     "allowed: one block of PLOT3D, in two or three dimensions, as text or binary, complete";
 /// Bytes that decide between text and binary.
-const HEAD: usize = 4096;
+const PROBE_SIZE: usize = 4096;
 /// Maximum number of values of a text.
-const MOST_VALUES: usize = 1 << 29;
+const MAX_VALUES: usize = 1 << 29;
 
 /// The points in the `bytes` of a file.
 pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
-    let head = &bytes[..bytes.len().min(HEAD)];
+    let head = &bytes[..bytes.len().min(PROBE_SIZE)];
     if head.is_empty() {
         return Err("an empty file".to_string());
     }
@@ -34,7 +34,7 @@ struct Header {
 }
 
 /// Possible headers, where `integer` returns the integers at the beginning.
-fn headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
+fn possible_headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
     let one = |skipped: usize, dimensions: usize| {
         if skipped == 1 && integer(0)? != 1 {
             return None;
@@ -43,14 +43,18 @@ fn headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
         for (a, n) in points.iter_mut().enumerate().take(dimensions) {
             *n = integer(skipped + a)?;
         }
-        number(points).map(|_| Header { skipped, dimensions, points })
+        point_count(points).map(|_| Header { skipped, dimensions, points })
     };
     [(1, 3), (1, 2), (0, 3), (0, 2)].into_iter().filter_map(|(a, b)| one(a, b)).collect()
 }
 
 /// The message on a file with `found` values that no header fits.
-fn misfit(headers: &[Header], found: &str, size: &dyn Fn(&Header) -> String) -> String {
-    let Some(header) = headers.first() else {
+fn mismatch_message(
+    possible_headers: &[Header],
+    found: &str,
+    size: &dyn Fn(&Header) -> String,
+) -> String {
+    let Some(header) = possible_headers.first() else {
         return "it does not begin with a PLOT3D header".to_string();
     };
     let shown: Vec<String> =
@@ -82,7 +86,7 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
             let unreadable = || format!("line {}: `{}` is not a number", line + 1, shortened(word));
             let (count, number) = match word.split_once('*') {
                 Some((count, number)) => {
-                    let fits = |count: &usize| *count <= MOST_VALUES - values.len();
+                    let fits = |count: &usize| *count <= MAX_VALUES - values.len();
                     let count = count.parse().ok().filter(fits);
                     (count.ok_or_else(unreadable)?, number)
                 }
@@ -103,7 +107,7 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
         let value = values.get(at).copied()?;
         (value.fract() == 0.0 && (1.0..1e9).contains(&value)).then_some(value as usize)
     };
-    let headers = headers(&integer);
+    let possible_headers = possible_headers(&integer);
     let begin = |header: &Header| header.skipped + header.dimensions;
     let total = |header: &Header| header.points.iter().product::<usize>();
     let fits = |header: &&Header| {
@@ -111,9 +115,13 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
         // One more array for iblank.
         [0, 1].iter().any(|more| own == (header.dimensions + more) * total(header))
     };
-    let Some(header) = headers.iter().find(fits) else {
+    let Some(header) = possible_headers.iter().find(fits) else {
         let size = |it: &Header| format!("{} numbers", begin(it) + it.dimensions * total(it));
-        return Err(misfit(&headers, &format!("{} numbers", values.len()), &size));
+        return Err(mismatch_message(
+            &possible_headers,
+            &format!("{} numbers", values.len()),
+            &size,
+        ));
     };
     Ok(split(header, &values[begin(header)..]))
 }
@@ -121,49 +129,51 @@ fn text(bytes: &[u8]) -> Result<Points3, String> {
 /// The content of Fortran records, and whether the integers are big-endian; `None` where there are no records.
 fn records(bytes: &[u8]) -> Option<(Vec<u8>, bool)> {
     let first = bytes.first_chunk::<4>()?;
-    let is_big = match (u32::from_le_bytes(*first), u32::from_be_bytes(*first)) {
+    let is_big_endian = match (u32::from_le_bytes(*first), u32::from_be_bytes(*first)) {
         (4 | 8 | 12, _) => false,
         (_, 4 | 8 | 12) => true,
         _ => return None,
     };
-    let (mut held, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
-    while let Some((count, behind)) = rest.split_first_chunk::<4>() {
-        let length = if is_big { u32::from_be_bytes(*count) } else { u32::from_le_bytes(*count) };
+    let (mut content, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some((count, after)) = rest.split_first_chunk::<4>() {
+        let length =
+            if is_big_endian { u32::from_be_bytes(*count) } else { u32::from_le_bytes(*count) };
         let length = usize::try_from(length).ok()?;
-        let (record, behind) = behind.split_at_checked(length)?;
-        held.extend_from_slice(record);
-        rest = behind.strip_prefix(count)?;
+        let (record, after) = after.split_at_checked(length)?;
+        content.extend_from_slice(record);
+        rest = after.strip_prefix(count)?;
     }
-    rest.is_empty().then_some((held, is_big))
+    rest.is_empty().then_some((content, is_big_endian))
 }
 
 fn binary(bytes: &[u8]) -> Result<Points3, String> {
-    let (held, orders) = match records(bytes) {
-        Some((held, is_big)) => (held, vec![is_big]),
+    let (content, orders) = match records(bytes) {
+        Some((content, is_big_endian)) => (content, vec![is_big_endian]),
         None => (bytes.to_vec(), vec![false, true]),
     };
     let mut first = Vec::new();
-    for is_big in orders {
+    for is_big_endian in orders {
         let integer = |at: usize| {
-            let four = held.get(4 * at..)?.first_chunk::<4>()?;
-            let value = if is_big { i32::from_be_bytes(*four) } else { i32::from_le_bytes(*four) };
+            let four = content.get(4 * at..)?.first_chunk::<4>()?;
+            let value =
+                if is_big_endian { i32::from_be_bytes(*four) } else { i32::from_le_bytes(*four) };
             usize::try_from(value).ok()
         };
-        let headers = headers(&integer);
-        for header in &headers {
+        let possible_headers = possible_headers(&integer);
+        for header in &possible_headers {
             let begin = 4 * (header.skipped + header.dimensions);
             let total: usize = header.points.iter().product();
-            let values = &held[begin..];
+            let values = &content[begin..];
             for size in [8, 4] {
                 let own = size * header.dimensions * total;
                 // They may be followed by 4 bytes per point of iblank.
                 if values.len() == own || values.len() == own + 4 * total {
-                    return Ok(split(header, &floats(&values[..own], size, is_big)));
+                    return Ok(split(header, &floats(&values[..own], size, is_big_endian)));
                 }
             }
         }
         if first.is_empty() {
-            first = headers;
+            first = possible_headers;
         }
     }
     let size = |header: &Header| {
@@ -171,7 +181,7 @@ fn binary(bytes: &[u8]) -> Result<Points3, String> {
         let values = header.dimensions * header.points.iter().product::<usize>();
         format!("{} bytes in float64", begin + 8 * values)
     };
-    Err(misfit(&first, &format!("{} bytes", held.len()), &size))
+    Err(mismatch_message(&first, &format!("{} bytes", content.len()), &size))
 }
 
 /// A word of a file as shown in messages.

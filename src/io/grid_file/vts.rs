@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 
-use super::{Points3, number};
+use super::{Points3, point_count};
 use crate::io::floats::floats;
 
 /// The supported files.
@@ -41,10 +41,10 @@ impl<'a> Element<'a> {
     /// The value of an attribute.
     fn attribute(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.attributes;
-        while let Some((key, behind)) = rest.split_once('=') {
-            let behind = behind.trim_start();
-            let quote = behind.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
-            let (value, next) = behind[1..].split_once(quote)?;
+        while let Some((key, after)) = rest.split_once('=') {
+            let after = after.trim_start();
+            let quote = after.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+            let (value, next) = after[1..].split_once(quote)?;
             if key.trim() == name {
                 return Some(value);
             }
@@ -65,9 +65,9 @@ fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
 
 /// Encoding of the numbers in a file.
 struct Encoding {
-    is_big: bool,
+    is_big_endian: bool,
     /// Bytes of a count.
-    count: usize,
+    count_size: usize,
     is_compressed: bool,
 }
 
@@ -75,8 +75,8 @@ struct Encoding {
 pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
     let file = Element::find(bytes, "VTKFile")?;
     let encoding = Encoding {
-        is_big: file.attribute("byte_order") == Some("BigEndian"),
-        count: if file.attribute("header_type") == Some("UInt64") { 8 } else { 4 },
+        is_big_endian: file.attribute("byte_order") == Some("BigEndian"),
+        count_size: if file.attribute("header_type") == Some("UInt64") { 8 } else { 4 },
         is_compressed: match file.attribute("compressor") {
             None => false,
             Some("vtkZLibDataCompressor") => true,
@@ -93,7 +93,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
             return Err(format!("its points are of type {}", other.unwrap_or("none")));
         }
     };
-    let total = number(points).ok_or_else(|| "too many points".to_string())?;
+    let total = point_count(points).ok_or_else(|| "too many points".to_string())?;
     let values = match array.attribute("format") {
         Some("ascii") => ascii(array.text())?,
         Some("appended") => encoding.numbers(appended(bytes, &array)?, size)?,
@@ -161,16 +161,16 @@ fn appended<'a>(bytes: &'a [u8], array: &Element<'_>) -> Result<Data<'a>, String
 impl Data<'_> {
     /// The first `count` bytes, and the rest: each part has its own Base64.
     fn take(&self, count: usize) -> Result<(Vec<u8>, Self), String> {
-        let short = || "its points are cut off".to_string();
+        let cut_off = || "its points are cut off".to_string();
         match self {
             Self::Raw(data) => {
-                let (own, rest) = data.split_at_checked(count).ok_or_else(short)?;
+                let (own, rest) = data.split_at_checked(count).ok_or_else(cut_off)?;
                 Ok((own.to_vec(), Self::Raw(rest)))
             }
             Self::Base64(text) => {
                 let text = text.trim_ascii();
-                let letters = count.div_ceil(3).checked_mul(4).ok_or_else(short)?;
-                let (own, rest) = text.split_at_checked(letters).ok_or_else(short)?;
+                let letters = count.div_ceil(3).checked_mul(4).ok_or_else(cut_off)?;
+                let (own, rest) = text.split_at_checked(letters).ok_or_else(cut_off)?;
                 let own = STANDARD.decode(own);
                 let own = own.map_err(|why| format!("its points are not Base64: {why}"))?;
                 Ok((own, Self::Base64(rest)))
@@ -183,41 +183,41 @@ impl Encoding {
     /// Floats of `size` bytes.
     fn numbers(&self, data: Data<'_>, size: usize) -> Result<Vec<f64>, String> {
         let bytes = if self.is_compressed { self.blocks(&data)? } else { self.plain(&data)? };
-        Ok(floats(&bytes, size, self.is_big))
+        Ok(floats(&bytes, size, self.is_big_endian))
     }
 
     /// The bytes after their count, both in one Base64 text.
     fn plain(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
-        let count = self.whole(&data.take(self.count)?.0)?;
-        let (mut both, _) = data.take(self.count.saturating_add(count))?;
-        Ok(both.split_off(self.count))
+        let count = self.integer(&data.take(self.count_size)?.0)?;
+        let (mut both, _) = data.take(self.count_size.saturating_add(count))?;
+        Ok(both.split_off(self.count_size))
     }
 
     /// Blocks, after their number, the uncompressed size of each and of the last, and the compressed size of each.
     fn blocks(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
-        let short = || "its points are cut off".to_string();
-        let blocks = self.whole(&data.take(self.count)?.0)?;
-        let head = blocks.checked_add(3).and_then(|counts| counts.checked_mul(self.count));
-        let (head, packed) = data.take(head.ok_or_else(short)?)?;
+        let cut_off = || "its points are cut off".to_string();
+        let blocks = self.integer(&data.take(self.count_size)?.0)?;
+        let head = blocks.checked_add(3).and_then(|counts| counts.checked_mul(self.count_size));
+        let (head, packed) = data.take(head.ok_or_else(cut_off)?)?;
         let counts: Result<Vec<usize>, String> =
-            head.chunks_exact(self.count).map(|own| self.whole(own)).collect();
+            head.chunks_exact(self.count_size).map(|own| self.integer(own)).collect();
         let lengths = counts?.split_off(3);
         let all = lengths.iter().try_fold(0_usize, |sum, length| sum.checked_add(*length));
-        let (packed, _) = packed.take(all.ok_or_else(short)?)?;
+        let (packed, _) = packed.take(all.ok_or_else(cut_off)?)?;
         let (mut bytes, mut rest) = (Vec::new(), &packed[..]);
         for length in lengths {
-            let (own, behind) = rest.split_at_checked(length).ok_or_else(short)?;
-            let unpacked = ZlibDecoder::new(own).take(super::LARGEST).read_to_end(&mut bytes);
+            let (own, after) = rest.split_at_checked(length).ok_or_else(cut_off)?;
+            let unpacked = ZlibDecoder::new(own).take(super::MAX_FILE_SIZE).read_to_end(&mut bytes);
             unpacked.map_err(|why| format!("its points cannot be unpacked: {why}"))?;
-            rest = behind;
+            rest = after;
         }
         Ok(bytes)
     }
 
-    fn whole(&self, bytes: &[u8]) -> Result<usize, String> {
+    fn integer(&self, bytes: &[u8]) -> Result<usize, String> {
         // The least significant byte last.
-        let mut own = bytes[..self.count.min(bytes.len())].to_vec();
-        if !self.is_big {
+        let mut own = bytes[..self.count_size.min(bytes.len())].to_vec();
+        if !self.is_big_endian {
             own.reverse();
         }
         let value = own.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));

@@ -15,22 +15,22 @@ use super::codecs::unpack as read_all;
 use super::damaged;
 use crate::io::zstd;
 
-const HEADER: usize = 16;
+const HEADER_SIZE: usize = 16;
 const SHUFFLED: u8 = 1;
 const STORED: u8 = 1 << 1;
 const BITS_SHUFFLED: u8 = 1 << 2;
 const ONE_STREAM: u8 = 1 << 4;
 /// Minimum number of values in a block with one stream per byte of a value.
-const FEWEST_TO_SPLIT: usize = 128;
+const MIN_VALUES_TO_SPLIT: usize = 128;
 /// Maximum number of bytes per value with one stream each.
-const MOST_TO_SPLIT: usize = 16;
+const MAX_SIZE_TO_SPLIT: usize = 16;
 
 /// The `length` bytes that were compressed to `packed`.
 pub(super) fn unpack(packed: &[u8], length: usize) -> io::Result<Vec<u8>> {
-    let wrong = || damaged("the frame of Blosc");
+    let invalid_frame = || damaged("the frame of Blosc");
     let word = |at: usize| -> io::Result<usize> {
         let bytes = packed.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-        Ok(u32::from_le_bytes(bytes.ok_or_else(wrong)?) as usize)
+        Ok(u32::from_le_bytes(bytes.ok_or_else(invalid_frame)?) as usize)
     };
     let (bytes, block) = (word(4)?, word(8)?);
     let (flags, size) = (packed[2], usize::from(packed[3]));
@@ -38,31 +38,34 @@ pub(super) fn unpack(packed: &[u8], length: usize) -> io::Result<Vec<u8>> {
         return Err(damaged("the length of a part"));
     }
     if flags & STORED != 0 {
-        return packed.get(HEADER..HEADER + length).map(<[u8]>::to_vec).ok_or_else(wrong);
+        return packed
+            .get(HEADER_SIZE..HEADER_SIZE + length)
+            .map(<[u8]>::to_vec)
+            .ok_or_else(invalid_frame);
     }
     if flags & BITS_SHUFFLED != 0 {
         return Err(io::Error::other("packed by Blosc with bit shuffle, which is not read here"));
     }
     if block == 0 || size == 0 {
-        return Err(wrong());
+        return Err(invalid_frame());
     }
     let mut unpacked = Vec::new();
     for number in 0..length.div_ceil(block) {
-        let own = block.min(length - unpacked.len());
+        let block_length = block.min(length - unpacked.len());
         let is_split = flags & ONE_STREAM == 0
-            && size <= MOST_TO_SPLIT
-            && block / size >= FEWEST_TO_SPLIT
-            && own == block;
+            && size <= MAX_SIZE_TO_SPLIT
+            && block / size >= MIN_VALUES_TO_SPLIT
+            && block_length == block;
         let streams = if is_split { size } else { 1 };
-        let (mut at, mut shuffled) = (word(HEADER + 4 * number)?, Vec::new());
+        let (mut at, mut shuffled) = (word(HEADER_SIZE + 4 * number)?, Vec::new());
         for _ in 0..streams {
             let count = word(at)?;
-            let stream = packed.get(at + 4..at + 4 + count).ok_or_else(wrong)?;
-            shuffled.extend(unpack_stream(flags >> 5, stream, own / streams)?);
+            let stream = packed.get(at + 4..at + 4 + count).ok_or_else(invalid_frame)?;
+            shuffled.extend(unpack_stream(flags >> 5, stream, block_length / streams)?);
             at += 4 + count;
         }
-        if shuffled.len() != own {
-            return Err(wrong());
+        if shuffled.len() != block_length {
+            return Err(invalid_frame());
         }
         match flags & SHUFFLED != 0 && size > 1 {
             true => unpacked.extend(unshuffled(&shuffled, size)),

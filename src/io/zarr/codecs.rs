@@ -19,12 +19,12 @@ pub(super) struct Codecs {
     /// The axes (0 is x), the fastest first.
     pub(super) order: [usize; 3],
     /// Codecs applied to the bytes, in order.
-    pub(super) packed: Vec<Packing>,
+    pub(super) byte_codecs: Vec<ByteCodec>,
 }
 
 /// One codec applied to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(super) enum ByteCodec {
     Gzip,
     Zlib,
     Zstd,
@@ -39,13 +39,13 @@ impl Codecs {
         let count: usize = points.iter().product();
         let length = count * self.size;
         let mut bytes = Cow::Borrowed(encoded);
-        for packing in self.packed.iter().rev() {
-            bytes = match packing {
-                Packing::Crc32c => Cow::Owned(checked(&bytes)?.to_vec()),
-                Packing::Blosc => Cow::Owned(blosc::unpack(&bytes, length)?),
-                Packing::Gzip => Cow::Owned(unpack(MultiGzDecoder::new(&*bytes), length)?),
-                Packing::Zlib => Cow::Owned(unpack(ZlibDecoder::new(&*bytes), length)?),
-                Packing::Zstd => Cow::Owned(unpack(zstd::decoder(&bytes)?, length)?),
+        for codec in self.byte_codecs.iter().rev() {
+            bytes = match codec {
+                ByteCodec::Crc32c => Cow::Owned(verify_crc32c(&bytes)?.to_vec()),
+                ByteCodec::Blosc => Cow::Owned(blosc::unpack(&bytes, length)?),
+                ByteCodec::Gzip => Cow::Owned(unpack(MultiGzDecoder::new(&*bytes), length)?),
+                ByteCodec::Zlib => Cow::Owned(unpack(ZlibDecoder::new(&*bytes), length)?),
+                ByteCodec::Zstd => Cow::Owned(unpack(zstd::decoder(&bytes)?, length)?),
             };
         }
         if bytes.len() != length {
@@ -76,7 +76,7 @@ pub(super) fn unpack(stream: impl Read, length: usize) -> io::Result<Vec<u8>> {
 }
 
 /// The bytes before the CRC32C at their end.
-pub(super) fn checked(bytes: &[u8]) -> io::Result<&[u8]> {
+pub(super) fn verify_crc32c(bytes: &[u8]) -> io::Result<&[u8]> {
     let (bytes, checksum) = bytes.split_last_chunk().ok_or_else(|| damaged("its length"))?;
     match crc32c::crc32c(bytes) == u32::from_le_bytes(*checksum) {
         true => Ok(bytes),

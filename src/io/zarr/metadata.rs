@@ -4,25 +4,25 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::codecs::{Codecs, Packing};
+use super::codecs::{ByteCodec, Codecs};
 use super::{Array, Shards};
-use crate::grid::MOST_POINTS;
+use crate::grid::MAX_POINTS_PER_AXIS;
 use crate::io::open;
 
 /// The metadata of an array or a group of version 3.
-const JSON: &str = "zarr.json";
+const METADATA_3: &str = "zarr.json";
 /// The metadata of an array of version 2.
-const ARRAY_2: &str = ".zarray";
+const ARRAY_METADATA_2: &str = ".zarray";
 /// The attributes of an array of version 2.
 const ATTRIBUTES_2: &str = ".zattrs";
 /// The metadata of a group of version 2.
-const GROUP_2: &str = ".zgroup";
+const GROUP_METADATA_2: &str = ".zgroup";
 
 /// z, y, x: the axes in file order.
 const AXES: [&str; 3] = ["z", "y", "x"];
 
 /// The content of a folder.
-pub(in crate::io) enum Found {
+pub(in crate::io) enum FolderContent {
     Array(Array),
     /// An array whose number of dimensions, this one, is not three.
     Other(usize),
@@ -32,15 +32,15 @@ pub(in crate::io) enum Found {
 
 impl Array {
     /// The content of `folder`, or why it cannot be used.
-    pub(in crate::io) fn find(folder: &Path) -> Result<Found, String> {
-        let files = [JSON, ARRAY_2].map(|name| folder.join(name));
+    pub(in crate::io) fn find(folder: &Path) -> Result<FolderContent, String> {
+        let files = [METADATA_3, ARRAY_METADATA_2].map(|name| folder.join(name));
         let Some(file) = files.iter().find(|file| file.exists()) else {
-            return Ok(Found::Nothing);
+            return Ok(FolderContent::Nothing);
         };
         let metadata = read_json(file)?;
         let is_old = metadata["zarr_format"] == 2;
         if metadata["node_type"] == "group" {
-            return Ok(Found::Nothing);
+            return Ok(FolderContent::Nothing);
         }
         let attributes = match is_old {
             true => read_json(&folder.join(ATTRIBUTES_2)).unwrap_or_default(),
@@ -48,7 +48,7 @@ impl Array {
         };
         match metadata["shape"].as_array().map(Vec::len) {
             Some(3) => {}
-            other => return Ok(Found::Other(other.unwrap_or(0))),
+            other => return Ok(FolderContent::Other(other.unwrap_or(0))),
         }
         let names = [&metadata["dimension_names"], &attributes["_ARRAY_DIMENSIONS"]];
         names.into_iter().filter_map(Value::as_array).try_for_each(|names| check_names(names))?;
@@ -58,7 +58,7 @@ impl Array {
         };
         let is_scaled =
             ["scale_factor", "add_offset"].iter().any(|key| !attributes[*key].is_null());
-        Ok(Found::Array(Self { is_scaled, ..array }))
+        Ok(FolderContent::Array(Self { is_scaled, ..array }))
     }
 
     /// The array described by `metadata`.
@@ -102,9 +102,9 @@ impl Array {
         if metadata["filters"].as_array().is_some_and(|filters| !filters.is_empty()) {
             return Err(format!("it has filters that are not read here: {}", metadata["filters"]));
         }
-        let packed = match metadata["compressor"]["id"].as_str() {
+        let byte_codecs = match metadata["compressor"]["id"].as_str() {
             None => Vec::new(),
-            Some(name) => vec![packing(name)?],
+            Some(name) => vec![byte_codec(name)?],
         };
         let order = if metadata["order"] == "F" { [2, 1, 0] } else { [0, 1, 2] };
         Ok(Self {
@@ -113,7 +113,7 @@ impl Array {
             separator: separator_of(metadata.get("dimension_separator"), ".")?,
             prefix: "",
             fill: fill(&metadata["fill_value"])?,
-            codecs: Codecs { size, big_endian, order, packed },
+            codecs: Codecs { size, big_endian, order, byte_codecs },
             shards: None,
             is_scaled: false,
         })
@@ -123,29 +123,30 @@ impl Array {
 impl Codecs {
     /// The codecs in `list`: a transposition, then the conversion to bytes, then what is applied to the bytes.
     fn of_version_3(list: &[Value], size: usize) -> Result<Self, String> {
-        let mut codecs = Self { size, big_endian: false, order: [0, 1, 2], packed: Vec::new() };
-        let mut are_bytes = false;
+        let mut codecs =
+            Self { size, big_endian: false, order: [0, 1, 2], byte_codecs: Vec::new() };
+        let mut has_bytes = false;
         for codec in list {
             match codec["name"].as_str().unwrap_or_default() {
-                "transpose" if !are_bytes => {
+                "transpose" if !has_bytes => {
                     // Axes are numbered from z on, the slowest first.
                     let order = codec["configuration"]["order"].clone();
                     let order: [usize; 3] =
-                        serde_json::from_value(order).map_err(|_| unknown(codec))?;
+                        serde_json::from_value(order).map_err(|_| unknown_codec(codec))?;
                     if !is_permutation(order) {
-                        return Err(unknown(codec));
+                        return Err(unknown_codec(codec));
                     }
                     codecs.order = [0, 1, 2].map(|at| codecs.order[2 - order[2 - at]]);
                 }
-                "bytes" if !are_bytes => {
+                "bytes" if !has_bytes => {
                     codecs.big_endian = codec["configuration"]["endian"] == "big";
-                    are_bytes = true;
+                    has_bytes = true;
                 }
-                name if are_bytes => codecs.packed.push(packing(name)?),
-                _ => return Err(unknown(codec)),
+                name if has_bytes => codecs.byte_codecs.push(byte_codec(name)?),
+                _ => return Err(unknown_codec(codec)),
             }
         }
-        match are_bytes {
+        match has_bytes {
             true => Ok(codecs),
             false => Err("damaged: its codecs make no bytes of its values".into()),
         }
@@ -169,30 +170,30 @@ impl Shards {
         let is_checked = match names[..] {
             [Some("bytes")] => false,
             [Some("bytes"), Some("crc32c")] => true,
-            _ => return Err(unknown(&configuration["index_codecs"])),
+            _ => return Err(unknown_codec(&configuration["index_codecs"])),
         };
         let index_at_end = configuration["index_location"] != "start";
         Ok(Self { part, index_at_end, is_checked })
     }
 }
 
-fn packing(name: &str) -> Result<Packing, String> {
+fn byte_codec(name: &str) -> Result<ByteCodec, String> {
     Ok(match name {
-        "gzip" => Packing::Gzip,
-        "zlib" => Packing::Zlib,
-        "zstd" => Packing::Zstd,
-        "blosc" => Packing::Blosc,
-        "crc32c" => Packing::Crc32c,
-        other => return Err(format!("the codec {other:?} is not read here\n{}", CODECS)),
+        "gzip" => ByteCodec::Gzip,
+        "zlib" => ByteCodec::Zlib,
+        "zstd" => ByteCodec::Zstd,
+        "blosc" => ByteCodec::Blosc,
+        "crc32c" => ByteCodec::Crc32c,
+        other => return Err(format!("the codec {other:?} is not read here\n{}", ALLOWED_CODECS)),
     })
 }
 
 /// The supported codecs.
-const CODECS: &str =
+const ALLOWED_CODECS: &str =
     "allowed: bytes, transpose, gzip, zlib, zstd, blosc, crc32c, and sharding_indexed alone";
 
-fn unknown(codec: &Value) -> String {
-    format!("the codec {codec} is not read here\n{CODECS}")
+fn unknown_codec(codec: &Value) -> String {
+    format!("the codec {codec} is not read here\n{ALLOWED_CODECS}")
 }
 
 fn wrong_type(found: &Value) -> String {
@@ -207,10 +208,10 @@ fn list(value: &Value) -> Result<&[Value], String> {
 fn lengths(metadata: &Value, pointer: &str) -> Result<[usize; 3], String> {
     let found = metadata.pointer(pointer).unwrap_or(&Value::Null);
     let lengths: Option<[usize; 3]> = serde_json::from_value(found.clone()).ok();
-    match lengths.filter(|lengths| lengths.iter().all(|n| (1..=MOST_POINTS).contains(n))) {
+    match lengths.filter(|lengths| lengths.iter().all(|n| (1..=MAX_POINTS_PER_AXIS).contains(n))) {
         Some([z, y, x]) => Ok([x, y, z]),
         None => Err(format!(
-            "{found} values, not three numbers along z, y, x, each from 1 to {MOST_POINTS}"
+            "{found} values, not three numbers along z, y, x, each from 1 to {MAX_POINTS_PER_AXIS}"
         )),
     }
 }
@@ -229,8 +230,8 @@ fn check_names(names: &[Value]) -> Result<(), String> {
     }
 }
 
-fn separator_of(found: Option<&Value>, usual: &'static str) -> Result<&'static str, String> {
-    let Some(found) = found else { return Ok(usual) };
+fn separator_of(found: Option<&Value>, default: &'static str) -> Result<&'static str, String> {
+    let Some(found) = found else { return Ok(default) };
     match found.as_str() {
         Some(".") => Ok("."),
         Some("/") => Ok("/"),
@@ -250,11 +251,11 @@ fn fill(value: &Value) -> Result<f64, String> {
 }
 
 fn read_json(path: &Path) -> Result<Value, String> {
-    let text = open::read(path, open::MOST_JSON).map_err(|why| why.to_string())?;
+    let text = open::read(path, open::MAX_JSON_BYTES).map_err(|why| why.to_string())?;
     serde_json::from_slice(&text).map_err(|why| format!("damaged metadata: {why}"))
 }
 
 /// Whether there is a group of arrays, or an array, at `path`.
 pub(in crate::io) fn is_zarr(path: &Path) -> bool {
-    [JSON, GROUP_2, ARRAY_2].iter().any(|name| path.join(name).exists())
+    [METADATA_3, GROUP_METADATA_2, ARRAY_METADATA_2].iter().any(|name| path.join(name).exists())
 }

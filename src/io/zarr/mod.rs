@@ -16,8 +16,8 @@ use super::{malformed, open};
 use crate::comm::Solo;
 use crate::error::{Error, Result};
 use crate::grid::{Block, Boxes, redistribute_into};
-use codecs::{Codecs, checked};
-pub(super) use metadata::{Found, is_zarr};
+use codecs::{Codecs, verify_crc32c};
+pub(super) use metadata::{FolderContent, is_zarr};
 
 /// Offset and length of an absent part, which contains only the fill value.
 pub(super) const ABSENT: [u64; 2] = [u64::MAX; 2];
@@ -54,7 +54,7 @@ impl Array {
     /// Where a file does not match the metadata.
     pub(super) fn read(&self, folder: &Path, block: Block) -> Result<Vec<f64>> {
         let mut values = vec![self.fill; block.len()];
-        for chunk in overlapping(Block::whole(self.points), self.chunk, &block) {
+        for chunk in overlapping_cells(Block::whole(self.points), self.chunk, &block) {
             let [i, j, k] = [0, 1, 2].map(|a| chunk.start[a] / self.chunk[a]);
             let s = self.separator;
             let path = folder.join(format!("{}{k}{s}{j}{s}{i}", self.prefix));
@@ -83,26 +83,26 @@ impl Array {
             let mut encoded = Vec::new();
             file.read_to_end(&mut encoded)?;
             let decoded = self.codecs.decode(&encoded, chunk.points)?;
-            put(&decoded, &chunk, block, values);
+            copy_shared(&decoded, &chunk, block, values);
             return Ok(());
         };
         let counts: [usize; 3] = std::array::from_fn(|a| chunk.points[a] / shards.part[a]);
         let index = shards.index(&mut file, counts.iter().product())?;
         let end = file.metadata()?.len();
-        for part in overlapping(chunk, shards.part, block) {
+        for part in overlapping_cells(chunk, shards.part, block) {
             let [i, j, k] = [0, 1, 2].map(|a| (part.start[a] - chunk.start[a]) / shards.part[a]);
             let entry = index[i + counts[0] * (j + counts[1] * k)];
             if entry == ABSENT {
                 continue;
             }
             let [offset, length] = entry;
-            if offset.checked_add(length).is_none_or(|behind| behind > end) {
+            if offset.checked_add(length).is_none_or(|part_end| part_end > end) {
                 return Err(damaged("its index"));
             }
             file.seek(SeekFrom::Start(offset))?;
             let mut encoded = Vec::new();
             Read::by_ref(&mut file).take(length).read_to_end(&mut encoded)?;
-            put(&self.codecs.decode(&encoded, part.points)?, &part, block, values);
+            copy_shared(&self.codecs.decode(&encoded, part.points)?, &part, block, values);
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Shards {
         let mut index = vec![0; bytes];
         file.seek(SeekFrom::Start(if self.index_at_end { before } else { 0 }))?;
         file.read_exact(&mut index)?;
-        let bytes = if self.is_checked { checked(&index)? } else { &index };
+        let bytes = if self.is_checked { verify_crc32c(&index)? } else { &index };
         let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
         Ok(words.collect::<Vec<_>>().as_chunks().0.to_vec())
     }
@@ -125,7 +125,11 @@ impl Shards {
 
 /// The cells of `length` points, laid out from the start of `whole`, that have points of `block`. The last along an axis may
 /// extend beyond `whole`.
-fn overlapping(whole: Block, length: [usize; 3], block: &Block) -> impl Iterator<Item = Block> {
+fn overlapping_cells(
+    whole: Block,
+    length: [usize; 3],
+    block: &Block,
+) -> impl Iterator<Item = Block> {
     let shared = whole.common(block);
     // Without common points the result is empty.
     let start = std::array::from_fn(|a| shared.start[a].saturating_sub(whole.start[a]) / length[a]);
@@ -142,7 +146,7 @@ fn overlapping(whole: Block, length: [usize; 3], block: &Block) -> impl Iterator
 }
 
 /// Copy the points that `part` and `block` share from the values of one to those of the other, those along x fastest.
-fn put(decoded: &[f64], part: &Block, block: &Block, values: &mut [f64]) {
+fn copy_shared(decoded: &[f64], part: &Block, block: &Block, values: &mut [f64]) {
     let [have, want] = [part, block].map(|of| Boxes::on_rank_0(*of));
     redistribute_into(&Solo, &have, &want, 1, decoded, (values, block));
 }

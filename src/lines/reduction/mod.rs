@@ -123,7 +123,7 @@ impl<T: Real> Reduced<T> {
     }
 
     /// Number of rows of `lanes` numbers of workspace that [`Reduced::solve`] needs in addition to those of the lines.
-    pub fn room(&self, lanes: usize) -> usize {
+    pub fn workspace(&self, lanes: usize) -> usize {
         let n = self.rows;
         match &self.core {
             // A copy of the matrix.

@@ -56,8 +56,8 @@ impl Driving {
             Strength::Value(gradient) => return gradient,
             Strength::MassFlux(held) => held,
         };
-        let asked = if let Held::At(flux) = held { flux } else { flux };
-        let target = *self.target.get_or_insert(asked);
+        let requested = if let Held::At(flux) = held { flux } else { flux };
+        let target = *self.target.get_or_insert(requested);
         let friction = match self.before {
             Some([before, gradient]) if last_dt > 0.0 => gradient - (flux - before) / last_dt,
             _ => friction,

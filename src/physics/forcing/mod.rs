@@ -67,7 +67,7 @@ pub(super) struct Forcing {
     sources: [Prepared; 2],
     means: Prepared,
     /// Present for a random force.
-    stirring: Option<StochasticForce>,
+    random: Option<StochasticForce>,
     /// Present for a pressure gradient.
     driving: Option<Driving>,
     /// ⟨ρu·u⟩/2 and ⟨ρE⟩ at the start.
@@ -135,8 +135,8 @@ impl Forcing {
             ],
         };
         let (length, active) = (problem.domain.length, grid.active());
-        let stirring = |asked| -> Result<StochasticForce> {
-            let processes = Processes::new(asked, length, active);
+        let random = |config| -> Result<StochasticForce> {
+            let processes = Processes::new(config, length, active);
             let field = || backend.zeros(block.len());
             Ok(StochasticForce {
                 waves: Waves::new(&processes.periods, block, grid.points),
@@ -152,7 +152,7 @@ impl Forcing {
         Ok(Some(Self {
             sources,
             means: volume.prepare(backend, PointFormula::sum(Means { gamma, base }))?,
-            stirring: config.stochastic().map(stirring).transpose()?,
+            random: config.stochastic().map(random).transpose()?,
             driving: config
                 .pressure_gradient()
                 .map(|config| Driving::new(*config, backend, volume, base))
@@ -177,14 +177,14 @@ impl Forcing {
     }
 
     /// Whether the force is a pressure gradient.
-    pub(super) fn drives(&self) -> bool {
+    pub(super) fn is_pressure_gradient(&self) -> bool {
         self.driving.is_some()
     }
 
     /// Columns of a row that depend on the kind of force: A, or G and the bulk velocity along it.
     pub(super) fn row(&self) -> Vec<f64> {
         let Strength { coefficient, velocity, .. } = self.strength;
-        match (&self.stirring, &self.driving) {
+        match (&self.random, &self.driving) {
             (Some(_), _) => Vec::new(),
             (_, Some(driving)) => vec![coefficient, velocity[driving.axis()]],
             _ => vec![coefficient],
@@ -217,12 +217,12 @@ impl Forcing {
         dt: Option<f64>,
     ) -> Result<()> {
         let Averages { density, momentum, total_energy, kinetic_energy, .. } = *averages;
-        let is_for_a_row = dt.is_none();
+        let is_for_output = dt.is_none();
         let dt = dt.unwrap_or(self.last_dt);
         let [_, energy_at_start] = *self.start.get_or_insert([kinetic_energy, total_energy]);
         let velocity = momentum.map(|m| m / density);
-        let of_mean = 0.5 * (0..3).map(|i| momentum[i] * velocity[i]).sum::<f64>();
-        let fluctuating = kinetic_energy - of_mean;
+        let mean_energy = 0.5 * (0..3).map(|i| momentum[i] * velocity[i]).sum::<f64>();
+        let fluctuating = kinetic_energy - mean_energy;
         let coefficient = match &mut self.driving {
             None => self.coefficient(averages, fluctuating, dt),
             Some(driving) => {
@@ -230,17 +230,17 @@ impl Forcing {
                 driving.gradient(momentum[axis], averages.friction[axis], [self.last_dt, dt])
             }
         };
-        let power = match (&mut self.stirring, &self.driving) {
+        let power = match (&mut self.random, &self.driving) {
             // Without a sink, no step needs the power.
-            (_, Some(driving)) if is_for_a_row || self.config.heat_removal => {
+            (_, Some(driving)) if is_for_output || self.config.heat_removal => {
                 coefficient * driving.mean_velocity(backend, volume, u)?
             }
             (_, Some(_)) => 0.0,
             (None, None) => 2.0 * coefficient * fluctuating,
-            (Some(stirring), None) => {
-                stirring.refresh(backend)?;
-                let fields: [&Field; 7] = exactly(u.iter().take(4).chain(&stirring.fields));
-                let [work] = volume.of(backend, &stirring.work, &fields, &[])?;
+            (Some(random), None) => {
+                random.refresh(backend)?;
+                let fields: [&Field; 7] = exactly(u.iter().take(4).chain(&random.fields));
+                let [work] = volume.of(backend, &random.work, &fields, &[])?;
                 density * work
             }
         };
@@ -267,8 +267,8 @@ impl Forcing {
         }
         let speed = (2.0 * target / 3.0).sqrt();
         let relaxation = (INTEGRAL_LENGTH * self.shortest / (GAIN * speed)).max(dt);
-        let missing = (target - averages.kinetic_energy).min(fluctuating);
-        (averages.loss + missing / relaxation) / (2.0 * fluctuating)
+        let deficit = (target - averages.kinetic_energy).min(fluctuating);
+        (averages.loss + deficit / relaxation) / (2.0 * fluctuating)
     }
 
     /// `rate` = β × `rate` + the force on `u`. With β = 0 the old content of `rate` is not read.
@@ -277,8 +277,8 @@ impl Forcing {
         let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
         let source = &self.sources[usize::from(beta != 0.0)];
         let state = flow(u);
-        if let Some(stirring) = &self.stirring {
-            let fields: [&Field; 8] = exactly(state.into_iter().chain(&stirring.fields));
+        if let Some(random) = &self.random {
+            let fields: [&Field; 8] = exactly(state.into_iter().chain(&random.fields));
             backend.map(source, &fields, &mut rate, &[beta, density, sink]);
             return;
         }
@@ -294,9 +294,9 @@ impl Forcing {
     pub(super) fn advance(&mut self, dt: f64, done: u64) {
         self.last_dt = dt;
         self.driving.iter_mut().for_each(Driving::advance);
-        if let Some(stirring) = &mut self.stirring {
-            stirring.processes.advance(dt, done);
-            stirring.current = false;
+        if let Some(random) = &mut self.random {
+            random.processes.advance(dt, done);
+            random.current = false;
         }
     }
 
@@ -305,7 +305,7 @@ impl Forcing {
         ForcingState {
             energies_at_start: self.start,
             mass_flux: self.driving.as_ref().and_then(Driving::saved),
-            processes: self.stirring.as_ref().map(|it| it.processes.saved()).unwrap_or_default(),
+            processes: self.random.as_ref().map(|it| it.processes.saved()).unwrap_or_default(),
         }
     }
 
@@ -314,9 +314,9 @@ impl Forcing {
         self.start = saved.energies_at_start;
         self.last_dt = last_dt;
         self.driving.iter_mut().for_each(|driving| driving.restore(saved.mass_flux));
-        if let Some(stirring) = &mut self.stirring {
-            stirring.processes.restore(&saved.processes);
-            stirring.current = false;
+        if let Some(random) = &mut self.random {
+            random.processes.restore(&saved.processes);
+            random.current = false;
         }
     }
 }

@@ -37,32 +37,32 @@ pub(super) struct Processes {
 
 impl Processes {
     /// The processes of a box of edges `length`, started in their stationary state.
-    pub(super) fn new(asked: &Stochastic, length: [f64; 3], active: [bool; 3]) -> Self {
+    pub(super) fn new(config: &Stochastic, length: [f64; 3], active: [bool; 3]) -> Self {
         let longest = longest(length, active);
-        let most = [0, 1, 2].map(|axis| match active[axis] {
-            true => asked.periods(longest, length[axis]),
+        let max_periods = [0, 1, 2].map(|axis| match active[axis] {
+            true => config.periods(longest, length[axis]),
             false => 0,
         });
         let wave_vector =
             |n: &[i32; 3]| [0, 1, 2].map(|axis| TAU * f64::from(n[axis]) / length[axis]);
-        let largest = TAU / longest * asked.wavenumber * (1.0 + 1e-12);
-        let range = |axis: usize| -most[axis]..=most[axis];
-        let all = (0..=most[0]).flat_map(|a| range(1).map(move |b| [a, b]));
+        let largest = TAU / longest * config.wavenumber * (1.0 + 1e-12);
+        let range = |axis: usize| -max_periods[axis]..=max_periods[axis];
+        let all = (0..=max_periods[0]).flat_map(|a| range(1).map(move |b| [a, b]));
         let all = all.flat_map(|[a, b]| range(2).map(move |c| [a, b, c]));
         // Half of the sphere: arrays compare by their first differing entry.
         let forced = |n: &[i32; 3]| *n > [0; 3] && square(wave_vector(n)) <= largest * largest;
         let periods: Vec<[i32; 3]> = all.filter(forced).collect();
-        // ⟨f·f⟩ = Σ over the sphere of |f(k)|², of whose d components d − 1 are normal to k, with σ² in each part.
-        let across = active.iter().filter(|active| **active).count() as f64 - 1.0;
+        // ⟨f·f⟩ = Σ over the sphere of |f(k)|². Of its d components d − 1 are normal to k, with σ² in each part.
+        let normal_components = active.iter().filter(|active| **active).count() as f64 - 1.0;
         let sphere = 2.0 * periods.len() as f64;
         let mut processes = Self {
             wave_vectors: periods.iter().map(wave_vector).collect(),
             values: vec![[Complex::ZERO; 3]; periods.len()],
             periods,
             active,
-            sigma: asked.amplitude / (2.0 * across * sphere).sqrt(),
-            time_scale: asked.time_scale,
-            seed: asked.seed,
+            sigma: config.amplitude / (2.0 * normal_components * sphere).sqrt(),
+            time_scale: config.time_scale,
+            seed: config.seed,
         };
         processes.draw(0, 0.0);
         processes
@@ -73,12 +73,12 @@ impl Processes {
         self.draw(done, (-dt / self.time_scale).exp());
     }
 
-    /// b ← e b + σ (1 − e²)^½ ξ with `kept` = e, using draw `number`.
-    fn draw(&mut self, number: u64, kept: f64) {
-        let spread = self.sigma * (1.0 - kept * kept).sqrt();
+    /// b ← e b + σ (1 − e²)^½ ξ with `decay` = e, using draw `number`.
+    fn draw(&mut self, number: u64, decay: f64) {
+        let spread = self.sigma * (1.0 - decay * decay).sqrt();
         let first = number.wrapping_mul(3 * self.values.len() as u64);
         for (at, value) in self.values.iter_mut().flatten().enumerate() {
-            *value = *value * kept + gaussian(self.seed, first.wrapping_add(at as u64)) * spread;
+            *value = *value * decay + gaussian(self.seed, first.wrapping_add(at as u64)) * spread;
         }
     }
 
@@ -127,12 +127,12 @@ fn gaussian(seed: u64, n: u64) -> Complex<f64> {
 mod tests {
     use super::*;
 
-    const ASKED: Stochastic =
+    const PARAMETERS: Stochastic =
         Stochastic { wavenumber: 2.0, amplitude: 3.0, time_scale: 0.7, seed: 5 };
 
     #[test]
-    fn variance_and_correlation_over_uneven_steps_are_those_of_the_process() {
-        let mut processes = Processes::new(&ASKED, [TAU; 3], [true; 3]);
+    fn variance_and_correlation_are_exact_for_unequal_time_steps() {
+        let mut processes = Processes::new(&PARAMETERS, [TAU; 3], [true; 3]);
         // |k|² ≤ 4: 6 + 12 + 8 + 6 wave vectors.
         assert_eq!(processes.periods.len(), 16);
         let sigma2 = 9.0 / (4.0 * 32.0);
@@ -143,28 +143,28 @@ mod tests {
             let before = processes.saved();
             processes.advance(dt, done);
             let after = processes.saved();
-            let kept = (-dt / ASKED.time_scale).exp();
+            let decay = (-dt / PARAMETERS.time_scale).exp();
             for (a, b) in before.iter().zip(&after) {
                 variance += b * b / sigma2;
-                correlation += (a * b - kept * a * a) / sigma2 / (1.0 - kept * kept).sqrt();
+                correlation += (a * b - decay * a * a) / sigma2 / (1.0 - decay * decay).sqrt();
                 count += 1.0;
             }
         }
-        // b² decorrelates over T_L/2: 96 processes over 630 / 0.7 such times on both sides are 86 400 independent samples of spread √2.
-        // Without the correlation, b(t) b(t + dt) is a product of two independent numbers of variance 1.
-        // Five standard deviations of each mean.
+        // b² decorrelates over T_L/2. 96 processes over 630 / 0.7 such times on both sides are 86 400 independent samples of spread √2.
+        // Without the correlation, b(t) b(t + dt) is a product of two independent numbers of variance 1. The tolerances are five standard
+        // deviations of each mean.
         assert!((variance / count - 1.0_f64).abs() < 5.0 * (2.0_f64 / 86_400.0).sqrt());
         assert!((correlation / count).abs() < 5.0 / f64::sqrt(count), "{}", correlation / count);
     }
 
     #[test]
-    fn the_force_lies_across_every_wave_vector_and_has_the_amplitude_that_was_asked_for() {
+    fn force_is_solenoidal_and_has_the_requested_amplitude() {
         for (length, active, across) in [
             ([TAU; 3], [true; 3], 2.0),
             ([TAU, 2.0 * TAU, TAU], [true, true, false], 1.0),
             ([1.0, 1.5, 2.0], [true; 3], 2.0),
         ] {
-            let mut processes = Processes::new(&ASKED, length, active);
+            let mut processes = Processes::new(&PARAMETERS, length, active);
             let (mut mean, draws) = (0.0, 2000_u64);
             for done in 1..=draws {
                 processes.advance(1e9, done);
@@ -185,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restored_goes_on_to_the_bit_and_another_seed_gives_other_numbers() {
-        let new = |seed| Processes::new(&Stochastic { seed, ..ASKED }, [TAU; 3], [true; 3]);
+    fn restored_processes_continue_bitwise_and_other_seeds_differ() {
+        let new = |seed| Processes::new(&Stochastic { seed, ..PARAMETERS }, [TAU; 3], [true; 3]);
         let (mut one, mut two) = (new(1), new(1));
         (1..=7).for_each(|done| one.advance(0.01, done));
         two.restore(&one.saved());
@@ -195,6 +195,6 @@ mod tests {
         assert_eq!(one.saved(), two.saved());
         assert_ne!(new(2).saved()[0].to_bits(), new(1).saved()[0].to_bits());
         two.restore(&[1.0]);
-        assert_eq!(one.saved(), two.saved(), "of other waves");
+        assert_eq!(one.saved(), two.saved(), "a state for other waves changes nothing");
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::engine::{Formula, Number};
 use crate::physics::base_state::BaseState;
-use crate::physics::formulas::whole;
+use crate::physics::formulas::full_value;
 use crate::simd::{array_of, mapped};
 
 /// β × the rates + F = A ρ (u − {u}), with parameters β, A, {u}, Λ. The rates are read only where `ADDS`.
@@ -18,10 +18,10 @@ impl<const ADDS: bool> Formula<5, 5, 6> for LinearSource<ADDS> {
     fn at<N: Number>(&self, state: [N; 5], rates: [N; 5], parameters: [N; 6]) -> [N; 5] {
         let [beta, a, mean @ .., sink] = parameters;
         let [rho, m0, m1, m2, _] = state;
-        let rho = whole(rho, self.base.density);
+        let rho = full_value(rho, self.base.density);
         let m = [m0, m1, m2];
         let force = array_of::<_, 3>(|i| a * (m[i] - rho * mean[i]));
-        added::<ADDS, N>(rates, beta, (rho, m), force, sink)
+        add_source::<ADDS, N>(rates, beta, (rho, m), force, sink)
     }
 }
 
@@ -34,8 +34,8 @@ impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
     fn at<N: Number>(&self, fields: [N; 8], rates: [N; 5], parameters: [N; 3]) -> [N; 5] {
         let [beta, density, sink] = parameters;
         let [rho, m0, m1, m2, _, f @ ..] = fields;
-        let rho = whole(rho, self.base.density);
-        added::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), mapped(f, |f| density * f), sink)
+        let rho = full_value(rho, self.base.density);
+        add_source::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), mapped(f, |f| density * f), sink)
     }
 }
 
@@ -48,13 +48,13 @@ impl<const ADDS: bool> Formula<5, 5, 5> for UniformSource<ADDS> {
     fn at<N: Number>(&self, state: [N; 5], rates: [N; 5], parameters: [N; 5]) -> [N; 5] {
         let [beta, force @ .., sink] = parameters;
         let [rho, m0, m1, m2, _] = state;
-        let rho = whole(rho, self.base.density);
-        added::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), force, sink)
+        let rho = full_value(rho, self.base.density);
+        add_source::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), force, sink)
     }
 }
 
 #[inline(always)]
-fn added<const ADDS: bool, N: Number>(
+fn add_source<const ADDS: bool, N: Number>(
     rates: [N; 5],
     beta: N,
     (rho, m): (N, [N; 3]),
@@ -75,7 +75,7 @@ pub(super) struct Means {
 impl Formula<5, 6> for Means {
     fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 6], _: [N; 0]) -> [N; 6] {
         let [rho_0, .., e_0] = self.base.conserved(self.gamma);
-        let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
+        let (rho, e) = (full_value(rho, rho_0), full_value(e, e_0));
         [rho, m0, m1, m2, e, N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
     }
 }
@@ -88,7 +88,7 @@ pub(super) struct Work {
 impl Formula<7, 1> for Work {
     fn at<N: Number>(&self, fields: [N; 7], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [rho, m0, m1, m2, f0, f1, f2] = fields;
-        [(f0 * m0 + f1 * m1 + f2 * m2) / whole(rho, self.base.density)]
+        [(f0 * m0 + f1 * m1 + f2 * m2) / full_value(rho, self.base.density)]
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) struct Velocity {
 
 impl Formula<4, 3> for Velocity {
     fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 3], _: [N; 0]) -> [N; 3] {
-        let rho = whole(rho, self.base.density);
+        let rho = full_value(rho, self.base.density);
         [m0 / rho, m1 / rho, m2 / rho]
     }
 }

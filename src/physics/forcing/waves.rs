@@ -9,17 +9,17 @@ use smallvec::SmallVec;
 use crate::grid::Block;
 use crate::real::{Real, Values};
 
-/// Points whose sums stay in cache during the loop over the waves along x.
-const TOGETHER: usize = 64;
+/// Number of points whose sums stay in cache during the loop over the waves along x.
+const CHUNK: usize = 64;
 
 /// exp(2πi n m / N) at the points m of a block along one axis, for n = 0, 1, ….
 struct Axis(Vec<Vec<Complex<f64>>>);
 
 impl Axis {
-    fn new(most: usize, start: usize, count: usize, points: usize) -> Self {
+    fn new(max_periods: usize, start: usize, count: usize, points: usize) -> Self {
         let at = |n: usize, m: usize| Complex::cis(TAU * ((n * m) % points) as f64 / points as f64);
         let row = |n| (start..start + count).map(|m| at(n, m)).collect();
-        Self((0..=most).map(row).collect())
+        Self((0..=max_periods).map(row).collect())
     }
 
     /// The wave with `n` periods, positive or negative, at point `m` of the block.
@@ -44,10 +44,11 @@ pub(super) struct Waves {
 impl Waves {
     /// The waves `periods`, sorted, with first entries not negative, on `block` of a grid of `points`.
     pub(super) fn new(periods: &[[i32; 3]], block: &Block, points: [usize; 3]) -> Self {
-        let most = |axis: usize| periods.iter().map(|n| n[axis].unsigned_abs() as usize).max();
+        let max_periods =
+            |axis: usize| periods.iter().map(|n| n[axis].unsigned_abs() as usize).max();
         let axes = [0, 1, 2].map(|axis| {
-            let most = most(axis).unwrap_or(0);
-            Axis::new(most, block.start[axis], block.points[axis], points[axis])
+            let max_periods = max_periods(axis).unwrap_or(0);
+            Axis::new(max_periods, block.start[axis], block.points[axis], points[axis])
         });
         let first = |a: usize| periods.partition_point(|n| (n[0].unsigned_abs() as usize) < a);
         let starts = (0..=axes[0].0.len()).map(first).collect();
@@ -62,12 +63,17 @@ impl Waves {
         values: &mut Values<'static>,
     ) {
         match values {
-            Values::F32(values) => self.sum_as(periods, coefficients, values.to_mut()),
-            Values::F64(values) => self.sum_as(periods, coefficients, values.to_mut()),
+            Values::F32(values) => self.sum_typed(periods, coefficients, values.to_mut()),
+            Values::F64(values) => self.sum_typed(periods, coefficients, values.to_mut()),
         }
     }
 
-    fn sum_as<T: Real>(&self, periods: &[[i32; 3]], coefficients: &[Complex<f64>], to: &mut [T]) {
+    fn sum_typed<T: Real>(
+        &self,
+        periods: &[[i32; 3]],
+        coefficients: &[Complex<f64>],
+        to: &mut [T],
+    ) {
         let [nx, ny] = self.lines;
         let [x, y, z] = &self.axes;
         to.par_chunks_mut(nx).enumerate().for_each(|(line, to)| {
@@ -77,10 +83,10 @@ impl Waves {
                 waves.map(|(n, c)| 2.0 * c * y.at(n[1], j) * z.at(n[2], k)).sum::<Complex<f64>>()
             });
             let along: SmallVec<[_; 32]> = along.collect();
-            for (first, to) in to.chunks_mut(TOGETHER).enumerate() {
-                let mut sums = [0.0; TOGETHER];
+            for (first, to) in to.chunks_mut(CHUNK).enumerate() {
+                let mut sums = [0.0; CHUNK];
                 for (c, waves) in along.iter().zip(&x.0) {
-                    for (sum, wave) in sums.iter_mut().zip(&waves[first * TOGETHER..]) {
+                    for (sum, wave) in sums.iter_mut().zip(&waves[first * CHUNK..]) {
                         *sum += c.re * wave.re - c.im * wave.im;
                     }
                 }

@@ -72,13 +72,13 @@ impl Flow {
     }
 
     /// p/ρ.
-    fn pressure(&self) -> f64 {
+    fn pressure_per_density(&self) -> f64 {
         (self.gamma - 1.0) * (self.energy - self.kinetic())
     }
 
     /// c.
-    pub(super) fn sound(&self) -> f64 {
-        (self.gamma * self.pressure()).sqrt()
+    pub(super) fn sound_speed(&self) -> f64 {
+        (self.gamma * self.pressure_per_density()).sqrt()
     }
 
     /// |u|.
@@ -88,20 +88,20 @@ impl Flow {
 
     /// μ/Re.
     pub(super) fn viscosity(&self, gas: &Gas) -> f64 {
-        gas.mu(gas.temperature(1.0, self.pressure())) / gas.reynolds
+        gas.mu(gas.temperature(1.0, self.pressure_per_density())) / gas.reynolds
     }
 
     /// ∂p/∂U.
-    pub(super) fn pressure_of_state(&self) -> [f64; COUNT] {
-        let less = self.gamma - 1.0;
-        let [u, v, w] = mapped(self.u, |u| -less * u);
-        [less * self.kinetic(), u, v, w, less]
+    pub(super) fn pressure_derivative(&self) -> [f64; COUNT] {
+        let gm1 = self.gamma - 1.0;
+        let [u, v, w] = mapped(self.u, |u| -gm1 * u);
+        [gm1 * self.kinetic(), u, v, w, gm1]
     }
 
     /// r = (1, u, H).
     pub(super) fn carried(&self) -> [f64; COUNT] {
         let [u, v, w] = self.u;
-        [1.0, u, v, w, self.energy + self.pressure()]
+        [1.0, u, v, w, self.energy + self.pressure_per_density()]
     }
 
     /// Γ |Γ⁻¹A| with A = ∂(F·g)/∂U, where Γ (see [`pseudo_time`](super::pseudo_time)) has the speed c √ε instead of Vᵣ; for ε = 1 it is |A|
@@ -109,17 +109,17 @@ impl Flow {
     /// with |u·g|; dp and ρ c du_n, n = g/|g|, with the matrix ((ε u·g, ε c|g|), (c|g|, u·g)), whose absolute value is a linear combination
     /// of this matrix and the identity.
     pub(super) fn upwind(&self, g: [f64; 3], epsilon: f64) -> Matrix {
-        const LEAST: f64 = 0.05;
+        const MIN_SPEED: f64 = 0.05;
         let length = dot(g, g).sqrt();
-        let (n, c) = (mapped(g, |g| g / length), self.sound());
+        let (n, c) = (mapped(g, |g| g / length), self.sound_speed());
         let (theta, sound) = (dot(self.u, g), c * length);
         let middle = 0.5 * (1.0 + epsilon) * theta;
-        let apart = (0.25 * ((1.0 - epsilon) * theta).powi(2) + epsilon * sound * sound).sqrt();
-        let speed = |x: f64| x.abs().max(LEAST * apart);
-        let (slow, up, down) = (speed(theta), speed(middle + apart), speed(middle - apart));
-        let times = 0.5 * (up - down) / apart;
+        let half_gap = (0.25 * ((1.0 - epsilon) * theta).powi(2) + epsilon * sound * sound).sqrt();
+        let speed = |x: f64| x.abs().max(MIN_SPEED * half_gap);
+        let (slow, up, down) = (speed(theta), speed(middle + half_gap), speed(middle - half_gap));
+        let times = 0.5 * (up - down) / half_gap;
         let unit = 0.5 * (up + down) - times * middle;
-        let (velocity, pressure) = (self.velocity(), self.pressure_of_state());
+        let (velocity, pressure) = (self.velocity_derivative(), self.pressure_derivative());
         let (carried, through) = (self.carried(), dot(self.u, n));
         let mut a = Matrix::identity(slow);
         for j in 0..COUNT {
@@ -142,22 +142,22 @@ impl Flow {
     /// ∂(F·g)/∂U of the convective flux (Hirsch 1990, section 16.3).
     pub(super) fn convection(&self, g: [f64; 3]) -> Matrix {
         let Self { u, gamma, .. } = *self;
-        let less = gamma - 1.0;
-        let (theta, phi) = (dot(u, g), less * self.kinetic());
-        let enthalpy = self.energy + self.pressure();
+        let gm1 = gamma - 1.0;
+        let (theta, phi) = (dot(u, g), gm1 * self.kinetic());
+        let enthalpy = self.energy + self.pressure_per_density();
         let mut a = [[0.0; COUNT]; COUNT];
         a[0][1..4].copy_from_slice(&g);
         for i in 0..3 {
             a[1 + i][0] = phi * g[i] - u[i] * theta;
             for j in 0..3 {
-                a[1 + i][1 + j] = u[i] * g[j] - less * u[j] * g[i];
+                a[1 + i][1 + j] = u[i] * g[j] - gm1 * u[j] * g[i];
             }
             a[1 + i][1 + i] += theta;
-            a[1 + i][4] = less * g[i];
+            a[1 + i][4] = gm1 * g[i];
         }
         a[4][0] = theta * (phi - enthalpy);
         for j in 0..3 {
-            a[4][1 + j] = enthalpy * g[j] - less * u[j] * theta;
+            a[4][1 + j] = enthalpy * g[j] - gm1 * u[j] * theta;
         }
         a[4][4] = gamma * theta;
         Matrix(a)
@@ -174,7 +174,7 @@ impl Flow {
         let squares = dot(g, g);
         let factor = self.viscosity(gas) * squares;
         let n = mapped(g, |g| g / squares.sqrt());
-        let velocity = self.velocity();
+        let velocity = self.velocity_derivative();
         for i in 0..3 {
             for j in 0..COUNT {
                 let along: f64 = (0..3).map(|k| n[k] * velocity[k][j]).sum();
@@ -184,15 +184,15 @@ impl Flow {
             }
         }
         let heat = factor * self.gamma / gas.prandtl;
-        let inner = self.inner_energy();
+        let energy_derivative = self.internal_energy_derivative();
         for j in 0..COUNT {
-            a[4][j] += heat * inner[j];
+            a[4][j] += heat * energy_derivative[j];
         }
         Matrix(a)
     }
 
     /// ∂uᵢ/∂U.
-    fn velocity(&self) -> [[f64; COUNT]; 3] {
+    fn velocity_derivative(&self) -> [[f64; COUNT]; 3] {
         let per_density = 1.0 / self.rho;
         let mut rows = [[0.0; COUNT]; 3];
         for i in 0..3 {
@@ -203,7 +203,7 @@ impl Flow {
     }
 
     /// ∂e/∂U of the internal energy e = E − ½ u·u.
-    pub(super) fn inner_energy(&self) -> [f64; COUNT] {
+    pub(super) fn internal_energy_derivative(&self) -> [f64; COUNT] {
         let per_density = 1.0 / self.rho;
         let [u, v, w] = mapped(self.u, |u| -u * per_density);
         [(2.0 * self.kinetic() - self.energy) * per_density, u, v, w, per_density]
@@ -220,30 +220,30 @@ mod tests {
     const STATE: [f64; COUNT] = [1.1, 0.5, -0.3, 0.2, 13.0];
     const G: [f64; 3] = [2.0, -1.5, 0.7];
 
-    /// Central differences of `of`, column by column.
-    fn differences(of: impl Fn([f64; COUNT]) -> [f64; COUNT]) -> [[f64; COUNT]; COUNT] {
+    /// The Jacobian of `function` at `STATE` by central differences, column by column.
+    fn differences(function: impl Fn([f64; COUNT]) -> [f64; COUNT]) -> [[f64; COUNT]; COUNT] {
         let mut columns = [[0.0; COUNT]; COUNT];
         for j in 0..COUNT {
-            let moved = |by: f64| {
+            let shifted = |by: f64| {
                 let mut state = STATE;
                 state[j] += by;
-                of(state)
+                function(state)
             };
-            let [up, down] = [moved(1e-5), moved(-1e-5)];
+            let [up, down] = [shifted(1e-5), shifted(-1e-5)];
             (0..COUNT).for_each(|i| columns[i][j] = (up[i] - down[i]) / 2e-5);
         }
         columns
     }
 
-    fn assert_near(found: &Matrix, expected: &[[f64; COUNT]; COUNT]) {
-        for (a, b) in found.0.iter().flatten().zip(expected.iter().flatten()) {
-            assert!((a - b).abs() < 1e-7 * (1.0 + b.abs()), "{found:?}\n{expected:?}");
+    fn assert_near(actual: &Matrix, expected: &[[f64; COUNT]; COUNT]) {
+        for (a, b) in actual.0.iter().flatten().zip(expected.iter().flatten()) {
+            assert!((a - b).abs() < 1e-7 * (1.0 + b.abs()), "{actual:?}\n{expected:?}");
         }
     }
 
-    /// Catches a wrong sign or index in the Jacobian of the convective flux.
+    /// Detects a wrong sign or index in the Jacobian of the convective flux.
     #[test]
-    fn convection_is_the_derivative_of_the_flux() {
+    fn convection_is_the_jacobian_of_the_convective_flux() {
         let flux = |state: [f64; COUNT]| {
             let [rho, x, y, z, e] = state;
             let p = 0.4 * (e - 0.5 * (x * x + y * y + z * z) / rho);
@@ -259,18 +259,18 @@ mod tests {
         assert_near(&Flow::new(&GAS, &STATE).convection(G), &differences(flux));
     }
 
-    /// Catches a wrong part of the stress, of its work, or of the heat flux.
+    /// Detects an error in the stress, in its work, or in the heat flux.
     #[test]
-    fn diffusion_is_the_derivative_of_the_flux_of_a_thin_layer() {
+    fn diffusion_is_the_jacobian_of_the_thin_layer_viscous_flux() {
         let at = Flow::new(&GAS, &STATE);
         let (squares, u) = (dot(G, G), at.u);
         // The flux due to a jump of velocity and temperature, with the coefficients of `at`.
         let flux = |state: [f64; COUNT]| {
             let flow = Flow::new(&GAS, &state);
-            let along = dot(flow.u, G) / squares;
+            let normal = dot(flow.u, G) / squares;
             let stress =
-                [0, 1, 2].map(|i| (flow.u[i] + G[i] * along / 3.0) * squares / GAS.reynolds);
-            let t = GAS.temperature(1.0, flow.pressure());
+                [0, 1, 2].map(|i| (flow.u[i] + G[i] * normal / 3.0) * squares / GAS.reynolds);
+            let t = GAS.temperature(1.0, flow.pressure_per_density());
             let [x, y, z] = stress;
             [0.0, x, y, z, dot(u, stress) + GAS.conductivity() * t * squares]
         };
@@ -283,14 +283,14 @@ mod tests {
         Matrix(std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))))
     }
 
-    /// Catches a wave with a wrong speed, that of sound or the preconditioned one: (Γ⁻¹D)² = (Γ⁻¹A)² for D = Γ |Γ⁻¹A| if no wave speed
+    /// Detects a wrong wave speed, of sound or of the preconditioned system: (Γ⁻¹D)² = (Γ⁻¹A)² for D = Γ |Γ⁻¹A| if no wave speed
     /// is small.
     #[test]
-    fn upwind_has_the_waves_of_convection() {
+    fn upwind_matrix_has_the_wave_speeds_of_convection() {
         let flow = Flow::new(&GAS, &STATE);
-        let (carried, pressure) = (flow.carried(), flow.pressure_of_state());
-        let c2 = flow.sound().powi(2);
-        let found = [1.0, 0.3].map(|epsilon| {
+        let (carried, pressure) = (flow.carried(), flow.pressure_derivative());
+        let c2 = flow.sound_speed().powi(2);
+        let [plain, preconditioned] = [1.0, 0.3].map(|epsilon| {
             // Γ⁻¹ for β = (1/ε − 1)/c² (Sherman and Morrison 1950), since ∂p/∂U r = c².
             let mut inverse = Matrix::identity(1.0);
             inverse.add_product((epsilon - 1.0) / c2, &carried, &pressure);
@@ -303,17 +303,17 @@ mod tests {
             assert!(upwind != flow.convection(G));
             upwind
         });
-        assert!(found[0] != found[1]);
+        assert!(plain != preconditioned);
     }
 
-    /// Catches a wrong derivative of the pressure, which preconditions pseudo-time.
+    /// Detects a wrong derivative of the pressure, which the preconditioner of pseudo-time uses.
     #[test]
-    fn pressure_of_the_state_is_its_derivative() {
+    fn pressure_derivative_matches_finite_differences() {
         let differences = differences(|state| {
             let flow = Flow::new(&GAS, &state);
-            [flow.rho * flow.pressure(), 0.0, 0.0, 0.0, 0.0]
+            [flow.rho * flow.pressure_per_density(), 0.0, 0.0, 0.0, 0.0]
         });
-        let own = Flow::new(&GAS, &STATE).pressure_of_state();
+        let own = Flow::new(&GAS, &STATE).pressure_derivative();
         let near = own.iter().zip(differences[0]).all(|(a, b)| (a - b).abs() < 1e-7);
         assert!(near, "{own:?} {differences:?}");
     }

@@ -7,15 +7,15 @@ use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 
 /// The imposed conserved variables at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Held {
+pub(super) struct ImposedVariables {
     variables: [bool; COUNT],
     /// The axis normal to a wall.
     wall: Option<usize>,
 }
 
-impl Held {
+impl ImposedVariables {
     /// Add the variables that `face` across `axis` imposes.
-    pub(super) fn hold(&mut self, face: Face, axis: usize, gas: &Gas) {
+    pub(super) fn add_face(&mut self, face: Face, axis: usize, gas: &Gas) {
         match face {
             Face::Symmetry => self.variables[MOMENTUM + axis] = true,
             Face::Wall(wall) => {
@@ -41,8 +41,8 @@ impl Held {
     }
 
     /// Replace the rows of imposed variables in the diagonal block: momentum is fixed, energy follows density at the wall temperature.
-    pub(super) fn diagonal(&self, matrix: &mut Matrix, per_dt: f64, own: &Flow) {
-        self.beside(matrix);
+    pub(super) fn set_diagonal(&self, matrix: &mut Matrix, per_dt: f64, own: &Flow) {
+        self.clear_rows(matrix);
         for row in (0..COUNT).filter(|row| self.variables[*row]) {
             matrix.0[row][row] = per_dt;
         }
@@ -51,8 +51,8 @@ impl Held {
         }
     }
 
-    /// Clear the rows of imposed variables in an off-diagonal block: they depend on no neighbour.
-    pub(super) fn beside(&self, matrix: &mut Matrix) {
+    /// Clear the rows of imposed variables: in an off-diagonal block, because they depend on no neighbour.
+    pub(super) fn clear_rows(&self, matrix: &mut Matrix) {
         for row in 0..COUNT {
             if self.variables[row] {
                 matrix.0[row] = [0.0; COUNT];

@@ -32,17 +32,17 @@ use crate::gas::Gas;
 use crate::grid::{End, Grid};
 use crate::simd::mapped;
 use blocks::{Flow, Matrix, scaled};
-use held::Held;
+use held::ImposedVariables;
 use neighbours::Neighbours;
 pub use pseudo_time::PseudoTime;
 
 /// Coefficient of the second difference that represents a filter of unit rate. With 1/4 it damps the shortest waves as the filter does,
 /// but all others much more: GMRES then takes twice as many products. Found by trial with filters of eighth order.
-const OF_FILTER: f64 = 1.0 / 32.0;
+const FILTER_COEFFICIENT: f64 = 1.0 / 32.0;
 
 /// Exponent: the upwind speed V of sound waves is (V/c)² = (Vᵣ/c)² to this power. With V = c (0) the velocity is damped too much at low
 /// Mach numbers, with V = Vᵣ (1) the pressure; found by trial at Ma = 0.005 to 0.2.
-const BETWEEN: f64 = 0.3;
+const UPWIND_EXPONENT: f64 = 0.3;
 
 /// The sparsity pattern of the Jacobian, and the variables that boundaries impose.
 pub struct Jacobian {
@@ -57,7 +57,7 @@ pub struct Jacobian {
     links: Vec<Link>,
     /// Index of the first link of each point, and the total number of links.
     first_links: Vec<usize>,
-    held: Vec<Held>,
+    imposed: Vec<ImposedVariables>,
 }
 
 /// The neighbour of a point on one side along one axis.
@@ -78,10 +78,10 @@ impl Jacobian {
     /// Too many points for the index type.
     pub fn new(problem: &Problem, backend: &dyn Backend, grid: &Grid) -> Result<Self> {
         let neighbours = Neighbours::new(backend, grid);
-        let mut held = vec![Held::default(); neighbours.block.len()];
+        let mut imposed = vec![ImposedVariables::default(); neighbours.block.len()];
         let (mut starts, mut columns) = (vec![0], Vec::new());
         let (mut links, mut first_links) = (Vec::new(), vec![0]);
-        for (at, held) in held.iter_mut().enumerate() {
+        for (at, imposed) in imposed.iter_mut().enumerate() {
             let index = neighbours.block.index(at);
             for axis in grid.active_axes() {
                 let a = axis.index();
@@ -98,7 +98,7 @@ impl Jacobian {
                 let is_closed = |end: usize| bounded(end).is_some_and(|face| face.open().is_none());
                 for end in 0..2 {
                     if let Some(face) = bounded(end) {
-                        held.hold(face, a, &problem.gas);
+                        imposed.add_face(face, a, &problem.gas);
                     }
                     if is_closed(end) {
                         continue;
@@ -130,7 +130,7 @@ impl Jacobian {
             count: neighbours.count,
             links,
             first_links,
-            held,
+            imposed,
         })
     }
 
@@ -156,7 +156,7 @@ impl Jacobian {
 
     /// Whether boundaries impose each conserved variable, for each point.
     pub fn held(&self) -> impl ExactSizeIterator<Item = [bool; COUNT]> + '_ {
-        self.held.iter().map(Held::variables)
+        self.imposed.iter().map(ImposedVariables::variables)
     }
 
     /// The formula for Γ − I times a change of the state.
@@ -190,31 +190,31 @@ impl Jacobian {
         self.halo.fill(comm, COUNT, &mut state);
         let mut matrix = BlockMatrix::zeros(self.colouring.clone(), COUNT)?;
         let flow = |at: usize| Flow::new(&self.gas, &state[COUNT * at..COUNT * (at + 1)]);
-        for (at, held) in self.held.iter().enumerate() {
+        for (at, imposed) in self.imposed.iter().enumerate() {
             let own = flow(at);
             let inertia = inertia.map_or(0.0, |it| it[at]);
-            let epsilon = (1.0 + inertia * own.sound().powi(2)).powf(-BETWEEN);
+            let epsilon = (1.0 + inertia * own.sound_speed().powi(2)).powf(-UPWIND_EXPONENT);
             let mut diagonal = Matrix::identity(per_dt);
-            diagonal.add_product(per_dt * inertia, &own.carried(), &own.pressure_of_state());
+            diagonal.add_product(per_dt * inertia, &own.carried(), &own.pressure_derivative());
             for link in &self.links[self.first_links[at]..self.first_links[at + 1]] {
                 let upwind = own.upwind(link.gradient, epsilon);
                 diagonal.add(0.5 * link.weight, &own.convection(link.gradient));
                 diagonal.add(0.5 * link.weight, &upwind);
                 diagonal.add(link.weight, &own.diffusion(&self.gas, link.gradient));
-                diagonal.add_identity(OF_FILTER * filter_rate);
+                diagonal.add_identity(FILTER_COEFFICIENT * filter_rate);
                 let Some((to, block)) = link.to else { continue };
                 let other = flow(to);
-                let mut beside = Matrix::identity(-OF_FILTER * filter_rate);
-                beside.add(-0.5 * link.weight, &upwind);
-                beside.add(0.5 * link.weight, &other.convection(link.gradient));
-                beside.add(-link.weight, &other.diffusion(&self.gas, link.gradient));
-                held.beside(&mut beside);
-                let entries = scaled(&beside, &self.scale);
+                let mut off_diagonal = Matrix::identity(-FILTER_COEFFICIENT * filter_rate);
+                off_diagonal.add(-0.5 * link.weight, &upwind);
+                off_diagonal.add(0.5 * link.weight, &other.convection(link.gradient));
+                off_diagonal.add(-link.weight, &other.diffusion(&self.gas, link.gradient));
+                imposed.clear_rows(&mut off_diagonal);
+                let entries = scaled(&off_diagonal, &self.scale);
                 #[allow(clippy::cast_possible_truncation, reason = "to 32 bit")]
                 let entries = mapped(entries, |entry| entry as f32);
                 matrix.block_mut(block).copy_from_slice(&entries);
             }
-            held.diagonal(&mut diagonal, per_dt, &own);
+            imposed.set_diagonal(&mut diagonal, per_dt, &own);
             matrix.diagonal_mut(at).copy_from_slice(&scaled(&diagonal, &self.scale));
         }
         Ok(matrix)

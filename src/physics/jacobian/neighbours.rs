@@ -24,7 +24,7 @@ impl<'a> Neighbours<'a> {
             let ranks = decomposition.ranks[a];
             for (end, beyond) in ends.iter_mut().enumerate() {
                 let outermost = position[a] == [0, ranks - 1][end];
-                if ranks == 1 || (outermost && !grid.closes(a)) {
+                if ranks == 1 || (outermost && !grid.is_closed_along(a)) {
                     continue;
                 }
                 let mut other = position;
@@ -46,7 +46,7 @@ impl<'a> Neighbours<'a> {
         if let Some((_, first)) = self.beyond[a][end] {
             return Some(first + at / (stride * n) * stride + at % stride);
         }
-        let closes = self.grid.closes(a) && n == self.grid.points[a] && n > 2;
+        let closes = self.grid.is_closed_along(a) && n == self.grid.points[a] && n > 2;
         closes.then(|| if end == 0 { at + (n - 1) * stride } else { at - (n - 1) * stride })
     }
 
@@ -55,9 +55,11 @@ impl<'a> Neighbours<'a> {
     /// periodic line; the colours of the axes are added.
     pub(super) fn colours(&self) -> (usize, Vec<u32>) {
         let points = self.grid.points;
-        let odd_ring = |a: usize| self.grid.closes(a) && points[a] > 2 && points[a] % 2 == 1;
-        let count = if (0..3).any(odd_ring) { 3 } else { 2 };
-        let along = |a: usize, i: usize| if odd_ring(a) && i + 1 == points[a] { 2 } else { i % 2 };
+        let is_odd_periodic =
+            |a: usize| self.grid.is_closed_along(a) && points[a] > 2 && points[a] % 2 == 1;
+        let count = if (0..3).any(is_odd_periodic) { 3 } else { 2 };
+        let along =
+            |a: usize, i: usize| if is_odd_periodic(a) && i + 1 == points[a] { 2 } else { i % 2 };
         let colour = |index: [usize; 3]| {
             let sum: usize = (0..3).map(|a| along(a, index[a])).sum();
             #[allow(clippy::cast_possible_truncation, reason = "below 3")]

@@ -1,7 +1,7 @@
 //! Preconditioned pseudo-time: Γ ∂U/∂τ = R has the same steady flow, with sound waves that are not much faster than the gas.
 //!
-//! Γ = I + β r ∂p/∂U with r = (1, u, H) and β = 1/Vᵣ² − 1/c²: sound travels at about Vᵣ = min(c, max(|u|, V₀, μ/(ρ Re h))) instead of c (Weiss
-//! and Smith 1995, AIAA J. 33, 2050; momentum diffuses across a cell of width h at the last of these speeds).
+//! Γ = I + β r ∂p/∂U with r = (1, u, H) and β = 1/Vᵣ² − 1/c²: sound travels at about Vᵣ = min(c, max(|u|, V₀, μ/(ρ Re h))) instead of c
+//! (Weiss and Smith 1995, AIAA J. 33, 2050; momentum diffuses across a cell of width h at the last of these speeds).
 
 use super::COUNT;
 use super::blocks::Flow;
@@ -16,7 +16,7 @@ impl Flow {
             false => self.viscosity(gas) / self.rho * per_cell,
         };
         let reference = self.speed().max(1.0).max(viscous);
-        (1.0 / (reference * reference) - 1.0 / self.sound().powi(2)).max(0.0)
+        (1.0 / (reference * reference) - 1.0 / self.sound_speed().powi(2)).max(0.0)
     }
 }
 
@@ -43,10 +43,10 @@ impl Formula<{ 3 * COUNT + 1 }, COUNT, 1> for PseudoTime {
         let [rho, x, y, z, energy] = state;
         let (u, v, w) = (x / rho, y / rho, z / rho);
         let kinetic = N::of(0.5) * (u * u + v * v + w * w);
-        let less = N::of(self.gamma - 1.0);
-        let pressure = less * (energy - rho * kinetic);
+        let gm1 = N::of(self.gamma - 1.0);
+        let pressure = gm1 * (energy - rho * kinetic);
         let [density, x, y, z, e] = change;
-        let pressure_change = less * (kinetic * density - u * x - v * y - w * z + e);
+        let pressure_change = gm1 * (kinetic * density - u * x - v * y - w * z + e);
         let carried = [N::of(1.0), u, v, w, (energy + pressure) / rho];
         let factor = per_dt * read[3 * COUNT] * pressure_change;
         for k in 0..COUNT {

@@ -4,8 +4,8 @@
 //! The derivatives are those of the scheme on the lines of the face. If lines are split across ranks, each rank has a part of the face.
 
 use super::Face;
-use super::geometry::{ALONG, GEOMETRY, TERMS, gradient, outward};
-use super::waves::{BOTH, Waves, inward};
+use super::geometry::{GEOMETRY, TERM_COUNT, TERMS, gradient, outward};
+use super::waves::{RATES_AND_STATE, Waves, inward};
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::boundary::{Beyond, Known};
 use crate::engine::{Expr, Formula, Number, PointFormula, Sweep, SweepBuilder};
@@ -17,21 +17,21 @@ use crate::physics::slots::conserved::COUNT;
 use crate::physics::slots::exactly;
 use crate::simd::array_of;
 
-/// p', u, v and w.
-const CARRIES: usize = 4;
+/// Number of transported values: p', u, v and w.
+const TRANSPORTED: usize = 4;
 /// The axes along a face.
 const AXES: usize = 2;
 /// Values per axis and point: ∇ξ, and −1 or 1 at the ends of its lines, otherwise 0.
-const OF_AXIS: usize = 4;
+const PER_AXIS: usize = 4;
 /// Number of fields of [`Before`]: rates, state, the flow beyond, the geometry, the values of the axes, p' and the velocity, the speeds.
-const TAKEN: usize = BOTH + COUNT + GEOMETRY + OF_AXIS * AXES + CARRIES + AXES;
+const FIELDS: usize = RATES_AND_STATE + COUNT + GEOMETRY + PER_AXIS * AXES + TRANSPORTED + AXES;
 
-/// The grid lines of a face, with what the terms along them need.
+/// The grid lines of a face, and the fields and programs of the terms along them.
 pub(super) struct Along {
     /// The number of the face.
     face: usize,
     before: Prepared,
-    of_axes: Vec<Field>,
+    axis_fields: Vec<Field>,
     /// p' and the velocity before a stage, minus those of the flow beyond.
     flow: Vec<Field>,
     /// V·∇ξ.
@@ -67,45 +67,49 @@ impl Along {
             return Ok(None);
         }
         let zeros = |count: usize| (0..count).map(|_| part.field(|_| 0.0)).collect::<Result<_>>();
-        let of_axis = |(it, k): (Axis, usize)| {
+        let axis_field = |(it, k): (Axis, usize)| {
             part.field(|index| match k {
                 3 => outward(grid, it, index),
                 k => gradient(grid, it, index)[k],
             })
         };
-        let of_axes = axes.clone().flat_map(|it| (0..OF_AXIS).map(move |k| (it, k)));
+        let axis_fields = axes.clone().flat_map(|it| (0..PER_AXIS).map(move |k| (it, k)));
         let program = |(k, it)| Ok((k, part.on.program_on_planes(it, axis, &sweep(it))?));
         Ok(Some(Self {
             face,
-            before: part.prepare(PointFormula::map(Before(waves)), &[], TAKEN - BOTH)?,
-            of_axes: of_axes.map(of_axis).collect::<Result<_>>()?,
-            flow: zeros(CARRIES)?,
+            before: part.prepare(
+                PointFormula::map(Before(waves)),
+                &[],
+                FIELDS - RATES_AND_STATE,
+            )?,
+            axis_fields: axis_fields.map(axis_field).collect::<Result<_>>()?,
+            flow: zeros(TRANSPORTED)?,
             speeds: zeros(AXES)?,
             programs: active.into_iter().map(program).collect::<Result<_>>()?,
         }))
     }
 
     /// Write the terms along the face at the state before a stage, `u` − `advance` × `rate`, into the geometry of the face.
-    pub(super) fn carry(
+    pub(super) fn compute_terms(
         &mut self,
         backend: &dyn Backend,
         faces: &mut [Face],
         (rate, u): (&mut [Field], &mut [Field]),
         advance: f64,
     ) {
-        let Self { face, before, of_axes, flow, speeds, programs } = self;
+        let Self { face, before, axis_fields, flow, speeds, programs } = self;
         let of_face = &mut faces[*face].flow;
         let known = of_face.beyond.iter_mut().take(COUNT).chain(&mut of_face.geometry);
-        let own = known.chain(&mut *of_axes).chain(&mut *flow).chain(&mut *speeds);
-        let mut all: [&mut Field; TAKEN] = exactly(rate.iter_mut().chain(u).chain(own));
+        let own = known.chain(&mut *axis_fields).chain(&mut *flow).chain(&mut *speeds);
+        let mut all: [&mut Field; FIELDS] = exactly(rate.iter_mut().chain(u).chain(own));
         backend.map_part(before, &mut all, &[advance]);
         let mut weights = Weights::SET;
         for (k, program) in programs {
             let (normal, terms) = of_face.geometry.split_at_mut(TERMS);
-            let vectors = normal.iter().take(3).chain(of_axes[OF_AXIS * *k..].iter().take(3));
-            let read: [&Field; CARRIES + 7] =
+            let vectors = normal.iter().take(3).chain(axis_fields[PER_AXIS * *k..].iter().take(3));
+            let read: [&Field; TRANSPORTED + 7] =
                 exactly(flow.iter().chain([&speeds[*k]]).chain(vectors));
-            let mut write: [&mut Field; ALONG] = exactly(terms.iter_mut().take(ALONG));
+            let mut write: [&mut Field; TERM_COUNT] = exactly(terms.iter_mut().take(TERM_COUNT));
             backend.run(program, &read, &mut write, weights);
             weights = Weights::ADD;
         }
@@ -115,8 +119,8 @@ impl Along {
 /// The terms along a face of the lines along `axis`.
 fn sweep(axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
-    let speed = s.read(CARRIES);
-    let [normal, gradient] = [CARRIES + 1, CARRIES + 4];
+    let speed = s.read(TRANSPORTED);
+    let [normal, gradient] = [TRANSPORTED + 1, TRANSPORTED + 4];
     let slope = s.d1(s.read(0));
     s.add(0, speed * slope);
     let through = (0..3).map(|i| {
@@ -135,25 +139,25 @@ fn sweep(axis: Axis) -> Sweep {
 /// the flow that arrives there is unknown. Parameter: a.
 struct Before(Waves);
 
-impl Formula<0, TAKEN, 1> for Before {
-    fn at<N: Number>(&self, _: [N; 0], before: [N; TAKEN], [a]: [N; 1]) -> [N; TAKEN] {
+impl Formula<0, FIELDS, 1> for Before {
+    fn at<N: Number>(&self, _: [N; 0], before: [N; FIELDS], [a]: [N; 1]) -> [N; FIELDS] {
         let Self(waves) = self;
-        let at = waves.before(&before[..BOTH], a);
-        let beyond = waves.flow(array_of(|k| before[BOTH + k]));
-        let normal = array_of(|k| before[BOTH + COUNT + k]);
+        let at = waves.before(&before[..RATES_AND_STATE], a);
+        let beyond = waves.flow(array_of(|k| before[RATES_AND_STATE + k]));
+        let normal = array_of(|k| before[RATES_AND_STATE + COUNT + k]);
         // V minus its incoming normal part.
         let through = inward(dot(normal, beyond.velocity));
         let carried: [N; 3] = array_of(|i| beyond.velocity[i] - through * normal[i]);
         let mut after = before;
-        let [of_axes, flow] = [BOTH + COUNT + GEOMETRY, TAKEN - CARRIES - AXES];
+        let [axis_fields, flow] = [RATES_AND_STATE + COUNT + GEOMETRY, FIELDS - TRANSPORTED - AXES];
         after[flow] = at.p - beyond.p;
         for i in 0..3 {
             after[flow + 1 + i] = at.velocity[i] - beyond.velocity[i];
         }
         for k in 0..AXES {
-            let [x, y, z, end] = array_of(|i| before[of_axes + OF_AXIS * k + i]);
+            let [x, y, z, end] = array_of(|i| before[axis_fields + PER_AXIS * k + i]);
             let speed = dot([x, y, z], carried);
-            after[flow + CARRIES + k] = speed - end * inward(end * speed);
+            after[flow + TRANSPORTED + k] = speed - end * inward(end * speed);
         }
         after
     }

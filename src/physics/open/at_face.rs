@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::waves::ALL;
+use super::waves::FACE_FIELDS;
 use crate::backend::{Backend, Field, Prepared};
 use crate::error::Result;
 use crate::physics::discretisation::Part;
@@ -12,13 +12,13 @@ pub(in crate::physics) struct AtFace {
     /// Corrects the accumulated rates and the state; if the state is prescribed, sets the state only.
     pub(in crate::physics) correct: Prepared,
     /// Sets the state where the initial flow enters at supersonic speed.
-    pub(in crate::physics) give: Option<Prepared>,
+    pub(in crate::physics) impose: Option<Prepared>,
     /// Copies the accumulated rates; `None` if they are not needed.
-    pub(in crate::physics) keep: Option<Prepared>,
+    pub(in crate::physics) save_rates: Option<Prepared>,
     /// Takes the values beyond the face from the initial state, if they are defined by it.
-    pub(in crate::physics) of_start: Option<Prepared>,
-    /// The accumulated rates before a stage; for a flow, [`left`](super::left) afterwards.
-    pub(in crate::physics) kept: Vec<Field>,
+    pub(in crate::physics) from_initial: Option<Prepared>,
+    /// The accumulated rates before a stage; for a flow, [`scalar_slots`](super::scalar_slots) afterwards.
+    pub(in crate::physics) saved_rates: Vec<Field>,
     /// The values beyond: a state or φ, followed by the outward derivatives if waves pass the face.
     pub(in crate::physics) beyond: Vec<Field>,
     /// Geometry of the points of the face.
@@ -31,12 +31,20 @@ impl AtFace {
         part: &Part<'_>,
         correct: Prepared,
         beyond: impl IntoIterator<Item = f64>,
-        of_start: Option<Prepared>,
+        from_initial: Option<Prepared>,
     ) -> Result<Self> {
         let beyond =
             beyond.into_iter().map(|value| part.field(|_| value)).collect::<Result<_>>()?;
-        let (kept, geometry) = (Vec::new(), Vec::new());
-        Ok(Self { correct, give: None, keep: None, of_start, kept, beyond, geometry })
+        let (saved_rates, geometry) = (Vec::new(), Vec::new());
+        Ok(Self {
+            correct,
+            impose: None,
+            save_rates: None,
+            from_initial,
+            saved_rates,
+            beyond,
+            geometry,
+        })
     }
 
     /// Take the values beyond the face from these fields of the initial state, if they are defined by it.
@@ -45,32 +53,32 @@ impl AtFace {
         backend: &dyn Backend,
         start: impl IntoIterator<Item = &'a mut Field>,
     ) {
-        if let Some(formula) = &self.of_start {
+        if let Some(formula) = &self.from_initial {
             let own = self.beyond.iter_mut().chain(&mut self.geometry);
             run(backend, formula, start.into_iter().chain(own), &[]);
         }
     }
 
-    /// Set the state, the first of `fields`, to the initial state where that enters at supersonic speed.
+    /// Set the state, the first of `fields`, to the initial state where it enters at supersonic speed.
     pub(in crate::physics) fn impose_initial<'a>(
         &'a mut self,
         backend: &dyn Backend,
         fields: impl IntoIterator<Item = &'a mut Field>,
     ) {
-        if let Some(give) = &self.give {
+        if let Some(impose) = &self.impose {
             let own = self.beyond.iter_mut().chain(&mut self.geometry);
-            run(backend, give, fields.into_iter().chain(own), &[]);
+            run(backend, impose, fields.into_iter().chain(own), &[]);
         }
     }
 
     /// Copy the accumulated rates.
-    pub(in crate::physics) fn keep<'a>(
+    pub(in crate::physics) fn save_rates<'a>(
         &'a mut self,
         backend: &dyn Backend,
         rates: impl IntoIterator<Item = &'a mut Field>,
     ) {
-        if let Some(keep) = &self.keep {
-            run(backend, keep, rates.into_iter().chain(&mut self.kept), &[]);
+        if let Some(save_rates) = &self.save_rates {
+            run(backend, save_rates, rates.into_iter().chain(&mut self.saved_rates), &[]);
         }
     }
 
@@ -81,14 +89,14 @@ impl AtFace {
         fields: impl IntoIterator<Item = &'a mut Field>,
         parameters: &[f64],
     ) {
-        let own = self.kept.iter_mut().chain(&mut self.beyond).chain(&mut self.geometry);
+        let own = self.saved_rates.iter_mut().chain(&mut self.beyond).chain(&mut self.geometry);
         run(backend, &self.correct, fields.into_iter().chain(own), parameters);
     }
 }
 
-/// Most fields of a formula.
-const MOST: usize = 36;
-const _: () = assert!(ALL <= MOST);
+/// Largest number of fields of a formula.
+const MAX_FIELDS: usize = 36;
+const _: () = assert!(FACE_FIELDS <= MAX_FIELDS);
 
 /// Run `formula` without allocation.
 fn run<'a>(
@@ -97,5 +105,5 @@ fn run<'a>(
     fields: impl Iterator<Item = &'a mut Field>,
     parameters: &[f64],
 ) {
-    backend.map_part(formula, &mut fields.collect::<SmallVec<[_; MOST]>>(), parameters);
+    backend.map_part(formula, &mut fields.collect::<SmallVec<[_; MAX_FIELDS]>>(), parameters);
 }

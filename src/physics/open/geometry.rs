@@ -3,15 +3,15 @@
 use crate::grid::{Axis, End, Grid};
 
 /// Number of fields: the outward normal, followed by those of the following slots.
-pub(super) const GEOMETRY: usize = GIVEN + 1;
+pub(super) const GEOMETRY: usize = SUPERSONIC + 1;
 /// Slot of 1/spacing across the face.
 pub(super) const PER_SPACING: usize = 3;
 /// Slot of the terms along the face.
 pub(super) const TERMS: usize = 4;
 /// Number of these terms: (V·∇ξ) ∂p'/∂ξ, n·(V·∇ξ) ∂u'/∂ξ and ∇ξ ∂p'/∂ξ, see [`Along`](super::along::Along).
-pub(super) const ALONG: usize = 5;
+pub(super) const TERM_COUNT: usize = 5;
 /// Slot of 1 where the initial flow enters at supersonic speed, otherwise 0.
-pub(super) const GIVEN: usize = TERMS + ALONG;
+pub(super) const SUPERSONIC: usize = TERMS + TERM_COUNT;
 
 /// The outward normal at a point of end `at` of axis `a`, and 1/spacing along it; the other values are set later.
 pub(in crate::physics) fn across(

@@ -20,10 +20,11 @@
 //!   Disturbances that a stream carries out with the speed U have ∂/∂t = −U ∂/∂n. With κ = U/(U + c − u_n) the new rate then equals the
 //!   old one: no reflection. To first order in the disturbance κ is the Mach number U/c (Yoo and Im 2007; Lodato et al. 2008). U is the
 //!   normal velocity of the flow beyond this face or the opposite one; if neither is known, it is u_n, with κ = M.
-//!   If that flow V also moves along the lines ξ of the face, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ),
-//!   except at ends of lines where V leads into the face: the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the
-//!   flow enters through the face, V is its part along the face.
-//! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing that left returns.
+//!   If that flow V also moves along the lines ξ of the face, ∂/∂t = −U ∂/∂n − V·∇ξ ∂/∂ξ, and
+//!   rate = κ (rate + L) − (1 − κ) V·∇ξ (∂p/∂ξ − ρc n·∂u/∂ξ), except at ends of lines where V leads into the face:
+//!   the flow that arrives there is unknown, and V·∇ξ is taken as 0. Where the flow enters through the face, V is its part along the
+//!   face.
+//! * Outflow and far field, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: no wave that has left returns.
 //! * Vorticity where gas enters a far field at M = |u_n|/c: rate + L contains −∇p/ρ along the face. Of this the fraction max(1 − M, 0.3)
 //!   remains (Giles 1990, AIAA J. 28, 2050, for M < 0.7): oblique sound sheds no vorticity. With less, too little opposes u_t
 //!   where M approaches 1: it raises the pressure on the face, by up to 70 ρc u_t if nothing remains.
@@ -48,13 +49,13 @@ mod waves;
 pub(super) use at_face::AtFace;
 pub(super) use geometry::across;
 pub(super) use outward::{INSIDE, Outward};
-pub(super) use waves::{BOTH, before_stage, left};
+pub(super) use waves::{RATES_AND_STATE, before_stage, scalar_slots};
 
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, Part};
 use super::problem::Problem;
 use super::slots::conserved::{COUNT, MASS};
-use super::walls::{End, faces_here};
+use super::walls::{End, local_faces};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::boundary::{Beyond, Known, Open, Sponge, Stream};
 use crate::cases::PassiveScalar;
@@ -64,8 +65,8 @@ use crate::gas::Gas;
 use crate::grid::{Axis, Block};
 use crate::simd::{array_of, mapped};
 use along::Along;
-use geometry::{GEOMETRY, GIVEN, length};
-use waves::{ALL, Imposed, OfStart, Waves};
+use geometry::{GEOMETRY, SUPERSONIC, length};
+use waves::{FACE_FIELDS, FromInitial, ImposeInitial, Waves};
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
@@ -77,7 +78,7 @@ pub(super) struct OpenFaces {
     /// The lines of those faces along which a known flow moves.
     along: Vec<Along>,
     /// Faces with prescribed supersonic inflow.
-    given: Vec<GivenFace>,
+    prescribed: Vec<PrescribedFace>,
 }
 
 /// A face, or the zone of its sponge.
@@ -87,16 +88,16 @@ struct Face {
 }
 
 /// A face with prescribed state.
-struct GivenFace {
+struct PrescribedFace {
     face: Face,
     /// Sets a rate to 0.
-    still: Prepared,
+    zero_rate: Prepared,
 }
 
-impl GivenFace {
+impl PrescribedFace {
     /// Whether scalars are prescribed by the initial state.
-    fn needs_start(&self) -> bool {
-        self.face.scalars.iter().any(|scalar| scalar.of_start.is_some())
+    fn needs_initial(&self) -> bool {
+        self.face.scalars.iter().any(|scalar| scalar.from_initial.is_some())
     }
 
     /// Set flow and scalars to their prescribed values.
@@ -114,29 +115,29 @@ impl OpenFaces {
     /// Compiler errors, or a block with too few points.
     pub(super) fn new(on: &Discretisation<'_>) -> Result<Self> {
         let problem = on.problem;
-        let mut found = Self::default();
+        let mut open_faces = Self::default();
         for axis in on.grid.active_axes() {
             let a = axis.index();
             for (at, face) in problem.boundaries.0[a].into_iter().flatten().enumerate() {
                 if let Some(open) = face.open()
                     && let Some(sponge) = open.sponge
                 {
-                    found.sponges.extend(zone(on, [a, at], &open, sponge)?);
+                    open_faces.sponges.extend(sponge_zone(on, [a, at], &open, sponge)?);
                 }
             }
-            for (at, face) in faces_here(on, axis)? {
+            for (at, face) in local_faces(on, axis)? {
                 let Some(open) = face.open() else { continue };
                 match open.beyond {
                     Beyond::Inflow(Known::Stream(stream))
                         if stream.is_supersonic(&problem.gas, a) =>
                     {
-                        found.given.push(given_face(on, [a, at], stream)?);
+                        open_faces.prescribed.push(prescribed_face(on, [a, at], stream)?);
                     }
-                    _ => found.add(on, (axis, at), open)?,
+                    _ => open_faces.add(on, (axis, at), open)?,
                 }
             }
         }
-        Ok(found)
+        Ok(open_faces)
     }
 
     /// Add a face that waves pass.
@@ -164,8 +165,8 @@ impl OpenFaces {
     pub(super) fn capture_initial(&mut self, backend: &dyn Backend, start: &mut [Field]) {
         let (flow, states) = start.split_at_mut(COUNT);
         let sponges = self.sponges.iter_mut().map(|(_, face)| face);
-        let given = self.given.iter_mut().map(|it| &mut it.face);
-        for face in sponges.chain(&mut self.faces).chain(given) {
+        let prescribed = self.prescribed.iter_mut().map(|it| &mut it.face);
+        for face in sponges.chain(&mut self.faces).chain(prescribed) {
             face.flow.capture_initial(backend, &mut *flow);
             for (scalar, state) in face.scalars.iter_mut().zip(&mut *states) {
                 scalar.capture_initial(backend, [&mut flow[MASS], state]);
@@ -180,7 +181,7 @@ impl OpenFaces {
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for face in self.given.iter_mut().filter(|face| !face.needs_start()) {
+        for face in self.prescribed.iter_mut().filter(|face| !face.needs_initial()) {
             face.impose(backend, flow, states);
         }
     }
@@ -192,36 +193,41 @@ impl OpenFaces {
         flow: &mut [Field],
         states: &mut [Field],
     ) {
-        for face in self.given.iter_mut().filter(|face| face.needs_start()) {
+        for face in self.prescribed.iter_mut().filter(|face| face.needs_initial()) {
             face.impose(backend, flow, states);
         }
         for Face { flow: at, scalars } in &mut self.faces {
-            if at.give.is_none() {
+            if at.impose.is_none() {
                 continue;
             }
             at.impose_initial(backend, &mut *flow);
             for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
-                let is_given = &mut at.geometry[GIVEN];
-                scalar.impose_initial(backend, [state, &mut at.beyond[MASS], is_given]);
+                let is_supersonic = &mut at.geometry[SUPERSONIC];
+                scalar.impose_initial(backend, [state, &mut at.beyond[MASS], is_supersonic]);
             }
         }
     }
 
     /// Copy the accumulated rates on the faces, which a stage replaces.
-    pub(super) fn keep(&mut self, backend: &dyn Backend, rate: &mut [Field], weights: Weights) {
+    pub(super) fn save_rates(
+        &mut self,
+        backend: &dyn Backend,
+        rate: &mut [Field],
+        weights: Weights,
+    ) {
         if weights.beta == 0.0 {
             return;
         }
-        let (rate, of_scalars) = rate.split_at_mut(COUNT);
+        let (rate, scalar_rates) = rate.split_at_mut(COUNT);
         for face in &mut self.faces {
-            face.flow.keep(backend, &mut *rate);
-            for (scalar, rate) in face.scalars.iter_mut().zip(&mut *of_scalars) {
-                scalar.keep(backend, [rate]);
+            face.flow.save_rates(backend, &mut *rate);
+            for (scalar, rate) in face.scalars.iter_mut().zip(&mut *scalar_rates) {
+                scalar.save_rates(backend, [rate]);
             }
         }
     }
 
-    /// Correct `rate` = β × (kept rates) + R, and `u`, which it has advanced.
+    /// Correct `rate` = β × (saved rates) + R, and `u`, which it has advanced.
     pub(super) fn correct(
         &mut self,
         backend: &dyn Backend,
@@ -230,36 +236,37 @@ impl OpenFaces {
         Weights { beta, advance }: Weights,
     ) {
         let (u, states) = u.split_at_mut(COUNT);
-        let (rate, of_scalars) = rate.split_at_mut(COUNT);
+        let (rate, scalar_rates) = rate.split_at_mut(COUNT);
         for (sigma, Face { flow, scalars }) in &mut self.sponges {
             let fields = rate.iter_mut().chain(&mut *u).chain([&mut *sigma]);
             flow.correct(backend, fields, &[advance]);
-            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
-                let of_flow = [&mut *sigma, &mut flow.beyond[MASS]];
-                scalar.correct(backend, own.into_iter().chain(of_flow), &[advance]);
+            for (scalar, own) in scalars.iter_mut().zip(rate_state_pairs(scalar_rates, states)) {
+                let flow_fields = [&mut *sigma, &mut flow.beyond[MASS]];
+                scalar.correct(backend, own.into_iter().chain(flow_fields), &[advance]);
             }
         }
         for along in &mut self.along {
-            along.carry(backend, &mut self.faces, (&mut *rate, &mut *u), advance);
+            along.compute_terms(backend, &mut self.faces, (&mut *rate, &mut *u), advance);
         }
         for Face { flow, scalars } in &mut self.faces {
             flow.correct(backend, rate.iter_mut().chain(&mut *u), &[beta, advance]);
-            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
+            for (scalar, own) in scalars.iter_mut().zip(rate_state_pairs(scalar_rates, states)) {
                 let mass = [&mut rate[MASS], &mut u[MASS]];
-                let of_flow = mass.into_iter().chain(flow.kept.iter_mut().take(left::COUNT));
-                scalar.correct(backend, own.into_iter().chain(of_flow), &[beta, advance]);
+                let flow_fields =
+                    mass.into_iter().chain(flow.saved_rates.iter_mut().take(scalar_slots::COUNT));
+                scalar.correct(backend, own.into_iter().chain(flow_fields), &[beta, advance]);
             }
         }
-        for GivenFace { still, .. } in &self.given {
-            for rate in rate.iter_mut().chain(&mut *of_scalars) {
-                backend.map_part(still, &mut [rate], &[]);
+        for PrescribedFace { zero_rate, .. } in &self.prescribed {
+            for rate in rate.iter_mut().chain(&mut *scalar_rates) {
+                backend.map_part(zero_rate, &mut [rate], &[]);
             }
         }
     }
 }
 
 /// The rate and the state of each scalar.
-fn pairs<'a>(
+fn rate_state_pairs<'a>(
     rate: &'a mut [Field],
     state: &'a mut [Field],
 ) -> impl Iterator<Item = [&'a mut Field; 2]> {
@@ -267,38 +274,38 @@ fn pairs<'a>(
 }
 
 /// The zone of the sponge of an open face within this block, and σ there; `None` if the block has no point of it.
-fn zone(
+fn sponge_zone(
     on: &Discretisation<'_>,
     [a, at]: [usize; 2],
     open: &Open,
     sponge: Sponge,
 ) -> Result<Option<(Field, Face)>> {
     let Discretisation { problem, grid, block, .. } = on;
-    let away = |index: [usize; 3]| {
+    let distance = |index: [usize; 3]| {
         let mut on_face = index;
         on_face[a] = at * (grid.points[a] - 1);
         grid.distance(index, on_face)
     };
-    let near = |i: &usize| {
+    let in_zone = |i: &usize| {
         let mut plane = *block;
         (plane.start[a], plane.points[a]) = (block.start[a] + i, 1);
-        (0..plane.len()).any(|item| away(plane.index(item)) < sponge.width)
+        (0..plane.len()).any(|item| distance(plane.index(item)) < sponge.width)
     };
-    let inside: Vec<usize> = (0..block.points[a]).filter(near).collect();
+    let inside: Vec<usize> = (0..block.points[a]).filter(in_zone).collect();
     let Some(first) = inside.first() else { return Ok(None) };
     let mut points = Block::whole(block.points);
     (points.start[a], points.points[a]) = (*first, inside.len());
     let part = on.part(points);
     let strength = |index: [usize; 3]| {
-        let depth = 1.0 - away(index) / sponge.width;
+        let depth = 1.0 - distance(index) / sponge.width;
         sponge.strength * depth.max(0.0).powi(3)
     };
     let known = open.known();
     let damp = part.prepare(PointFormula::map(Damping), &[], 1 + COUNT)?;
     let sigma = part.field(strength)?;
-    let of_start = || part.prepare(PointFormula::map(Keep), &[], COUNT);
-    let of_start = (known == Some(Known::Start)).then(of_start).transpose()?;
-    let flow = AtFace::new(&part, damp, beyond(on, known), of_start)?;
+    let from_initial = || part.prepare(PointFormula::map(CopyRates), &[], COUNT);
+    let from_initial = (known == Some(Known::Start)).then(from_initial).transpose()?;
+    let flow = AtFace::new(&part, damp, beyond(on, known), from_initial)?;
     let scalars = problem.scalars.iter();
     let scalars = scalars.map(|it| AtFace::damped(&part, it.known([a, at], open)));
     Ok(Some((sigma, Face { flow, scalars: scalars.collect::<Result<_>>()? })))
@@ -311,45 +318,49 @@ fn open_face(face: &Part<'_>, [a, at]: [usize; 2], waves: Waves) -> Result<Face>
     let (end, known) = (End::new(block, a, at), known(problem, a, at));
     let Waves { open, length, outward, .. } = waves;
     let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
-    let of_start = || {
+    let from_initial = || {
         let reads: Vec<_> = end.fields_inside(INSIDE, COUNT).collect();
-        face.prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
+        face.prepare(PointFormula::map(FromInitial(waves)), &reads, RATES_AND_STATE + GEOMETRY)
     };
-    let of_start = || (known == Some(Known::Start)).then(of_start).transpose();
-    let comes_in = open.beyond == Beyond::Inflow(Known::Start);
-    let give = || face.prepare(PointFormula::map(Imposed), &[], BOTH + GEOMETRY);
+    let from_initial = || (known == Some(Known::Start)).then(from_initial).transpose();
+    let is_inflow = open.beyond == Beyond::Inflow(Known::Start);
+    let impose = || face.prepare(PointFormula::map(ImposeInitial), &[], RATES_AND_STATE + GEOMETRY);
     let geometry = (0..GEOMETRY).map(|k| face.field(|index| across(grid, a, at, index)[k]));
-    let reads: Vec<_> = end.fields_inside(INSIDE, BOTH).collect();
+    let reads: Vec<_> = end.fields_inside(INSIDE, RATES_AND_STATE).collect();
     let through = |scalar: &PassiveScalar| {
         let known = scalar.known([a, at], &open);
         AtFace::through(face, (&end, outward.over(spacing)), (&open, length), known)
     };
     // The outward derivatives of ρ', u, v, w and p' follow the state.
     let values = beyond(on, known).into_iter().chain([0.0; COUNT]);
-    let keep = face.prepare(PointFormula::map(Keep), &[], COUNT)?;
-    let correct = face.prepare(PointFormula::map(waves), &reads, ALL - BOTH)?;
+    let save_rates = face.prepare(PointFormula::map(CopyRates), &[], COUNT)?;
+    let correct = face.prepare(PointFormula::map(waves), &reads, FACE_FIELDS - RATES_AND_STATE)?;
     let flow = AtFace {
-        keep: Some(keep),
-        give: comes_in.then(give).transpose()?,
-        kept: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
+        save_rates: Some(save_rates),
+        impose: is_inflow.then(impose).transpose()?,
+        saved_rates: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
         geometry: geometry.collect::<Result<_>>()?,
-        ..AtFace::new(face, correct, values, of_start()?)?
+        ..AtFace::new(face, correct, values, from_initial()?)?
     };
     let scalars = problem.scalars.iter().map(through);
     Ok(Face { flow, scalars: scalars.collect::<Result<_>>()? })
 }
 
 /// A face where `stream` enters at supersonic speed.
-fn given_face(on: &Discretisation<'_>, [a, at]: [usize; 2], stream: Stream) -> Result<GivenFace> {
+fn prescribed_face(
+    on: &Discretisation<'_>,
+    [a, at]: [usize; 2],
+    stream: Stream,
+) -> Result<PrescribedFace> {
     let part = on.part(End::new(&on.block, a, at).face(&on.block));
     let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
     let scalars = on.problem.scalars.iter();
-    let scalars = scalars.map(|it| AtFace::given(&part, it.known([a, at], &open)));
+    let scalars = scalars.map(|it| AtFace::prescribed(&part, it.known([a, at], &open)));
     let scalars = scalars.collect::<Result<_>>()?;
-    let give = part.prepare(PointFormula::map(Given), &[], COUNT)?;
-    let still = part.prepare(PointFormula::map(Still), &[], 0)?;
-    let flow = AtFace::new(&part, give, stream.conserved(&on.problem.gas, on.base), None)?;
-    Ok(GivenFace { face: Face { flow, scalars }, still })
+    let impose = part.prepare(PointFormula::map(Prescribed), &[], COUNT)?;
+    let zero_rate = part.prepare(PointFormula::map(ZeroRate), &[], 0)?;
+    let flow = AtFace::new(&part, impose, stream.conserved(&on.problem.gas, on.base), None)?;
+    Ok(PrescribedFace { face: Face { flow, scalars }, zero_rate })
 }
 
 /// The state of the `known` flow; the gas at rest if there is none, and until the initial state is known.
@@ -382,27 +393,37 @@ impl Stream {
 }
 
 /// A copy of the rates.
-pub(super) struct Keep;
+pub(super) struct CopyRates;
 
-impl Formula<0, BOTH> for Keep {
-    fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
+impl Formula<0, RATES_AND_STATE> for CopyRates {
+    fn at<N: Number>(
+        &self,
+        _: [N; 0],
+        before: [N; RATES_AND_STATE],
+        _: [N; 0],
+    ) -> [N; RATES_AND_STATE] {
         array_of(|at| before[at % COUNT])
     }
 }
 
 /// The prescribed state, which follows the state.
-struct Given;
+struct Prescribed;
 
-impl Formula<0, BOTH> for Given {
-    fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
+impl Formula<0, RATES_AND_STATE> for Prescribed {
+    fn at<N: Number>(
+        &self,
+        _: [N; 0],
+        before: [N; RATES_AND_STATE],
+        _: [N; 0],
+    ) -> [N; RATES_AND_STATE] {
         array_of(|at| before[COUNT + at % COUNT])
     }
 }
 
 /// Zero, the rate of a prescribed value.
-struct Still;
+struct ZeroRate;
 
-impl Formula<0, 1> for Still {
+impl Formula<0, 1> for ZeroRate {
     fn at<N: Number>(&self, _: [N; 0], _: [N; 1], _: [N; 0]) -> [N; 1] {
         [N::of(0.0)]
     }
@@ -412,20 +433,20 @@ impl Formula<0, 1> for Still {
 /// Parameter: a.
 struct Damping;
 
-impl Formula<0, { BOTH + 1 + COUNT }, 1> for Damping {
+impl Formula<0, { RATES_AND_STATE + 1 + COUNT }, 1> for Damping {
     fn at<N: Number>(
         &self,
         _: [N; 0],
-        before: [N; BOTH + 1 + COUNT],
+        before: [N; RATES_AND_STATE + 1 + COUNT],
         [a]: [N; 1],
-    ) -> [N; BOTH + 1 + COUNT] {
-        let sigma = before[BOTH];
+    ) -> [N; RATES_AND_STATE + 1 + COUNT] {
+        let sigma = before[RATES_AND_STATE];
         let mut after = before;
         for k in 0..COUNT {
             let state = before[COUNT + k] - a * before[k];
-            let more = sigma * (before[BOTH + 1 + k] - state);
-            after[k] = before[k] + more;
-            after[COUNT + k] = before[COUNT + k] + a * more;
+            let correction = sigma * (before[RATES_AND_STATE + 1 + k] - state);
+            after[k] = before[k] + correction;
+            after[COUNT + k] = before[COUNT + k] + a * correction;
         }
         after
     }

@@ -1,26 +1,26 @@
 //! The characteristic waves through an open face: the corrections to the rates. See [the faces](super).
 
-use super::geometry::{ALONG, GEOMETRY, GIVEN, PER_SPACING, TERMS};
+use super::geometry::{GEOMETRY, PER_SPACING, SUPERSONIC, TERM_COUNT, TERMS};
 use super::outward::{INSIDE, Outward};
 use crate::boundary::{Beyond, Known, Open};
 use crate::engine::{Formula, Number};
 use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
-use crate::physics::formulas::{Primitives, dot, whole};
+use crate::physics::formulas::{Primitives, dot, full_value};
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use crate::simd::{array_of, mapped};
 
-/// Rates and state.
-pub(in crate::physics) const BOTH: usize = 2 * COUNT;
+/// Number of rates and state variables together.
+pub(in crate::physics) const RATES_AND_STATE: usize = 2 * COUNT;
 /// Number of values read at the points inside.
-const READ: usize = BOTH * INSIDE;
-/// Rates and state, with the kept rates, the flow beyond, and the geometry of the face.
-pub(super) const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
+const INSIDE_VALUES: usize = RATES_AND_STATE * INSIDE;
+/// Number of fields of [`Waves`]: rates and state, with the saved rates, the flow beyond, and the geometry of the face.
+pub(super) const FACE_FIELDS: usize = 2 * RATES_AND_STATE + COUNT + GEOMETRY;
 
-/// Values for scalars, stored in the slots of the kept rates.
-pub(in crate::physics) mod left {
+/// Values for scalars, stored in the slots of the saved rates.
+pub(in crate::physics) mod scalar_slots {
     /// The correction of ∂ρ/∂t.
-    pub(in crate::physics) const ADDED: usize = 0;
+    pub(in crate::physics) const MASS_CORRECTION: usize = 0;
     /// ∂ρ/∂t with the correction.
     pub(in crate::physics) const MASS_RATE: usize = 1;
     /// u_n where the gas enters, otherwise 0.
@@ -31,7 +31,7 @@ pub(in crate::physics) mod left {
     pub(in crate::physics) const COUNT: usize = 4;
 }
 
-/// The waves through a face. They leave values for scalars in the slots of the kept rates: see [`left`]. Parameters: β, a.
+/// The waves through a face. They store values for scalars in the slots of the saved rates: see [`scalar_slots`]. Parameters: β, a.
 #[derive(Clone, Copy)]
 pub(super) struct Waves {
     pub(super) gas: Gas,
@@ -89,7 +89,7 @@ impl Waves {
     }
 
     /// The outward derivatives on the face of ρ', the velocity and p', from the flow `at` it and from the values at the points inside: the
-    /// state, or with `BOTH` values each the rates and the state after a stage of weight `a`.
+    /// state, or with `RATES_AND_STATE` values each the rates and the state after a stage of weight `a`.
     #[inline(always)]
     fn slopes<N: Number, const EACH: usize>(
         &self,
@@ -102,7 +102,7 @@ impl Waves {
         for k in 0..INSIDE {
             let point = &inside[EACH * k..][..EACH];
             let flow = match EACH {
-                BOTH => self.before(point, a),
+                RATES_AND_STATE => self.before(point, a),
                 _ => self.flow(array_of(|i| point[i])),
             };
             for (sum, value) in sums.iter_mut().zip(flow.values()) {
@@ -116,23 +116,24 @@ impl Waves {
     /// The corrections to the rates: of the incoming and outgoing sound waves, of entropy and of velocity. `slope` is that of the flow
     /// minus that of the flow beyond; `geometry` has the fields of the face.
     #[inline(always)]
-    fn missing<N: Number>(
+    fn corrections<N: Number>(
         &self,
         at: &Flow<N>,
         beyond: &Flow<N>,
         rate: &Flow<N>,
         slope: &Flow<N>,
         geometry: &[N],
-    ) -> Missing<N> {
+    ) -> Corrections<N> {
         let Self { gas, base, open, .. } = *self;
         let normal = array_of(|i| geometry[i]);
-        let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
+        let (rho, p) = (full_value(at.rho, base.density), full_value(at.p, base.pressure));
         let c2 = N::of(gas.gamma) * p / rho;
         let c = c2.sqrt();
         let n = |v: &[N; 3]| dot(normal, *v);
         let u_n = n(&at.velocity);
+        // The speeds of the incoming wave, of the gas and of the outgoing wave where they lead into the box, otherwise 0.
         let (back, slow, forth) = (inward(u_n - c), inward(u_n), inward(u_n + c));
-        let coming = rate.p - rho * c * n(&rate.velocity);
+        let incoming = rate.p - rho * c * n(&rate.velocity);
         let relax = N::of(open.relaxation / self.length);
         let off_velocity: [N; 3] = array_of(|i| at.velocity[i] - beyond.velocity[i]);
         let off_rho = at.rho - beyond.rho;
@@ -141,47 +142,51 @@ impl Waves {
             Beyond::Inflow(_) | Beyond::FarField(_) => (1.0, at.p - beyond.p),
         };
         let known = N::of(known);
-        let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
-        let going = forth * (slope.p + of_slope + known * relax * (off_p + pushed));
+        let (off_rho_c_u, slope_rho_c_u) =
+            (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
+        let outgoing = forth * (slope.p + slope_rho_c_u + known * relax * (off_p + off_rho_c_u));
         if let Beyond::Inflow(_) = open.beyond {
-            let relative = (at.t - beyond.t) / whole(at.t, base.temperature);
-            return Missing {
-                coming: -(coming + relax * back * rho * c * n(&off_velocity)),
+            let relative = (at.t - beyond.t) / full_value(at.t, base.temperature);
+            return Corrections {
+                incoming: -(incoming + relax * back * rho * c * n(&off_velocity)),
                 entropy: relax * c * rho * relative - (rate.rho - rate.p / c2),
                 velocity: array_of(|i| -(rate.velocity[i] + relax * c * off_velocity[i])),
-                going,
+                outgoing,
                 speed: [rho, c, slow],
             };
         }
-        let leaving = u_n - slow;
+        let outward_speed = u_n - slow;
         // Small but not 0 where nothing is carried out, so that κ becomes 1 at supersonic outflow in this case too.
-        let least = N::of(1e-3 / gas.mach);
-        let carried = match self.is_known {
-            true => least - inward(least - n(&beyond.velocity)),
-            false => leaving,
+        let min_speed = N::of(1e-3 / gas.mach);
+        let stream = match self.is_known {
+            true => min_speed - inward(min_speed - n(&beyond.velocity)),
+            false => outward_speed,
         };
-        let kept = carried / (carried - back);
-        let amplitude = back * (slope.p - of_slope);
-        let [carried_p, carried_u_n, push @ ..]: [N; ALONG] = array_of(|k| geometry[TERMS + k]);
-        let along = carried_p - rho * c * carried_u_n;
-        let most = N::of(MOST);
-        let without = known * (most + inward(-slow / c - most)) / rho;
-        Missing {
-            coming: kept * (coming + amplitude) - coming - (N::of(1.0) - kept) * along
-                + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
+        let kappa = stream / (stream - back);
+        let amplitude = back * (slope.p - slope_rho_c_u);
+        let [along_p, along_u_n, gradient_p @ ..]: [N; TERM_COUNT] =
+            array_of(|k| geometry[TERMS + k]);
+        let along = along_p - rho * c * along_u_n;
+        let max_removed = N::of(MAX_REMOVED);
+        let removed = known * (max_removed + inward(-slow / c - max_removed)) / rho;
+        Corrections {
+            incoming: kappa * (incoming + amplitude) - incoming - (N::of(1.0) - kappa) * along
+                + relax * back * (N::of(1.0) + outward_speed / c) * (off_p - off_rho_c_u),
             entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
             velocity: array_of(|i| {
-                slow * (slope.velocity[i] + known * relax * off_velocity[i]) + without * push[i]
+                slow * (slope.velocity[i] + known * relax * off_velocity[i])
+                    + removed * gradient_p[i]
             }),
-            going,
+            outgoing,
             speed: [rho, c, slow],
         }
     }
 
     /// 1 where the flow beyond enters at supersonic speed, otherwise 0.
     #[inline(always)]
-    fn given<N: Number>(&self, beyond: &Flow<N>, normal: [N; 3]) -> N {
-        let (rho, p) = (whole(beyond.rho, self.base.density), whole(beyond.p, self.base.pressure));
+    fn supersonic<N: Number>(&self, beyond: &Flow<N>, normal: [N; 3]) -> N {
+        let (rho, p) =
+            (full_value(beyond.rho, self.base.density), full_value(beyond.p, self.base.pressure));
         let c = (N::of(self.gas.gamma) * p / rho).sqrt();
         let slower = dot(normal, beyond.velocity) + c;
         let sign = slower / (slower.abs() + N::of(f32::MIN_POSITIVE.into()));
@@ -189,78 +194,84 @@ impl Waves {
     }
 }
 
-/// Largest part of the pressure gradient along a far field that vorticity waves do without.
-const MOST: f64 = 0.7;
+/// Largest fraction of the pressure gradient along a far field that is removed from vorticity waves.
+const MAX_REMOVED: f64 = 0.7;
 
-/// See [`Waves::missing`]. The normal component of `velocity` is not used: the two sound waves determine it.
-struct Missing<N> {
-    coming: N,
+/// See [`Waves::corrections`]. The normal component of `velocity` is not used: the two sound waves determine it.
+struct Corrections<N> {
+    incoming: N,
     entropy: N,
     velocity: [N; 3],
-    going: N,
+    outgoing: N,
     /// ρ, c, and u_n where the gas enters, otherwise 0.
     speed: [N; 3],
 }
 
 /// Defines the flow beyond a face from the initial state. Fields: the state, the flow beyond, the geometry; reads the states inside.
-pub(super) struct OfStart(pub(super) Waves);
+pub(super) struct FromInitial(pub(super) Waves);
 
-impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
+impl Formula<{ COUNT * INSIDE }, { COUNT + RATES_AND_STATE + GEOMETRY }> for FromInitial {
     fn at<N: Number>(
         &self,
         inside: [N; COUNT * INSIDE],
-        mut all: [N; COUNT + BOTH + GEOMETRY],
+        mut all: [N; COUNT + RATES_AND_STATE + GEOMETRY],
         _: [N; 0],
-    ) -> [N; COUNT + BOTH + GEOMETRY] {
+    ) -> [N; COUNT + RATES_AND_STATE + GEOMETRY] {
         let Self(waves) = self;
         let flow = |all: &[N]| waves.flow(array_of(|k| all[k]));
-        let per_spacing = all[COUNT + BOTH + PER_SPACING];
+        let per_spacing = all[COUNT + RATES_AND_STATE + PER_SPACING];
         let slope = waves.slopes::<N, COUNT>(&flow(&all), (&inside, N::of(0.0)), per_spacing);
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
-        all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
-        let normal = array_of(|k| all[COUNT + BOTH + k]);
-        all[COUNT + BOTH + GIVEN] = waves.given(&flow(&all), normal);
+        all[RATES_AND_STATE..COUNT + RATES_AND_STATE]
+            .copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        let normal = array_of(|k| all[COUNT + RATES_AND_STATE + k]);
+        all[COUNT + RATES_AND_STATE + SUPERSONIC] = waves.supersonic(&flow(&all), normal);
         all
     }
 }
 
 /// Sets the state to the initial state where that enters at supersonic speed. The flow beyond and the geometry follow the state.
-pub(super) struct Imposed;
+pub(super) struct ImposeInitial;
 
-impl Formula<0, { COUNT + BOTH + GEOMETRY }> for Imposed {
+impl Formula<0, { COUNT + RATES_AND_STATE + GEOMETRY }> for ImposeInitial {
     fn at<N: Number>(
         &self,
         _: [N; 0],
-        mut all: [N; COUNT + BOTH + GEOMETRY],
+        mut all: [N; COUNT + RATES_AND_STATE + GEOMETRY],
         _: [N; 0],
-    ) -> [N; COUNT + BOTH + GEOMETRY] {
-        let given = all[COUNT + BOTH + GIVEN];
+    ) -> [N; COUNT + RATES_AND_STATE + GEOMETRY] {
+        let supersonic = all[COUNT + RATES_AND_STATE + SUPERSONIC];
         for k in 0..COUNT {
-            all[k] = all[k] + given * (all[COUNT + k] - all[k]);
+            all[k] = all[k] + supersonic * (all[COUNT + k] - all[k]);
         }
         all
     }
 }
 
-impl Formula<READ, { ALL }, 2> for Waves {
-    fn at<N: Number>(&self, inside: [N; READ], before: [N; ALL], [beta, a]: [N; 2]) -> [N; ALL] {
+impl Formula<INSIDE_VALUES, { FACE_FIELDS }, 2> for Waves {
+    fn at<N: Number>(
+        &self,
+        inside: [N; INSIDE_VALUES],
+        before: [N; FACE_FIELDS],
+        [beta, a]: [N; 2],
+    ) -> [N; FACE_FIELDS] {
         let half = N::of(0.5);
-        let at = self.before(&before[..BOTH], a);
-        let beyond = self.flow(array_of(|k| before[BOTH + COUNT + k]));
-        let geometry = &before[ALL - GEOMETRY..];
+        let at = self.before(&before[..RATES_AND_STATE], a);
+        let beyond = self.flow(array_of(|k| before[RATES_AND_STATE + COUNT + k]));
+        let geometry = &before[FACE_FIELDS - GEOMETRY..];
         let normal: [N; 3] = array_of(|i| geometry[i]);
-        let mut slope = self.slopes::<N, BOTH>(&at, (&inside, a), geometry[PER_SPACING]);
-        let [rho, u, v, w, p] = array_of(|k| before[2 * BOTH + k]);
+        let mut slope = self.slopes::<N, RATES_AND_STATE>(&at, (&inside, a), geometry[PER_SPACING]);
+        let [rho, u, v, w, p] = array_of(|k| before[2 * RATES_AND_STATE + k]);
         (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
         for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
             *own = *own - beyond;
         }
-        let own: [N; COUNT] = array_of(|k| before[k] - beta * before[BOTH + k]);
+        let own: [N; COUNT] = array_of(|k| before[k] - beta * before[RATES_AND_STATE + k]);
         let inner = N::of(self.gas.gamma - 1.0);
         let [u, v, w] = at.velocity;
         let squares = half * (u * u + v * v + w * w);
-        let rho = whole(at.rho, self.base.density);
+        let rho = full_value(at.rho, self.base.density);
         let momentum: [N; 3] = array_of(|i| own[MOMENTUM + i]);
         let work = |m: [N; 3]| u * m[0] + v * m[1] + w * m[2];
         let rate = Flow {
@@ -269,34 +280,34 @@ impl Formula<READ, { ALL }, 2> for Waves {
             p: inner * (own[ENERGY] - work(momentum) + squares * own[MASS]),
             t: N::of(0.0),
         };
-        let Missing { coming, entropy, velocity, going, speed: [rho, c, inward] } =
-            self.missing(&at, &beyond, &rate, &slope, geometry);
-        let p = half * (going + coming);
+        let Corrections { incoming, entropy, velocity, outgoing, speed: [rho, c, inward] } =
+            self.corrections(&at, &beyond, &rate, &slope, geometry);
+        let p = half * (outgoing + incoming);
         // The two sound waves determine the normal component.
-        let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
+        let through = half * (outgoing - incoming) / (rho * c) - dot(normal, velocity);
         let velocity: [N; 3] = array_of(|i| velocity[i] + through * normal[i]);
         let mass = entropy + p / (c * c);
         let momentum: [N; 3] = array_of(|i| at.velocity[i] * mass + rho * velocity[i]);
         let energy = p / inner + squares * mass + rho * work(velocity);
         let [x, y, z] = momentum;
         let mut after = before;
-        for (k, more) in [mass, x, y, z, energy].into_iter().enumerate() {
-            after[k] = before[k] + more;
-            after[COUNT + k] = before[COUNT + k] + a * more;
+        for (k, correction) in [mass, x, y, z, energy].into_iter().enumerate() {
+            after[k] = before[k] + correction;
+            after[COUNT + k] = before[COUNT + k] + a * correction;
         }
-        let mut added = mass;
+        let mut mass_correction = mass;
         if let Beyond::Inflow(Known::Start) = self.open.beyond {
-            let given = geometry[GIVEN];
+            let supersonic = geometry[SUPERSONIC];
             for k in 0..COUNT {
-                after[k] = after[k] - given * after[k];
+                after[k] = after[k] - supersonic * after[k];
                 after[COUNT + k] = before[COUNT + k] + a * (after[k] - before[k]);
             }
-            added = mass - given * (own[MASS] + mass);
+            mass_correction = mass - supersonic * (own[MASS] + mass);
         }
-        after[BOTH + left::ADDED] = added;
-        after[BOTH + left::MASS_RATE] = own[MASS] + added;
-        after[BOTH + left::INWARD] = inward;
-        after[BOTH + left::SOUND] = c;
+        after[RATES_AND_STATE + scalar_slots::MASS_CORRECTION] = mass_correction;
+        after[RATES_AND_STATE + scalar_slots::MASS_RATE] = own[MASS] + mass_correction;
+        after[RATES_AND_STATE + scalar_slots::INWARD] = inward;
+        after[RATES_AND_STATE + scalar_slots::SOUND] = c;
         after
     }
 }

@@ -1,11 +1,11 @@
 //! Diagnostics of passive scalars between steps.
 
 use super::PassiveScalars;
-use super::sweep::apart;
+use super::sweep::term_slots;
 use crate::backend::{Backend, Field, Weights};
 use crate::error::Result;
 use crate::physics::slots::{self, conserved, exactly};
-use crate::physics::system::Seen;
+use crate::physics::system::PendingCheck;
 use crate::physics::volume::VolumeAverage;
 
 impl PassiveScalars {
@@ -24,22 +24,22 @@ impl PassiveScalars {
         for ((of, state), filter) in self.each.iter().zip(state).zip(filter_rates) {
             let pair = [&flow[conserved::MASS], state];
             let [mass, carried, _] = volume.of(backend, &self.moments, &pair, &[])?;
-            let [largest, smallest] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
+            let [max, negative_min] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
             let mean = carried / mass;
-            let mut apart: [&mut Field; apart::COUNT] =
-                exactly(scratch.iter_mut().take(apart::COUNT));
-            apart.iter_mut().for_each(|field| backend.clear(field));
+            let mut terms: [&mut Field; term_slots::COUNT] =
+                exactly(scratch.iter_mut().take(term_slots::COUNT));
+            terms.iter_mut().for_each(|field| backend.clear(field));
             let mut fields: [&Field; 12] = [state; 12];
             fields[..conserved::COUNT].copy_from_slice(&slots::flow(flow));
-            let read = self.metric.behind(&fields[..=conserved::COUNT]);
-            backend.run_all(&mut of.terms.iter(), &read, &mut apart, Weights::ADD);
-            for (field, apart) in fields[conserved::COUNT + 1..].iter_mut().zip(apart) {
-                *field = apart;
+            let read = self.metric.append_to(&fields[..=conserved::COUNT]);
+            backend.run_all(&mut of.terms.iter(), &read, &mut terms, Weights::ADD);
+            for (field, term) in fields[conserved::COUNT + 1..].iter_mut().zip(terms) {
+                *field = term;
             }
             let parameters = [mean, of.diffusivity];
             let [square, dissipation, convection, diffusion] =
                 volume.of(backend, &self.terms, &fields, &parameters)?;
-            row.extend([mean, square / mass, -smallest, largest, dissipation]);
+            row.extend([mean, square / mass, -negative_min, max, dissipation]);
             row.extend([convection + diffusion + filter, convection, diffusion, *filter]);
         }
         Ok(row)
@@ -67,11 +67,11 @@ impl PassiveScalars {
         &self,
         backend: &dyn Backend,
         u: &[Field],
-        seen: &mut Seen,
+        pending: &mut PendingCheck,
     ) -> Result<()> {
         let (flow, state) = u.split_at(conserved::COUNT);
         for state in state {
-            seen.push(backend.reduce(&self.extrema, &[&flow[conserved::MASS], state], &[])?);
+            pending.push(backend.reduce(&self.extrema, &[&flow[conserved::MASS], state], &[])?);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::engine::{Formula, Number};
 use crate::physics::Gas;
 use crate::physics::base_state::BaseState;
-use crate::physics::formulas::{Primitives, Volume, whole};
+use crate::physics::formulas::{Primitives, SpecificVolume, full_value};
 use crate::simd::mapped;
 
 /// φ from (ρ', ρφ).
@@ -13,7 +13,7 @@ pub(super) struct Fraction {
 
 impl Formula<2, 1> for Fraction {
     fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        let [volume] = Volume { base: self.base }.at([rho], [rho], []);
+        let [volume] = SpecificVolume { base: self.base }.at([rho], [rho], []);
         [volume * state]
     }
 }
@@ -36,7 +36,7 @@ pub(super) struct Moments {
 impl Formula<2, 3> for Moments {
     fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 3], _: [N; 0]) -> [N; 3] {
         let [phi] = Fraction { base: self.base }.at([rho, state], [rho], []);
-        [whole(rho, self.base.density), state, state * phi]
+        [full_value(rho, self.base.density), state, state * phi]
     }
 }
 
@@ -68,9 +68,9 @@ impl Formula<12, 4, 2> for Terms {
         let [phi] = Fraction { base }.at([rho, state], [rho], []);
         let deviation = phi - mean;
         let two = N::of(2.0);
-        let diffusivity = scale * gas.mu(whole(t, base.temperature));
+        let diffusivity = scale * gas.mu(full_value(t, base.temperature));
         [
-            whole(rho, base.density) * deviation * deviation,
+            full_value(rho, base.density) * deviation * deviation,
             two * diffusivity * (x * x + y * y + z * z),
             deviation * (two * convection - (phi + mean) * d_rho),
             two * deviation * diffusion,

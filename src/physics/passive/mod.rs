@@ -4,8 +4,8 @@
 //! ∂(ρφ)/∂t = − ∂ⱼ(ρφuⱼ) + ∂ⱼ(μ/(Re Sc) ∂ⱼφ)
 //! ```
 //! The state holds ρφ of each scalar after the fields of the flow. Each scalar has one sweep along each axis (`sweep.rs`), which reads the
-//! flow before a stage: the sweeps of scalars run first. The conditions at open faces (`open.rs`) follow those of the flow, and so do values
-//! at walls; fluxes there are imposed on the rates (`walls.rs`). Diagnostics are in `budget.rs`.
+//! flow before a stage: the sweeps of scalars run first. The conditions at open faces (`open.rs`) follow those of the flow, and so do
+//! values at walls; fluxes there are imposed on the rates (`walls.rs`). Diagnostics are in `budget.rs`.
 
 mod budget;
 mod formulas;
@@ -16,7 +16,7 @@ mod walls;
 use std::sync::Arc;
 
 use formulas::{Extrema, Fraction, Moments, Terms};
-pub(super) use sweep::Carried;
+pub(super) use sweep::ScalarEquation;
 use walls::AtWalls;
 pub(super) use walls::largest_diffusivity;
 
@@ -64,7 +64,7 @@ impl PassiveScalars {
             return Ok(None);
         }
         let gas = problem.gas;
-        let sweeps = |of: Carried<'_>| {
+        let sweeps = |of: ScalarEquation<'_>| {
             let fused = problem.right_hand_side == RightHandSide::Fused;
             let advances = fused && problem.is_low_storage();
             let last = on.grid.active_axes().last().filter(|_| advances);
@@ -80,7 +80,7 @@ impl PassiveScalars {
             })
         };
         Ok(Some(Self {
-            each: Carried::all(problem, base).map(sweeps).collect::<Result<_>>()?,
+            each: ScalarEquation::all(problem, base).map(sweeps).collect::<Result<_>>()?,
             filter: on.filter_programs(1)?,
             add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
             fraction: backend.prepare(PointFormula::map(Fraction { base }))?,
@@ -101,7 +101,7 @@ impl PassiveScalars {
         weights: Weights,
         advances: bool,
     ) {
-        let read = self.metric.behind(&slots::flow(flow));
+        let read = self.metric.append_to(&slots::flow(flow));
         for ((of, state), rate) in self.each.iter().zip(&mut *state).zip(&mut *rate) {
             let Some((last, others)) = of.sweeps.split_last() else { continue };
             let last = of.advancing.as_ref().filter(|_| advances).unwrap_or(last);
@@ -122,11 +122,11 @@ impl PassiveScalars {
         advance: f64,
     ) {
         let (flow, state) = u.split_at_mut(conserved::COUNT);
-        let (of_flow, rate) = rate.split_at_mut(conserved::COUNT);
+        let (flow_rates, rate) = rate.split_at_mut(conserved::COUNT);
         for ((of, state), rate) in self.each.iter().zip(state).zip(rate) {
             let own = [rate, state].into_iter();
             let mut fields: [&mut Field; walls::RATES] =
-                exactly(own.chain(&mut *of_flow).chain(&mut *flow));
+                exactly(own.chain(&mut *flow_rates).chain(&mut *flow));
             of.walls.fluxes.iter().for_each(|wall| backend.map_part(wall, &mut fields, &[advance]));
         }
     }

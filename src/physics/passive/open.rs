@@ -16,8 +16,8 @@ use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::physics::base_state::BaseState;
 use crate::physics::discretisation::Part;
-use crate::physics::formulas::whole;
-use crate::physics::open::{AtFace, INSIDE, Outward, left};
+use crate::physics::formulas::full_value;
+use crate::physics::open::{AtFace, INSIDE, Outward, scalar_slots};
 use crate::physics::walls::End;
 use crate::simd::array_of;
 
@@ -33,9 +33,12 @@ impl AtFace {
     }
 
     /// Where the gas enters at supersonic speed.
-    pub(in crate::physics) fn given(part: &Part<'_>, known: Option<ScalarBeyond>) -> Result<Self> {
+    pub(in crate::physics) fn prescribed(
+        part: &Part<'_>,
+        known: Option<ScalarBeyond>,
+    ) -> Result<Self> {
         let base = part.on.base;
-        Self::without_waves(part, known, PointFormula::map(Given { base }), 2)
+        Self::without_waves(part, known, PointFormula::map(Prescribed { base }), 2)
     }
 
     /// With a formula that uses φ beyond, and `own` fields of the part only.
@@ -46,9 +49,9 @@ impl AtFace {
         own: usize,
     ) -> Result<Self> {
         let correct = part.prepare(formula, &[], own)?;
-        let start = PointFormula::map(OfStart { base: part.on.base });
-        let start = of_start(known).then(|| part.prepare(start, &[], 1)).transpose()?;
-        Self::new(part, correct, [value(known)], start)
+        let start = PointFormula::map(FromInitial { base: part.on.base });
+        let start = is_initial(known).then(|| part.prepare(start, &[], 1)).transpose()?;
+        Self::new(part, correct, [value_beyond(known)], start)
     }
 
     /// With a wave through a face of a box of this `length`, at this `end` of its lines with ∂/∂n there.
@@ -59,47 +62,47 @@ impl AtFace {
         known: Option<ScalarBeyond>,
     ) -> Result<Self> {
         let base = part.on.base;
-        let comes_in = matches!(open.beyond, Beyond::Inflow(_));
+        let is_inflow = matches!(open.beyond, Beyond::Inflow(_));
         let relaxation = known.map_or(0.0, |_| open.relaxation / length);
-        let wave = Wave { base, outward, comes_in, relaxation };
+        let wave = Wave { base, outward, is_inflow, relaxation };
         let start = || {
             let grows = open.known() == Some(Known::Start);
-            let start = SlopeOfStart { base, outward: grows.then_some(outward) };
+            let start = SlopeFromInitial { base, outward: grows.then_some(outward) };
             let reads: Vec<_> = end.fields_inside(INSIDE, 2).collect();
             part.prepare(PointFormula::map(start), &reads, 2)
         };
-        let start = of_start(known).then(start).transpose()?;
-        let keep = || part.prepare(PointFormula::map(Keep), &[], 1);
-        let give = || part.prepare(PointFormula::map(GivenWhere { base }), &[], 4);
+        let start = is_initial(known).then(start).transpose()?;
+        let save_rates = || part.prepare(PointFormula::map(CopyRate), &[], 1);
+        let impose = || part.prepare(PointFormula::map(PrescribedWhere { base }), &[], 4);
         let reads: Vec<_> = end.fields_inside(INSIDE, OWN + 2).collect();
-        let correct = part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?;
+        let correct = part.prepare(PointFormula::map(wave), &reads, scalar_slots::COUNT + 3)?;
         Ok(Self {
-            give: comes_in.then(give).transpose()?,
-            keep: comes_in.then(keep).transpose()?,
-            kept: vec![part.field(|_| 0.0)?],
-            ..Self::new(part, correct, [value(known), 0.0], start)?
+            impose: is_inflow.then(impose).transpose()?,
+            save_rates: is_inflow.then(save_rates).transpose()?,
+            saved_rates: vec![part.field(|_| 0.0)?],
+            ..Self::new(part, correct, [value_beyond(known), 0.0], start)?
         })
     }
 }
 
 /// φ beyond; the value is unused if φ beyond is unknown, and until the initial state is known.
-fn value(known: Option<ScalarBeyond>) -> f64 {
+fn value_beyond(known: Option<ScalarBeyond>) -> f64 {
     match known {
         Some(ScalarBeyond::Value(phi)) => phi,
         Some(ScalarBeyond::Start) | None => 0.0,
     }
 }
 
-fn of_start(known: Option<ScalarBeyond>) -> bool {
+fn is_initial(known: Option<ScalarBeyond>) -> bool {
     known == Some(ScalarBeyond::Start)
 }
 
 /// φ of the initial state, stored after (ρ', ρφ).
-struct OfStart {
+struct FromInitial {
     base: BaseState,
 }
 
-impl Formula<0, 3> for OfStart {
+impl Formula<0, 3> for FromInitial {
     fn at<N: Number>(&self, _: [N; 0], [rho, state, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
         let [phi] = Fraction { base: self.base }.at([rho, state], [phi], []);
         [rho, state, phi]
@@ -107,12 +110,12 @@ impl Formula<0, 3> for OfStart {
 }
 
 /// φ of the initial state and its outward derivative (0 without `outward`), stored after (ρ', ρφ).
-struct SlopeOfStart {
+struct SlopeFromInitial {
     base: BaseState,
     outward: Option<Outward>,
 }
 
-impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
+impl Formula<{ 2 * INSIDE }, 4> for SlopeFromInitial {
     fn at<N: Number>(
         &self,
         inside: [N; 2 * INSIDE],
@@ -131,9 +134,9 @@ impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
 }
 
 /// A copy of the rate.
-struct Keep;
+struct CopyRate;
 
-impl Formula<0, 2> for Keep {
+impl Formula<0, 2> for CopyRate {
     fn at<N: Number>(&self, _: [N; 0], [rate, _]: [N; 2], _: [N; 0]) -> [N; 2] {
         [rate, rate]
     }
@@ -147,52 +150,52 @@ struct Damping {
 impl Formula<0, { OWN + 3 }, 1> for Damping {
     fn at<N: Number>(&self, _: [N; 0], before: [N; OWN + 3], [a]: [N; 1]) -> [N; OWN + 3] {
         let [rate, state, sigma, rho, phi] = before;
-        let more = sigma * (whole(rho, self.base.density) * phi - (state - a * rate));
-        [rate + more, state + a * more, sigma, rho, phi]
+        let correction = sigma * (full_value(rho, self.base.density) * phi - (state - a * rate));
+        [rate + correction, state + a * correction, sigma, rho, phi]
     }
 }
 
 /// The prescribed state ρ∞φ∞. The fields ρ∞' and φ∞ follow.
-struct Given {
+struct Prescribed {
     base: BaseState,
 }
 
-impl Formula<0, 3> for Given {
+impl Formula<0, 3> for Prescribed {
     fn at<N: Number>(&self, _: [N; 0], [_, rho, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
-        [whole(rho, self.base.density) * phi, rho, phi]
+        [full_value(rho, self.base.density) * phi, rho, phi]
     }
 }
 
 /// ρ∞φ∞ where it is prescribed, otherwise the state. The fields ρ∞', a flag for prescribed points, φ∞ and ∂φ∞/∂n follow.
-struct GivenWhere {
+struct PrescribedWhere {
     base: BaseState,
 }
 
-impl Formula<0, 5> for GivenWhere {
+impl Formula<0, 5> for PrescribedWhere {
     fn at<N: Number>(
         &self,
         _: [N; 0],
-        [state, rho, given, phi, slope]: [N; 5],
+        [state, rho, prescribed, phi, slope]: [N; 5],
         _: [N; 0],
     ) -> [N; 5] {
-        let beyond = whole(rho, self.base.density) * phi;
-        [state + given * (beyond - state), rho, given, phi, slope]
+        let beyond = full_value(rho, self.base.density) * phi;
+        [state + prescribed * (beyond - state), rho, prescribed, phi, slope]
     }
 }
 
-/// φ as a wave. Rate and state are followed by the rate of ρ and ρ', the fields that the flow has [`left`], the kept rate, φ∞ and ∂φ∞/∂n;
-/// the first four are also read at the points inside. Parameters: β and a.
+/// φ as a wave. Rate and state are followed by the rate of ρ and ρ', the values of the flow in [`scalar_slots`], the saved rate, φ∞ and
+/// ∂φ∞/∂n; the first four are also read at the points inside. Parameters: β and a.
 struct Wave {
     base: BaseState,
     /// ∂/∂n.
     outward: Outward,
-    comes_in: bool,
+    is_inflow: bool,
     /// σ/L.
     relaxation: f64,
 }
 
 /// Number of these fields.
-const FIELDS: usize = OWN + 2 + left::COUNT + 3;
+const FIELDS: usize = OWN + 2 + scalar_slots::COUNT + 3;
 
 impl Wave {
     /// φ before the stage.
@@ -211,21 +214,23 @@ impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
     ) -> [N; FIELDS] {
         let [rate, state, rate_of_mass, mass, ..] = before;
         let flow = |k: usize| before[OWN + 2 + k];
-        let [kept, beyond, slope_beyond] = array_of(|k| before[OWN + 2 + left::COUNT + k]);
-        let rho = whole(mass - a * rate_of_mass, self.base.density);
+        let [saved, beyond, slope_beyond] = array_of(|k| before[OWN + 2 + scalar_slots::COUNT + k]);
+        let rho = full_value(mass - a * rate_of_mass, self.base.density);
         let phi = self.before(&before, a);
         let relaxed = N::of(self.relaxation) * (phi - beyond);
-        let more = if self.comes_in {
-            let wanted = phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed;
-            wanted - (rate - beta * kept)
+        let correction = if self.is_inflow {
+            let required =
+                phi * flow(scalar_slots::MASS_RATE) - rho * flow(scalar_slots::SOUND) * relaxed;
+            required - (rate - beta * saved)
         } else {
             let points = |k: usize| self.before(&inside[(OWN + 2) * k..], a);
             let slope = self.outward.slope(phi, points) - slope_beyond;
-            phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
+            phi * flow(scalar_slots::MASS_CORRECTION)
+                + rho * flow(scalar_slots::INWARD) * (slope + relaxed)
         };
         let mut after = before;
-        after[0] = rate + more;
-        after[1] = state + a * more;
+        after[0] = rate + correction;
+        after[1] = state + a * correction;
         after
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::{Expr, Sweep, SweepBuilder, Value};
 use crate::grid::Axis;
 use crate::physics::base_state::BaseState;
 use crate::physics::context::{CrossGradients, SweepContext};
-use crate::physics::formulas::{Primitives, ViscosityLaw, Volume};
+use crate::physics::formulas::{Primitives, SpecificVolume, ViscosityLaw};
 use crate::physics::problem::Problem;
 use crate::physics::rhs::{convection, diffusion, mass};
 use crate::physics::slots::{conserved, read};
@@ -13,7 +13,7 @@ use crate::physics::{Gas, SchemeConfig, Viscosity};
 
 /// A scalar carried by a flow.
 #[derive(Clone, Copy)]
-pub(in crate::physics) struct Carried<'a> {
+pub(in crate::physics) struct ScalarEquation<'a> {
     pub(super) scalar: &'a PassiveScalar,
     scheme: &'a SchemeConfig,
     gas: &'a Gas,
@@ -25,7 +25,7 @@ const RATE: usize = 0;
 const STATE: usize = 1;
 
 /// Slots of the separate terms; ρφ is read after the flow.
-pub(super) mod apart {
+pub(super) mod term_slots {
     /// Contribution of convection and of diffusion to the rate of ρφ.
     pub(super) const CONVECTION: usize = 0;
     pub(super) const DIFFUSION: usize = 1;
@@ -37,7 +37,7 @@ pub(super) mod apart {
     pub(in crate::physics::passive) const COUNT: usize = GRADIENT + 3;
 }
 
-impl<'a> Carried<'a> {
+impl<'a> ScalarEquation<'a> {
     /// The passive scalars of `problem`.
     pub(in crate::physics) fn all(
         problem: &'a Problem,
@@ -56,7 +56,7 @@ impl<'a> Carried<'a> {
     pub(in crate::physics) fn sweep(&self, axis: Axis, advances: bool) -> Sweep {
         let s = SweepBuilder::new();
         let state = s.previous(STATE);
-        let (q, phi) = self.on_lines(&s, axis, state);
+        let (q, phi) = self.line_context(&s, axis, state);
         let [_, c_phi] = self.convected(&q, phi);
         s.subtract(RATE, c_phi);
         if let Some(diffused) = self.diffused(&q, phi) {
@@ -71,14 +71,14 @@ impl<'a> Carried<'a> {
     /// The separate terms, with dρ/dt and the gradient of φ.
     pub(in crate::physics) fn terms(&self, axis: Axis) -> Sweep {
         let s = SweepBuilder::new();
-        let (q, phi) = self.on_lines(&s, axis, s.read(conserved::COUNT));
+        let (q, phi) = self.line_context(&s, axis, s.read(conserved::COUNT));
         let [c_rho, c_phi] = self.convected(&q, phi);
-        s.subtract(apart::CONVECTION, c_phi);
-        s.subtract(apart::MASS, c_rho);
+        s.subtract(term_slots::CONVECTION, c_phi);
+        s.subtract(term_slots::MASS, c_rho);
         if let Some(diffused) = self.diffused(&q, phi) {
-            s.add(apart::DIFFUSION, diffused);
+            s.add(term_slots::DIFFUSION, diffused);
         }
-        s.store(apart::GRADIENT + axis.index(), s.d1(phi));
+        s.store(term_slots::GRADIENT + axis.index(), s.d1(phi));
         s.build()
     }
 
@@ -96,7 +96,7 @@ impl<'a> Carried<'a> {
     }
 
     /// The flow quantities that a scalar needs on the lines along `axis`, and φ from ρφ.
-    fn on_lines<'s>(
+    fn line_context<'s>(
         &'s self,
         s: &'s SweepBuilder,
         axis: Axis,
@@ -106,7 +106,7 @@ impl<'a> Carried<'a> {
         let mut quantities = [None; read::GRADIENT];
         let rho = s.read(conserved::MASS);
         quantities[read::RHO] = Some(rho);
-        let [volume] = s.map(Volume { base }, [rho]);
+        let [volume] = s.map(SpecificVolume { base }, [rho]);
         let u_j = s.define(volume * s.odd(s.read(conserved::MOMENTUM + j)));
         quantities[read::U + j] = Some(u_j);
         if gas.viscosity != Viscosity::Constant && !gas.is_inviscid() {

@@ -135,10 +135,10 @@ impl Formula<{ 2 * COUNT }, COUNT, 1> for RescaledAlong {
         &self,
         read: [N; 2 * COUNT],
         mut u: [N; COUNT],
-        [distance]: [N; 1],
+        [epsilon]: [N; 1],
     ) -> [N; COUNT] {
         for k in 0..COUNT {
-            u[k] = N::of(self.0[k]) * (read[k] + distance * read[COUNT + k]);
+            u[k] = N::of(self.0[k]) * (read[k] + epsilon * read[COUNT + k]);
         }
         u
     }
@@ -169,10 +169,10 @@ impl Formula<7, 1, 3> for AlongEquation {
         &self,
         [u, rate, v, base, held, x, right]: [N; 7],
         _: [N; 1],
-        [per_dt, scale, distance]: [N; 3],
+        [per_dt, scale, epsilon]: [N; 3],
     ) -> [N; 1] {
-        let moved = [u, rate, v + distance * x, base, held];
-        [(equation(moved, [per_dt, scale]) + right) / distance]
+        let moved = [u, rate, v + epsilon * x, base, held];
+        [(equation(moved, [per_dt, scale]) + right) / epsilon]
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Mass {
 
 impl Mass {
     /// The average to be kept in the flow of `problem`; `None` if the box has open faces.
-    pub(super) fn kept(
+    pub(super) fn for_closed_box(
         backend: &dyn Backend,
         problem: &Problem,
         grid: &Grid,
@@ -31,7 +31,7 @@ impl Mass {
     }
 
     /// The average of the first unknown of `v`, a multiple of ρ. Collective.
-    pub(super) fn of(&self, backend: &dyn Backend, v: &Vector) -> Result<f64> {
+    pub(super) fn average(&self, backend: &dyn Backend, v: &Vector) -> Result<f64> {
         let [mass] = self.volume.of(backend, &self.density, &[&v[0]], &[])?;
         Ok(mass)
     }

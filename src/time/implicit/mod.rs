@@ -22,18 +22,18 @@ use crate::io::checkpoint::ImplicitState;
 use crate::krylov::{Gmres, Space};
 use crate::physics::{Jacobian, Problem, TimeLevel};
 use crate::scheme::{ImplicitConfig, Marching};
-pub(super) use residual::Place;
+pub(super) use residual::FlowAccess;
 pub(super) use steps::IMPLICIT_COLUMNS;
 
 use formulas::{COUNT, Extrapolated, Slope};
 use mass::Mass;
-use residual::{Along, Residual, StageEnd};
+use residual::{Perturbation, Residual, StageEnd};
 use vectors::{Vector, Vectors, fields};
 
 /// Residuals up to this multiple of the round-off count as zero.
-const UNITS: f64 = 16.0;
+const ROUND_OFF_UNITS: f64 = 16.0;
 /// Maximum number of corrections per stage.
-const MOST_CORRECTIONS: usize = 12;
+const MAX_CORRECTIONS: usize = 12;
 
 /// The solver of implicit steps.
 pub(in crate::time) struct ImplicitStepper {
@@ -57,7 +57,7 @@ pub(in crate::time) struct ImplicitStepper {
     defect: Vector,
     correction: Vector,
     /// Values that are fixed at the start of the run.
-    kept: ImplicitState,
+    fixed: ImplicitState,
     /// Start of the step, and 1/dt of an explicit step there.
     at: TimeLevel,
     rate: f64,
@@ -66,7 +66,7 @@ pub(in crate::time) struct ImplicitStepper {
     /// The mass average, if a steady run has to keep it.
     mass: Option<Mass>,
     /// Size of the previous step of a steady run.
-    grown_from: Option<f64>,
+    previous_dt: Option<f64>,
     /// Work of the last step.
     pub(super) work: Work,
     /// Root mean square of dU/dt of the state, if known.
@@ -85,7 +85,7 @@ pub(super) struct Work {
     /// Number of right-hand sides.
     pub(super) residuals: usize,
     /// Largest final ‖b − A x‖ / ‖b‖ of the linear systems.
-    pub(super) left: f64,
+    pub(super) linear_residual: f64,
 }
 
 impl ImplicitStepper {
@@ -103,9 +103,12 @@ impl ImplicitStepper {
         let vectors = Vectors::new(backend.clone(), backend.block(grid.points).len())?;
         let zeros = || vectors.zeros();
         let dimensions = options.krylov.min(options.products) as usize;
-        let mass = options.is_steady().then(|| Mass::kept(&*backend, problem, grid)).transpose()?;
+        let mass = options
+            .is_steady()
+            .then(|| Mass::for_closed_box(&*backend, problem, grid))
+            .transpose()?;
         Ok(Self {
-            kept: ImplicitState::default(),
+            fixed: ImplicitState::default(),
             gmres: Gmres::new(&vectors, dimensions)?,
             blocks: backend.block_solver(jacobian.colouring(), jacobian.halo(), COUNT)?,
             slope: backend.prepare(PointFormula::map(Slope))?,
@@ -122,7 +125,7 @@ impl ImplicitStepper {
             at: TimeLevel::default(),
             rate: 0.0,
             mass: mass.flatten(),
-            grown_from: None,
+            previous_dt: None,
             before: None,
             unknowns: (COUNT * grid.len()) as f64,
             residual: Residual::new(backend.clone(), &jacobian, options.is_steady())?,
@@ -135,8 +138,8 @@ impl ImplicitStepper {
 
     /// The state for a checkpoint.
     pub(super) fn saved(&self) -> ImplicitState {
-        let fall = self.rate_of_change.map(|now| now / self.kept.first_residual);
-        ImplicitState { fall: fall.filter(|fall| fall.is_finite()), ..self.kept }
+        let fall = self.rate_of_change.map(|now| now / self.fixed.first_residual);
+        ImplicitState { fall: fall.filter(|fall| fall.is_finite()), ..self.fixed }
     }
 
     /// Whether the run marches to a steady flow.
@@ -145,15 +148,15 @@ impl ImplicitStepper {
     }
 
     /// Root mean square of dU/dt over the scaled unknowns. Collective.
-    pub(super) fn residual_now(&mut self, place: &mut Place<'_>, time: f64) -> Result<f64> {
+    pub(super) fn residual_now(&mut self, access: &mut FlowAccess<'_>, time: f64) -> Result<f64> {
         if let Some(known) = self.rate_of_change {
             return Ok(known);
         }
-        self.residual.gather(place, &mut self.v);
+        self.residual.gather(access, &mut self.v);
         let stage = StageEnd { per_dt: 0.0, time };
-        self.residual.at(place, [&self.v, &self.v], stage, &mut self.defect);
+        self.residual.at(access, [&self.v, &self.v], stage, &mut self.defect);
         // Restore the state bitwise: imposing boundary conditions again changes edges by round-off.
-        self.residual.write(place, &self.v);
+        self.residual.write(access, &self.v);
         let rms = self.root_mean_square(&self.defect)?;
         self.size = self.root_mean_square(&self.v)?;
         self.rate_of_change = Some(rms);
@@ -163,7 +166,7 @@ impl ImplicitStepper {
     /// Advance U by a step of dt from `at`, where the limit of an explicit step is 1/`rate`. Collective.
     pub(super) fn step(
         &mut self,
-        place: &mut Place<'_>,
+        access: &mut FlowAccess<'_>,
         (at, rate): (TimeLevel, f64),
         dt: f64,
     ) -> Result<()> {
@@ -171,7 +174,7 @@ impl ImplicitStepper {
         (self.at, self.rate, self.work) = (at, rate, Work::default());
         self.rate_of_change = None;
         let method = self.options.method.method();
-        self.residual.gather(place, &mut self.start);
+        self.residual.gather(access, &mut self.start);
         self.vectors.copy(&self.start, &mut self.v);
         for (stage, row) in method.a.iter().enumerate() {
             let (mut own, before) = (row[stage], &row[..stage]);
@@ -187,9 +190,9 @@ impl ImplicitStepper {
             let weights: Vec<f64> = before.iter().map(|weight| dt * weight).collect();
             self.vectors.add(&mut self.base, &weights, &self.rates[..stage]);
             if own == 0.0 {
-                self.explicit_stage(place, stage, end);
+                self.explicit_stage(access, stage, end);
             } else {
-                self.implicit_stage(place, StageEnd { per_dt: 1.0 / (own * dt), time: end })?;
+                self.implicit_stage(access, StageEnd { per_dt: 1.0 / (own * dt), time: end })?;
                 let (read, rate) = (fields([&self.v, &self.base]), &mut self.rates[stage]);
                 self.backend.map(&self.slope, &read, &mut rate.each_mut(), &[own * dt]);
             }
@@ -200,38 +203,38 @@ impl ImplicitStepper {
         }
         if let Some(mass) = &self.mass {
             // Scaling all of U leaves velocity and temperature unchanged.
-            let [before, after] = [&self.start, &self.v].map(|v| mass.of(&*self.backend, v));
+            let [before, after] = [&self.start, &self.v].map(|v| mass.average(&*self.backend, v));
             self.vectors.scale(&mut self.v, before? / after?);
         }
-        self.grown_from = self.is_steady().then_some(dt);
-        self.residual.scatter(place, &self.v, time + dt);
+        self.previous_dt = self.is_steady().then_some(dt);
+        self.residual.scatter(access, &self.v, time + dt);
         self.backend.finish()
     }
 
     /// The rates of an explicit first stage, at the state before the step.
-    fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) {
+    fn explicit_stage(&mut self, access: &mut FlowAccess<'_>, stage: usize, time: f64) {
         let (end, rate) = (StageEnd { per_dt: 0.0, time }, &mut self.rates[stage]);
-        self.residual.at(place, [&self.v, &self.v], end, rate);
+        self.residual.at(access, [&self.v, &self.v], end, rate);
         self.vectors.scale(rate, -1.0);
         self.work.residuals += 1;
     }
 
     /// Solve for V of a stage, starting from V of the previous stage.
-    fn implicit_stage(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
+    fn implicit_stage(&mut self, access: &mut FlowAccess<'_>, stage: StageEnd) -> Result<()> {
         let steady = self.is_steady();
-        let mut size = self.evaluate(place, stage)?;
+        let mut size = self.evaluate(access, stage)?;
         let first = size;
         // Effect of the round-off of V on V/(γ dt) and on the rates.
-        let round_off = UNITS * f64::EPSILON * self.root_mean_square(&self.v)?;
+        let round_off = ROUND_OFF_UNITS * f64::EPSILON * self.root_mean_square(&self.v)?;
         let round_off = round_off * (stage.per_dt + self.rate);
-        let enough = (self.options.tolerance() * size).max(round_off);
-        let most = if steady { 1 } else { MOST_CORRECTIONS };
-        for _ in 0..most {
-            if size == 0.0 || (!steady && size <= enough) || !size.is_finite() {
+        let target = (self.options.tolerance() * size).max(round_off);
+        let max_corrections = if steady { 1 } else { MAX_CORRECTIONS };
+        for _ in 0..max_corrections {
+            if size == 0.0 || (!steady && size <= target) || !size.is_finite() {
                 break;
             }
-            self.correct(place, stage)?;
-            let fraction = self.residual.admissible(&self.v, &self.correction)?;
+            self.correct(access, stage)?;
+            let fraction = self.residual.admissible_fraction(&self.v, &self.correction)?;
             if fraction == 0.0 {
                 let why = "no fraction of a correction keeps density and pressure positive";
                 return Err(not_solved(self.at, why.into()));
@@ -240,20 +243,21 @@ impl ImplicitStepper {
             self.vectors.add(&mut self.v, &[fraction], correction);
             self.work.corrections += 1;
             if !steady {
-                size = self.evaluate(place, stage)?;
+                size = self.evaluate(access, stage)?;
             }
         }
-        if size <= enough || (steady && size.is_finite()) {
+        if size <= target || (steady && size.is_finite()) {
             return Ok(());
         }
-        let left = size / first;
-        let why = format!("the residual of a stage fell only to {left:.1e} of its first value");
+        let reduction = size / first;
+        let why =
+            format!("the residual of a stage fell only to {reduction:.1e} of its first value");
         Err(not_solved(self.at, why))
     }
 
     /// Compute the residual at V and return its root mean square. Collective.
-    fn evaluate(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<f64> {
-        self.residual.at(place, [&self.v, &self.base], stage, &mut self.defect);
+    fn evaluate(&mut self, access: &mut FlowAccess<'_>, stage: StageEnd) -> Result<f64> {
+        self.residual.at(access, [&self.v, &self.base], stage, &mut self.defect);
         self.work.residuals += 1;
         self.root_mean_square(&self.defect)
     }
@@ -264,18 +268,24 @@ impl ImplicitStepper {
     }
 
     /// Compute the Newton correction from the residual at V. Collective.
-    fn correct(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
-        self.refill(stage)?;
+    fn correct(&mut self, access: &mut FlowAccess<'_>, stage: StageEnd) -> Result<()> {
+        self.update_preconditioner(stage)?;
         let size = f64::EPSILON.sqrt() * (1.0 + self.root_mean_square(&self.v)?);
         self.vectors.scale(&mut self.defect, -1.0);
         let right = &self.defect;
         let mut product = |x: &Vector, to: &mut Vector| {
-            let along = self.vectors.norm(x)? / self.unknowns.sqrt();
-            if along == 0.0 {
+            let rms = self.vectors.norm(x)? / self.unknowns.sqrt();
+            if rms == 0.0 {
                 self.vectors.clear(to);
             } else {
-                let along = Along { x, distance: size / along, right };
-                self.residual.change(place, [&self.v, &self.base], stage, along, to);
+                let perturbation = Perturbation { x, epsilon: size / rms, right };
+                self.residual.directional_derivative(
+                    access,
+                    [&self.v, &self.base],
+                    stage,
+                    perturbation,
+                    to,
+                );
             }
             Ok(())
         };
@@ -295,13 +305,13 @@ impl ImplicitStepper {
         )?;
         self.work.products += solved.iterations;
         self.work.residuals += solved.iterations;
-        self.work.left = self.work.left.max(solved.residual);
+        self.work.linear_residual = self.work.linear_residual.max(solved.residual);
         Ok(())
     }
 
     /// Update the preconditioner with the blocks at V. Collective.
-    fn refill(&mut self, stage: StageEnd) -> Result<()> {
-        let rate = self.kept.filter_time.map_or(0.0, |time| 1.0 / time);
+    fn update_preconditioner(&mut self, stage: StageEnd) -> Result<()> {
+        let rate = self.fixed.filter_time.map_or(0.0, |time| 1.0 / time);
         let comm = self.backend.comm();
         let state = all_or_error(comm, self.residual.unscaled(&self.v))?;
         let inertia = self.is_steady().then(|| self.jacobian.inertia(&state));

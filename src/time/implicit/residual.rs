@@ -36,13 +36,13 @@ pub(super) struct StageEnd {
 }
 
 /// The equations, and the fields for U and its rates.
-pub(in crate::time) struct Place<'a> {
+pub(in crate::time) struct FlowAccess<'a> {
     pub(in crate::time) system: &'a mut dyn System,
     pub(in crate::time) u: &'a mut [Field],
     pub(in crate::time) rate: &'a mut [Field],
 }
 
-impl Place<'_> {
+impl FlowAccess<'_> {
     /// The fields of the flow in U.
     fn flow(&mut self) -> [&mut Field; COUNT] {
         let Some(flow) = self.u.first_chunk_mut() else {
@@ -53,9 +53,9 @@ impl Place<'_> {
 }
 
 /// A change of V for a finite difference of the residual: ε x, and minus the residual at V.
-pub(super) struct Along<'a> {
+pub(super) struct Perturbation<'a> {
     pub(super) x: &'a Vector,
-    pub(super) distance: f64,
+    pub(super) epsilon: f64,
     pub(super) right: &'a Vector,
 }
 
@@ -118,32 +118,32 @@ impl Residual {
     }
 
     /// Copy the state into scaled unknowns.
-    pub(super) fn gather(&self, place: &mut Place<'_>, to: &mut Vector) {
-        let u = place.flow();
+    pub(super) fn gather(&self, access: &mut FlowAccess<'_>, to: &mut Vector) {
+        let u = access.flow();
         self.backend.map(&self.scaled, &u.each_ref().map(|u| &**u), &mut to.each_mut(), &[]);
     }
 
     /// Set the state from scaled unknowns, with the boundary conditions at `time`.
-    pub(super) fn scatter(&self, place: &mut Place<'_>, v: &Vector, time: f64) {
-        self.write(place, v);
-        place.system.hold(place.u, time);
+    pub(super) fn scatter(&self, access: &mut FlowAccess<'_>, v: &Vector, time: f64) {
+        self.write(access, v);
+        access.system.hold(access.u, time);
     }
 
     /// Set the state from scaled unknowns, without boundary conditions.
-    pub(super) fn write(&self, place: &mut Place<'_>, v: &Vector) {
-        self.backend.map(&self.unscaled, &fields([v]), &mut place.flow(), &[]);
+    pub(super) fn write(&self, access: &mut FlowAccess<'_>, v: &Vector) {
+        self.backend.map(&self.unscaled, &fields([v]), &mut access.flow(), &[]);
     }
 
-    /// The residual at `v`, where `base` is U*. Overwrites the fields of `place`.
+    /// The residual at `v`, where `base` is U*. Overwrites the fields of `access`.
     pub(super) fn at(
         &self,
-        place: &mut Place<'_>,
+        access: &mut FlowAccess<'_>,
         [v, base]: [&Vector; 2],
         stage: StageEnd,
         to: &mut Vector,
     ) {
-        self.scatter(place, v, stage.time);
-        let Place { system, u, rate } = place;
+        self.scatter(access, v, stage.time);
+        let FlowAccess { system, u, rate } = access;
         system.rhs(u, rate, stage.time);
         for k in 0..COUNT {
             let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k]];
@@ -162,22 +162,22 @@ impl Residual {
         }
     }
 
-    /// The directional derivative of the residual at `v` along x. Overwrites the fields of `place`.
-    pub(super) fn change(
+    /// The directional derivative of the residual at `v` along x. Overwrites the fields of `access`.
+    pub(super) fn directional_derivative(
         &self,
-        place: &mut Place<'_>,
+        access: &mut FlowAccess<'_>,
         [v, base]: [&Vector; 2],
         stage: StageEnd,
-        Along { x, distance, right }: Along<'_>,
+        Perturbation { x, epsilon, right }: Perturbation<'_>,
         to: &mut Vector,
     ) {
-        self.backend.map(&self.moved, &fields([v, x]), &mut place.flow(), &[distance]);
-        place.system.hold(place.u, stage.time);
-        let Place { system, u, rate } = place;
+        self.backend.map(&self.moved, &fields([v, x]), &mut access.flow(), &[epsilon]);
+        access.system.hold(access.u, stage.time);
+        let FlowAccess { system, u, rate } = access;
         system.rhs(u, rate, stage.time);
         for k in 0..COUNT {
             let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k], &x[k], &right[k]];
-            let parameters = [stage.per_dt, self.scale[k].recip(), distance];
+            let parameters = [stage.per_dt, self.scale[k].recip(), epsilon];
             self.backend.map(&self.along, &read, &mut [&mut to[k]], &parameters);
         }
         if let Some((formula, inertia)) = &self.pseudo_time {
@@ -187,12 +187,12 @@ impl Residual {
         }
     }
 
-    /// The largest of the fractions 1, 1/2, 1/4 ... of `change` that leaves density and pressure above a third of their values. All
-    /// smaller fractions do so too, because ρe is a concave function of U. Collective.
-    pub(super) fn admissible(&self, v: &Vector, change: &Vector) -> Result<f64> {
+    /// The largest of the fractions 1, 1/2, 1/4 ... of `correction` that leaves density and pressure above a third of their values.
+    /// All smaller fractions do so too, because ρe is a concave function of U. Collective.
+    pub(super) fn admissible_fraction(&self, v: &Vector, correction: &Vector) -> Result<f64> {
         let mut fraction = 1.0;
         for _ in 0..40 {
-            let read = fields([v, change]);
+            let read = fields([v, correction]);
             let shortfall = self.backend.reduce(&self.shortfall, &read, &[fraction])?;
             let [density, energy] = shortfall.wait()?;
             if density < 0.0 && energy < 0.0 {

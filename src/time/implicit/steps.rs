@@ -1,7 +1,7 @@
 //! Implicit steps in a simulation.
 
 use super::formulas::COUNT;
-use super::{ImplicitStepper, Place};
+use super::{FlowAccess, ImplicitStepper};
 use crate::comm::all_or_error;
 use crate::error::Result;
 use crate::io::checkpoint::ImplicitState;
@@ -22,26 +22,28 @@ impl Simulation {
     pub(in crate::time) fn begin_implicit(&mut self, saved: Option<ImplicitState>) -> Result<()> {
         let Some(rate) = self.rate else { return Ok(()) };
         let Some(implicit) = &mut self.implicit else { return Ok(()) };
-        implicit.kept = saved.unwrap_or_default();
-        let goes_on = implicit.is_steady() && implicit.kept.first_residual > 0.0;
-        implicit.grown_from = goes_on.then_some(self.last_dt).filter(|last| *last > 0.0);
+        implicit.fixed = saved.unwrap_or_default();
+        let continues = implicit.is_steady() && implicit.fixed.first_residual > 0.0;
+        implicit.previous_dt = continues.then_some(self.last_dt).filter(|last| *last > 0.0);
         let filter = self.config.scheme.filter;
         let every = filter.filter(|it| it.time.is_none()).map(|it| it.every);
-        let kept = implicit.kept.filter_time.filter(|_| implicit.kept.filter_every == every);
-        let usual = |every: u64| kept.unwrap_or(every as f64 * EXPLICIT_CFL / rate);
-        implicit.kept.filter_every = every;
-        implicit.kept.filter_time = every.map(usual).or(filter.and_then(|it| it.time));
+        let saved_time =
+            implicit.fixed.filter_time.filter(|_| implicit.fixed.filter_every == every);
+        let default_time = |every: u64| saved_time.unwrap_or(every as f64 * EXPLICIT_CFL / rate);
+        implicit.fixed.filter_every = every;
+        implicit.fixed.filter_time = every.map(default_time).or(filter.and_then(|it| it.time));
         // The system already knows a filter time from the input.
-        if let Some(time) = implicit.kept.filter_time.filter(|_| every.is_some()) {
+        if let Some(time) = implicit.fixed.filter_time.filter(|_| every.is_some()) {
             all_or_error(self.backend.comm(), self.system.set_filter_time(time))?;
         }
-        self.look_at_residual()
+        self.update_residual()
     }
 
     /// Whether a steady run has converged.
     pub fn is_steady(&self) -> bool {
         let Some((implicit, rate)) = self.implicit.as_ref().zip(self.rate) else { return false };
-        let fallen = implicit.rate_of_change.is_some_and(|now| now <= implicit.enough(rate));
+        let fallen =
+            implicit.rate_of_change.is_some_and(|now| now <= implicit.target_residual(rate));
         implicit.is_steady() && fallen
     }
 
@@ -49,8 +51,8 @@ impl Simulation {
     pub(in crate::time) fn decades(&self) -> Option<[f64; 2]> {
         let (implicit, rate) = self.implicit.as_ref().zip(self.rate)?;
         let now = implicit.rate_of_change.filter(|_| implicit.is_steady())?;
-        let first = implicit.kept.first_residual;
-        Some([now, implicit.enough(rate)].map(|residual| (first / residual).log10()))
+        let first = implicit.fixed.first_residual;
+        Some([now, implicit.target_residual(rate)].map(|residual| (first / residual).log10()))
     }
 
     /// The reason why a finished steady run has not converged; `None` if it has.
@@ -60,16 +62,16 @@ impl Simulation {
             format!(": dU/dt has fallen to {fall:.1e} of its first value")
         });
         let ImplicitConfig { linear_tolerance, products, .. } = implicit.options;
-        let left = implicit.work.left;
-        let short = if left > linear_tolerance {
+        let linear_residual = implicit.work.linear_residual;
+        let hint = if linear_residual > linear_tolerance {
             format!(
-                "; the last linear system was solved to {left:.1e} of its right-hand side, linear_tolerance is \
+                "; the last linear system was solved to {linear_residual:.1e} of its right-hand side, linear_tolerance is \
                  {linear_tolerance}: increase products (now {products}) and krylov, or reduce cfl"
             )
         } else {
             String::new()
         };
-        Some(format!("not steady after {} steps{fallen}{short}", self.steps()))
+        Some(format!("not steady after {} steps{fallen}{hint}", self.steps()))
     }
 
     /// Restart implicit steps from the flow of another run. Collective.
@@ -84,37 +86,37 @@ impl Simulation {
         rate: f64,
         until: Option<f64>,
     ) -> Result<f64> {
-        let usual = self.next_dt(rate, until);
+        let dt = self.next_dt(rate, until);
         // The state may have been changed by the caller.
-        self.look_at_residual()?;
+        self.update_residual()?;
         let time = self.time();
         let Some(implicit) = self.implicit.as_ref().filter(|it| it.is_steady()) else {
-            return Ok(usual);
+            return Ok(dt);
         };
-        let fallen = implicit.kept.first_residual / implicit.rate_of_change.unwrap_or(1.0);
+        let reduction = implicit.fixed.first_residual / implicit.rate_of_change.unwrap_or(1.0);
         let first = self.next_dt(rate, None);
-        let most = implicit.grown_from.map_or(first, |last| implicit.options.growth * last);
-        let left = until.map_or(f64::INFINITY, |until| until - time);
-        Ok((first * fallen).max(first).min(most).min(left))
+        let max_dt = implicit.previous_dt.map_or(first, |last| implicit.options.growth * last);
+        let remaining = until.map_or(f64::INFINITY, |until| until - time);
+        Ok((first * reduction).max(first).min(max_dt).min(remaining))
     }
 
     /// Compute the residual of a steady run and keep the first one. Collective.
-    pub(in crate::time) fn look_at_residual(&mut self) -> Result<()> {
+    pub(in crate::time) fn update_residual(&mut self) -> Result<()> {
         let row = if self.config.time.is_steady() { self.implicit_row()? } else { None };
         if let (Some(implicit), Some([residual, ..])) = (&mut self.implicit, row)
-            && implicit.kept.first_residual == 0.0
+            && implicit.fixed.first_residual == 0.0
         {
-            implicit.kept.first_residual = residual;
+            implicit.fixed.first_residual = residual;
         }
         Ok(())
     }
 
     /// Values of [`IMPLICIT_COLUMNS`]; `None` in explicit runs.
     pub(in crate::time) fn implicit_row(&mut self) -> Result<Option<[f64; 3]>> {
-        let Self { implicit, system, state, stepper, moment, .. } = self;
+        let Self { implicit, system, state, stepper, time_level, .. } = self;
         let Some(implicit) = implicit else { return Ok(None) };
-        let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
-        let residual = implicit.residual_now(&mut place, moment.time)?;
+        let mut access = FlowAccess { system: &mut **system, u: state, rate: stepper.scratch() };
+        let residual = implicit.residual_now(&mut access, time_level.time)?;
         let work = implicit.work;
         Ok(Some([residual, work.corrections as f64, work.products as f64]))
     }
@@ -149,9 +151,9 @@ impl ImplicitStepper {
 
     /// The residual of a converged steady flow: the tolerance times the first residual, or the round-off of dU/dt if larger. `rate` is
     /// 1/dt of an explicit step at its limit; U has a relative error of a few units of round-off.
-    fn enough(&self, rate: f64) -> f64 {
-        const UNITS: f64 = 4.0;
-        let round_off = UNITS * f64::EPSILON * rate * self.size;
-        (self.options.tolerance() * self.kept.first_residual).max(round_off)
+    fn target_residual(&self, rate: f64) -> f64 {
+        const ROUND_OFF_UNITS: f64 = 4.0;
+        let round_off = ROUND_OFF_UNITS * f64::EPSILON * rate * self.size;
+        (self.options.tolerance() * self.fixed.first_residual).max(round_off)
     }
 }

@@ -14,7 +14,7 @@ use crate::krylov::Space;
 pub(super) type Vector = [Field; COUNT];
 
 /// Maximum number of vectors that one formula reads; with more, reads and writes would exceed the field limit of backends.
-const FEW: usize = 3;
+const MAX_VECTORS: usize = 3;
 
 /// The vector space on a backend.
 pub(super) struct Vectors {
@@ -23,8 +23,8 @@ pub(super) struct Vectors {
     len: usize,
     square: Prepared,
     /// For one, two and three vectors.
-    products: [Prepared; FEW],
-    sums: [Prepared; FEW],
+    products: [Prepared; MAX_VECTORS],
+    sums: [Prepared; MAX_VECTORS],
     scaled: Prepared,
 }
 
@@ -53,7 +53,7 @@ impl Vectors {
 /// The fields of several vectors, one after another.
 pub(super) fn fields<'a>(
     vectors: impl IntoIterator<Item = &'a Vector>,
-) -> SmallVec<[&'a Field; (FEW + 1) * COUNT]> {
+) -> SmallVec<[&'a Field; (MAX_VECTORS + 1) * COUNT]> {
     vectors.into_iter().flatten().collect()
 }
 
@@ -67,17 +67,17 @@ impl Space for Vectors {
 
     fn products(&self, vectors: &[Vector], x: &Vector) -> Result<Vec<f64>> {
         // Start all reductions before waiting for the first.
-        let begin = |few: &[Vector]| {
+        let begin = |chunk: &[Vector]| {
             self.backend.reduce_here(
-                &self.products[few.len() - 1],
-                &fields(few.iter().chain([x])),
+                &self.products[chunk.len() - 1],
+                &fields(chunk.iter().chain([x])),
                 &[],
             )
         };
-        let begun = vectors.chunks(FEW).map(begin).collect::<Result<Vec<_>>>()?;
-        let mut products = Vec::with_capacity(vectors.len().next_multiple_of(FEW));
-        for few in begun {
-            products.extend(few.wait::<FEW>()?);
+        let begun = vectors.chunks(MAX_VECTORS).map(begin).collect::<Result<Vec<_>>>()?;
+        let mut products = Vec::with_capacity(vectors.len().next_multiple_of(MAX_VECTORS));
+        for chunk in begun {
+            products.extend(chunk.wait::<MAX_VECTORS>()?);
         }
         products.truncate(vectors.len());
         self.backend.comm().sum(&mut products);
@@ -90,9 +90,9 @@ impl Space for Vectors {
     }
 
     fn add(&self, x: &mut Vector, weights: &[f64], vectors: &[Vector]) {
-        for (weights, few) in weights.chunks(FEW).zip(vectors.chunks(FEW)) {
-            let sum = &self.sums[few.len() - 1];
-            self.backend.map(sum, &fields(few), &mut x.each_mut(), weights);
+        for (weights, chunk) in weights.chunks(MAX_VECTORS).zip(vectors.chunks(MAX_VECTORS)) {
+            let sum = &self.sums[chunk.len() - 1];
+            self.backend.map(sum, &fields(chunk), &mut x.each_mut(), weights);
         }
     }
 

@@ -69,16 +69,16 @@ impl Files {
     }
 
     /// Add one row per axis and separation.
-    pub(super) fn structure(&mut self, step: u64, time: f64, found: &[Increments]) {
-        for one in found {
+    pub(super) fn structure(&mut self, step: u64, time: f64, increments: &[Increments]) {
+        for one in increments {
             let row = [&[time, one.separation], &one.longitudinal[..], &one.transverse];
             self.add(STRUCTURE, step, &row, Some(one.axis.map_or("all", Axis::name)));
         }
     }
 
     /// Add one row per quantity and bin, and one per quantity.
-    pub(super) fn gradients(&mut self, step: u64, time: f64, found: &[Density]) {
-        for one in found {
+    pub(super) fn gradients(&mut self, step: u64, time: f64, densities: &[Density]) {
+        for one in densities {
             let quantity = Some(one.quantity);
             for (bin, &density) in one.density.iter().enumerate() {
                 self.add(GRADIENTS, step, &[&[time, centre(bin), density]], quantity);
@@ -89,8 +89,8 @@ impl Files {
     }
 
     /// Add one row.
-    pub(super) fn turbulence(&mut self, step: u64, time: f64, found: &[f64]) {
-        self.add(TURBULENCE, step, &[&[time], found], None);
+    pub(super) fn turbulence(&mut self, step: u64, time: f64, values: &[f64]) {
+        self.add(TURBULENCE, step, &[&[time], values], None);
     }
 
     /// Add one row per plane, with the averaging time.
@@ -131,12 +131,12 @@ pub(super) fn tables<T>(
         (Statistic::Turbulence, TURBULENCE, named(&turbulence::COLUMNS)),
         (Statistic::Profiles, PROFILES, profile_columns()),
     ];
-    let is_asked = |of: &Statistic| {
-        let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
-        there && options.quantities.contains(of)
+    let is_requested = |of: &Statistic| {
+        let applies = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
+        applies && options.quantities.contains(of)
     };
-    let asked = all.into_iter().filter(|(of, ..)| is_asked(of));
-    let opened = asked.map(|(_, name, columns)| {
+    let requested = all.into_iter().filter(|(of, ..)| is_requested(of));
+    let opened = requested.map(|(_, name, columns)| {
         open(&directory.join(name), &[named(&["step", "time"]), columns].concat())
     });
     opened.collect()

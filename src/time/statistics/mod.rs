@@ -41,7 +41,7 @@ impl Statistics {
         options: &StatisticsConfig,
         kind: Kind,
     ) -> Result<Self> {
-        Self::on_files(comm, options, kind, || Files::create(directory, options, kind))
+        Self::with_files(comm, options, kind, || Files::create(directory, options, kind))
     }
 
     /// Continue the files in `directory`: rows of steps after `last_step` (all, where it is `None`) and an unfinished last line
@@ -59,7 +59,7 @@ impl Statistics {
         running: Running,
     ) -> Result<Self> {
         let files = || Files::resume(directory, options, kind, last_step);
-        let mut resumed = Self::on_files(comm, options, kind, files)?;
+        let mut resumed = Self::with_files(comm, options, kind, files)?;
         // Without moments there is a gap, and the samples on both sides of it do not represent it.
         if resumed.wants(Statistic::Moments) {
             resumed.running = running.since(options.from);
@@ -68,7 +68,7 @@ impl Statistics {
     }
 
     /// Without averages, on the `files` of rank 0. Collective.
-    fn on_files(
+    fn with_files(
         comm: &dyn Communicator,
         options: &StatisticsConfig,
         kind: Kind,
@@ -82,7 +82,7 @@ impl Statistics {
     /// Continue the time averages of profiles from an earlier [`Statistics::profiles`]; where averages now begin later, or none
     /// are taken, they restart.
     #[must_use]
-    pub fn going_on(mut self, profiles: Option<RunningProfiles>) -> Self {
+    pub fn with_profiles(mut self, profiles: Option<RunningProfiles>) -> Self {
         let profiles = profiles.filter(|_| self.wants(Statistic::Profiles));
         self.profiles = profiles.unwrap_or_default().since(self.options.from);
         self
@@ -100,7 +100,7 @@ impl Statistics {
     }
 
     /// Take the statistics of one instant, and write them. Instants must be in the order of time. The work runs on the threads of
-    /// the caller: see [`crate::backend::Backend::carry_out`]. Collective.
+    /// the caller: see `Backend::within`. Collective.
     ///
     /// # Errors
     /// On all ranks, where a file cannot be written.

@@ -17,14 +17,14 @@ pub(super) enum Place {
     /// A field that the sweep writes, before it is written.
     Written(usize),
     /// The result of an operator.
-    Made(usize),
+    Internal(usize),
 }
 
 /// Statements that compute expressions of a sweep at a point, and the fields that they need.
 pub(super) struct ExpressionText<'a> {
     pub(super) task: &'a Task,
     /// Buffers of the operators' results.
-    made: &'a BTreeMap<Value, usize>,
+    results: &'a BTreeMap<Value, usize>,
     /// Fields, in the order of the kernel's parameters.
     pub(super) places: Vec<Place>,
     pub(super) lines: Vec<String>,
@@ -39,12 +39,12 @@ pub(super) struct ExpressionText<'a> {
 impl<'a> ExpressionText<'a> {
     pub(super) fn new(
         task: &'a Task,
-        made: &'a BTreeMap<Value, usize>,
+        results: &'a BTreeMap<Value, usize>,
         written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
         let coefficients = Coefficients::new(task.workspace.precision, "REAL");
-        Self { task, made, places, lines, known, sums: BTreeMap::new(), written, coefficients }
+        Self { task, results, places, lines, known, sums: BTreeMap::new(), written, coefficients }
     }
 
     /// Returns the text of an expression, after the statements for its operands.
@@ -66,8 +66,8 @@ impl<'a> ExpressionText<'a> {
             }
             Some(place) => format!("{}[at]", self.field(place)),
             None => {
-                let made = |operation: &&Operation| operation.results().contains(&value);
-                match self.task.sweep.operations.iter().find(made) {
+                let computes = |operation: &&Operation| operation.results().contains(&value);
+                match self.task.sweep.operations.iter().find(computes) {
                     Some(Operation::Let { expr, .. }) => self.expression(expr),
                     Some(Operation::Map { map, operands, results }) => {
                         self.map(map, operands, results);
@@ -92,7 +92,8 @@ impl<'a> ExpressionText<'a> {
     fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
         let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
         let prefix = format!("v{}_", results[0].0);
-        let names = Names { read: &|at| operands[at].clone(), made: &prefix, plain: false };
+        let names =
+            Names { read: &|at| operands[at].clone(), prefix: &prefix, safe_divisors: false };
         let lines = statements(&mut self.coefficients, map, &names, |at, result| {
             format!("const REAL v{} = {result};", results[at].0)
         });
@@ -108,7 +109,7 @@ impl<'a> ExpressionText<'a> {
             }
             Operation::Previous { slot, result } if *result == value => Some(Place::Written(*slot)),
             Operation::Apply { result, .. } if *result == value => {
-                Some(Place::Made(self.made[&value]))
+                Some(Place::Internal(self.results[&value]))
             }
             _ => None,
         })

@@ -27,7 +27,7 @@ pub(super) struct Composed {
     /// sweep: no other kernel may see a partly updated field.
     last: Option<Pointwise>,
     /// Buffers of products and of operator results.
-    room: Vec<Arc<Buffer>>,
+    buffers: Vec<Arc<Buffer>>,
     precision: Precision,
 }
 
@@ -52,7 +52,7 @@ struct Application {
     from: Place,
     to: Place,
     /// The coupling to other ranks, if lines are split.
-    joints: Option<LineEnds>,
+    line_ends: Option<LineEnds>,
 }
 
 impl Composed {
@@ -61,9 +61,9 @@ impl Composed {
         let stages = task.sweep.stages();
         let stage = |(at, applied): (usize, &Vec<_>)| builder.stage(at, applied);
         let stages = stages.iter().enumerate().map(stage).collect::<Result<_>>()?;
-        let room = task.workspace.values.take(builder.places.count, task.values())?;
+        let buffers = task.workspace.values.take(builder.places.count, task.values())?;
         let (last, precision) = (builder.last()?, task.workspace.precision);
-        Ok(Self { stages, last, room, precision })
+        Ok(Self { stages, last, buffers, precision })
     }
 
     /// Runs all stages and stores the results.
@@ -80,8 +80,10 @@ impl Composed {
         (0..stage).for_each(|at| run.stage(at));
         let Stage { products, at_ends, applications } = &self.stages[stage];
         at_ends.as_ref().or(products.as_ref()).iter().for_each(|products| run.launch(products));
-        for Application { from, joints, .. } in applications {
-            joints.iter().for_each(|joints| joints.pack(run.at(from), fields.planes[stage]));
+        for Application { from, line_ends, .. } in applications {
+            line_ends
+                .iter()
+                .for_each(|line_ends| line_ends.pack(run.at(from), fields.planes[stage]));
         }
     }
 }
@@ -98,7 +100,7 @@ impl Run<'_> {
         match *place {
             Place::Read(slot) | Place::Plane(slot) => self.fields.read[slot],
             Place::Written(slot) => &*self.fields.write[slot],
-            Place::Made(at) => &self.sweep.room[at],
+            Place::Internal(at) => &self.sweep.buffers[at],
         }
     }
 
@@ -110,10 +112,10 @@ impl Run<'_> {
     fn stage(&self, at: usize) {
         let stage = &self.sweep.stages[at];
         stage.products.iter().for_each(|products| self.launch(products));
-        for Application { operator, from, to, joints } in &stage.applications {
+        for Application { operator, from, to, line_ends } in &stage.applications {
             operator.apply(self.at(from), self.at(to));
-            if let (Some(joints), Some(planes)) = (joints, self.fields.planes.get(at)) {
-                joints.add_inflow(self.at(to), planes);
+            if let (Some(line_ends), Some(planes)) = (line_ends, self.fields.planes.get(at)) {
+                line_ends.add_inflow(self.at(to), planes);
             }
         }
     }
@@ -140,7 +142,7 @@ impl Builder<'_> {
             from.push(field.unwrap_or_else(|| {
                 let text = forming.expression(operand);
                 stores.push(format!("w{}[at] = {text};", formed.len()));
-                formed.push(Place::Made(self.places.take()));
+                formed.push(Place::Internal(self.places.take()));
                 formed[formed.len() - 1]
             }));
         }
@@ -158,13 +160,13 @@ impl Builder<'_> {
         let layout = Layout::of_ends(ends.iter().copied());
         let mut applications = Vec::new();
         for (at, (&(op, _, result), from)) in applied.iter().zip(from).enumerate() {
-            let joints = ends.get(at).map(|ends| {
+            let line_ends = ends.get(at).map(|ends| {
                 let place = (&workspace.device, workspace.precision);
                 LineEnds::new(place, ends, self.task.lines(), &layout.starts[at])
             });
             let operator = self.operator(op)?;
-            let (to, joints) = (self.home(result), joints.transpose()?);
-            applications.push(Application { operator, from, to, joints });
+            let (to, line_ends) = (self.home(result), line_ends.transpose()?);
+            applications.push(Application { operator, from, to, line_ends });
         }
         self.places.release(&formed);
         Ok(Stage { products, at_ends, applications })
@@ -176,7 +178,7 @@ impl Builder<'_> {
         }
         let Task { workspace, points, axis, .. } = self.task;
         let made = workspace.operator(self.task.operator(op), *points, *axis);
-        let made = Arc::new(made.map_err(|error| told(error, op, *axis))?);
+        let made = Arc::new(made.map_err(|error| with_operator(error, op, *axis))?);
         self.known.insert(op, made.clone());
         Ok(made)
     }
@@ -188,7 +190,7 @@ impl Builder<'_> {
         }
         let at = self.places.take();
         self.places.results.insert(result, at);
-        Place::Made(at)
+        Place::Internal(at)
     }
 
     /// Builds the kernel for everything that the sweep stores and adds.
@@ -257,7 +259,7 @@ impl ExpressionText<'_> {
 }
 
 /// Adds the operator to a refusal.
-fn told(error: Error, op: Op, axis: Axis) -> Error {
+fn with_operator(error: Error, op: Op, axis: Axis) -> Error {
     match error {
         Error::Config(mut lines) => {
             let along = format!("{axis:?}").to_lowercase();
@@ -288,7 +290,7 @@ impl Places {
 
     fn release(&mut self, places: &[Place]) {
         self.free.extend(places.iter().filter_map(|place| match place {
-            Place::Made(at) => Some(*at),
+            Place::Internal(at) => Some(*at),
             _ => None,
         }));
     }

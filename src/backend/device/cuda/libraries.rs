@@ -92,14 +92,14 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Returns the first of `functions` that `library` lacks.
-pub(super) fn lacking<'a>(library: &Library, functions: &[&'a str]) -> Option<&'a str> {
+pub(super) fn missing_function<'a>(library: &Library, functions: &[&'a str]) -> Option<&'a str> {
     // SAFETY: the address is not used.
     let lacks = |name: &&&str| unsafe { library.get::<*const ()>(**name) }.is_err();
     functions.iter().find(lacks).copied()
 }
 
 /// Loads the library that cudarc takes for one of `names`, by the same search order.
-pub(super) fn loaded(names: &[&str]) -> Option<Library> {
+pub(super) fn load_first(names: &[&str]) -> Option<Library> {
     let mut files = names.iter().flat_map(|name| get_lib_name_candidates(name));
     // SAFETY: loading runs the initialisers of NVIDIA's library.
     files.find_map(|file| unsafe { Library::new(file) }.ok())

@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use libloading::Library;
 
 use super::super::runtime::{Api, DeviceInfo};
-use super::libraries::{lacking, loaded};
+use super::libraries::{load_first, missing_function};
 use super::nvrtc::{Nvrtc, Version, capability_name, dotted};
 use crate::error::{Error, Result};
 
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 const OLDEST_DRIVER: Version = (12, 8);
 
 /// The compute capability from which copies to on-chip memory run asynchronously to the threads.
-const COPIES_BESIDE: u32 = 80;
+const ASYNC_COPY_CAPABILITY: u32 = 80;
 
 /// File names of the driver's library.
 const DRIVER: [&str; 2] = ["cuda", "nvcuda"];
@@ -53,12 +53,12 @@ pub fn compiler(index: usize) -> Result<Nvrtc> {
 
 /// Whether NVIDIA's driver is installed, in any version.
 pub(in super::super) fn has_driver() -> bool {
-    loaded(&DRIVER).is_some()
+    load_first(&DRIVER).is_some()
 }
 
 /// Returns the version of the driver, or an error if the driver is not usable.
 pub(super) fn driver() -> Result<Version> {
-    let Some(library) = loaded(&DRIVER) else {
+    let Some(library) = load_first(&DRIVER) else {
         return refuse(
             "NVIDIA's driver (libcuda.so.1) was not found",
             "install it where there is an NVIDIA GPU",
@@ -67,8 +67,8 @@ pub(super) fn driver() -> Result<Version> {
     check_functions(&library, &["cuDriverGetVersion", "cuGetErrorString"])?;
     let mut version = 0;
     // SAFETY: one integer is written.
-    let told = unsafe { sys::cuDriverGetVersion(&raw mut version) }.result();
-    usable("ask the driver for its version", told)?;
+    let result = unsafe { sys::cuDriverGetVersion(&raw mut version) }.result();
+    usable("ask the driver for its version", result)?;
     let version = u32::try_from(version).unwrap_or(0);
     let version = (version / 1000, version % 1000 / 10);
     if version < OLDEST_DRIVER {
@@ -96,8 +96,8 @@ pub(super) fn driver() -> Result<Version> {
 }
 
 /// Converts the result of a driver call. A stub library returns a special error for every call, and has no text for it.
-fn usable<T>(what: &str, told: Result<T, DriverError>) -> Result<T> {
-    match told {
+fn usable<T>(what: &str, result: Result<T, DriverError>) -> Result<T> {
+    match result {
         Err(DriverError(sys::CUresult::CUDA_ERROR_STUB_LIBRARY)) => refuse(
             "the libcuda.so on the library path is the stub of a toolkit, which serves only for linking",
             "take its folder off LD_LIBRARY_PATH",
@@ -108,7 +108,7 @@ fn usable<T>(what: &str, told: Result<T, DriverError>) -> Result<T> {
 
 /// Checks that the functions exist: cudarc panics when it calls a missing function.
 fn check_functions(driver: &Library, functions: &[&str]) -> Result<()> {
-    match lacking(driver, functions) {
+    match missing_function(driver, functions) {
         None => Ok(()),
         Some(name) => refuse(
             &format!(
@@ -127,10 +127,10 @@ fn refuse<T>(what: &str, advice: &str) -> Result<T> {
 
 /// Returns a function that converts a driver error to a sentence.
 pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
-    move |error| Error::Device(format!("CUDA could not {what}: {}", words(error)))
+    move |error| Error::Device(format!("CUDA could not {what}: {}", error_text(error)))
 }
 
-pub(super) fn words(error: DriverError) -> String {
+pub(super) fn error_text(error: DriverError) -> String {
     let text = error.error_string().map(|text| text.to_string_lossy().into_owned());
     text.unwrap_or_else(|_| format!("{:?}", error.0))
 }
@@ -146,20 +146,20 @@ pub(super) fn describe(
     device: sys::CUdevice,
     driver: Version,
 ) -> Result<(DeviceInfo, u32)> {
-    let told = failed("describe the device");
+    let to_error = failed("describe the device");
     let number = |attribute| {
         // SAFETY: the device is one of the driver's.
-        let value = unsafe { cu::device::get_attribute(device, attribute) }.map_err(&told)?;
+        let value = unsafe { cu::device::get_attribute(device, attribute) }.map_err(&to_error)?;
         Ok::<_, Error>(u32::try_from(value).unwrap_or(0))
     };
     let capability = 10 * number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
         + number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
     // SAFETY: as above.
-    let memory = unsafe { cu::device::total_mem(device) }.map_err(&told)? as u64;
+    let memory = unsafe { cu::device::total_mem(device) }.map_err(&to_error)? as u64;
     let info = DeviceInfo {
         api: Api::Cuda,
         index,
-        name: cu::device::get_name(device).map_err(&told)?,
+        name: cu::device::get_name(device).map_err(&to_error)?,
         driver: format!(
             "CUDA {}, compute capability {}",
             dotted(driver),
@@ -172,7 +172,7 @@ pub(super) fn describe(
         block_threads: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
         multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
         has_f64: true,
-        copies_beside: capability >= COPIES_BESIDE,
+        has_async_copies: capability >= ASYNC_COPY_CAPABILITY,
     };
     Ok((info, capability))
 }

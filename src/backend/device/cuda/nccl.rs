@@ -23,17 +23,17 @@ use crate::error::{Error, Result};
 /// `NCCL_UNIQUE_ID_BYTES`.
 const ID_BYTES: usize = 128;
 /// The oldest version that has all functions used (`NCCL_VERSION(2, 14, 0)`); its configuration is the one below.
-const OLDEST: c_int = 21_400;
+const MIN_VERSION: c_int = 21_400;
 /// `ncclSuccess`, `ncclInProgress`, `ncclInt8`.
 const SUCCESS: c_int = 0;
 const IN_PROGRESS: c_int = 7;
 const BYTE: c_int = 0;
 /// Longest wait of ranks for each other in a new group: many ranks connect, and some load libraries from a slow disk.
-const TO_JOIN: Duration = Duration::from_secs(120);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest wait for a message in a group that is not trusted.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest wait for messages under way when a group ends.
-const PARTING: Duration = Duration::from_secs(10);
+const FINALIZE_TIMEOUT: Duration = Duration::from_secs(10);
 const NO_FLAGS: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
 
 /// `ncclUniqueId`
@@ -93,7 +93,7 @@ impl Nccl {
         let mut version = 0;
         // SAFETY: one integer is written.
         unsafe { (call.get_version)(&raw mut version) };
-        if version < OLDEST {
+        if version < MIN_VERSION {
             return Err(refuse(format!("is {}, older than 2.14", dotted(version))));
         }
         Ok(Self { call, version })
@@ -188,7 +188,7 @@ impl Group {
             let mut config = Config {
                 size: size_of::<Config>(),
                 magic: 0xcafe_beef,
-                version: OLDEST,
+                version: MIN_VERSION,
                 blocking: 0,
             };
             let count = |n: usize| c_int::try_from(n).unwrap_or(c_int::MAX);
@@ -197,7 +197,7 @@ impl Group {
                 let (comm, config) = (&raw mut state.comm, &raw mut config);
                 (group.nccl.call.init)(comm, count(size), unique, count(rank), config)
             };
-            group.done("join the group of all ranks", TO_JOIN, state, code)?;
+            group.wait_for_call("join the group of all ranks", JOIN_TIMEOUT, state, code)?;
         }
         Ok(group)
     }
@@ -208,18 +208,24 @@ impl Group {
     }
 
     /// Returns when the host part of a library call is done. A failure ends the group.
-    fn done(&self, what: &str, most: Duration, state: &mut State, code: c_int) -> Result<()> {
+    fn wait_for_call(
+        &self,
+        what: &str,
+        timeout: Duration,
+        state: &mut State,
+        code: c_int,
+    ) -> Result<()> {
         let start = Instant::now();
         let mut code = code;
         while code == IN_PROGRESS {
-            if !state.is_trusted && start.elapsed() > most {
-                return Err(self.give_up(what, most, state));
+            if !state.is_trusted && start.elapsed() > timeout {
+                return Err(self.fail_on_timeout(what, timeout, state));
             }
             spin_loop();
             // SAFETY: the group exists; one integer is written.
-            let asked = unsafe { (self.nccl.call.get_async_error)(state.comm, &raw mut code) };
-            if asked != SUCCESS {
-                code = asked;
+            let status = unsafe { (self.nccl.call.get_async_error)(state.comm, &raw mut code) };
+            if status != SUCCESS {
+                code = status;
             }
         }
         let result = self.nccl.check(what, state.comm, code);
@@ -229,10 +235,10 @@ impl Group {
         result
     }
 
-    /// Ends the group after a call that took longer than `most`, and returns the error.
-    fn give_up(&self, what: &str, most: Duration, state: &mut State) -> Error {
+    /// Ends the group after a call that took longer than `timeout`, and returns the error.
+    fn fail_on_timeout(&self, what: &str, timeout: Duration, state: &mut State) -> Error {
         self.abandon(state);
-        let seconds = most.as_secs();
+        let seconds = timeout.as_secs();
         Error::Device(format!("NCCL could not {what}: it did not end in {seconds} s"))
     }
 
@@ -270,7 +276,7 @@ impl Group {
             let ended = (call.group_end)();
             failed.unwrap_or(ended)
         };
-        self.done(WHAT, PATIENCE, state, code)
+        self.wait_for_call(WHAT, MESSAGE_TIMEOUT, state, code)
     }
 }
 
@@ -285,14 +291,14 @@ impl DeviceGroup for Group {
         if state.comm.is_null() {
             return Err(Error::Device("NCCL: the group of ranks has already failed".into()));
         }
-        let told = failed("order messages among its work");
+        let to_error = failed("order messages among its work");
         // SAFETY: streams and events are of this device and alive; the caller guarantees the memory.
         unsafe {
-            cu::event::record(state.begin, self.work).map_err(&told)?;
-            cu::stream::wait_event(state.stream, state.begin, NO_FLAGS).map_err(&told)?;
+            cu::event::record(state.begin, self.work).map_err(&to_error)?;
+            cu::stream::wait_event(state.stream, state.begin, NO_FLAGS).map_err(&to_error)?;
             self.post(state, send, receive)?;
             let end = state.free.pop().map_or_else(new_event, Ok)?;
-            cu::event::record(end, state.stream).map_err(&told)?;
+            cu::event::record(end, state.stream).map_err(&to_error)?;
             Ok(Underway(handle(end).0))
         }
     }
@@ -304,8 +310,8 @@ impl DeviceGroup for Group {
         let start = Instant::now();
         // SAFETY: the event is of this device and alive.
         while !state.is_trusted && unsafe { cu::event::query(end) }.is_err_and(is_not_ready) {
-            if start.elapsed() > PATIENCE {
-                return Err(self.give_up("send messages", PATIENCE, state));
+            if start.elapsed() > MESSAGE_TIMEOUT {
+                return Err(self.fail_on_timeout("send messages", MESSAGE_TIMEOUT, state));
             }
             spin_loop();
         }
@@ -326,14 +332,14 @@ fn is_not_ready(error: cu::DriverError) -> bool {
 
 /// Returns a stream whose kernels are scheduled before waiting kernels of other streams.
 fn urgent_stream() -> Result<CUstream> {
-    let (mut least, mut most) = (0, 0);
+    let (mut low, mut high) = (0, 0);
     let mut stream = ptr::null_mut();
     let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
     // SAFETY: two integers and one handle are written.
     unsafe {
-        sys::cuCtxGetStreamPriorityRange(&raw mut least, &raw mut most)
+        sys::cuCtxGetStreamPriorityRange(&raw mut low, &raw mut high)
             .result()
-            .and_then(|()| sys::cuStreamCreateWithPriority(&raw mut stream, flags, most).result())
+            .and_then(|()| sys::cuStreamCreateWithPriority(&raw mut stream, flags, high).result())
     }
     .map_err(failed("open a stream for messages"))?;
     Ok(stream)
@@ -356,7 +362,7 @@ impl Drop for Group {
             unsafe {
                 let start = Instant::now();
                 let mut code = (call.finalize)(state.comm);
-                while code == IN_PROGRESS && start.elapsed() < PARTING {
+                while code == IN_PROGRESS && start.elapsed() < FINALIZE_TIMEOUT {
                     spin_loop();
                     (call.get_async_error)(state.comm, &raw mut code);
                 }

@@ -187,9 +187,9 @@ impl Nvrtc {
     /// # Errors
     /// The compiler's messages, with the source lines that they refer to.
     pub fn compile(&self, source: &Source, code: Code) -> Result<Vec<u8>> {
-        let text = as_c(&source.text)?;
-        let name = as_c(&source.name)?;
-        let options = [as_c(&code.option())?];
+        let text = to_c_string(&source.text)?;
+        let name = to_c_string(&source.name)?;
+        let options = [to_c_string(&code.option())?];
         let mut program = Compilation { program: ptr::null_mut(), functions: &self.functions };
         // SAFETY: both texts live until the program is destroyed; there are no headers.
         let status = unsafe {
@@ -215,8 +215,8 @@ impl Nvrtc {
                 dotted(self.version),
                 source.name,
                 code.option().trim_start_matches("--gpu-architecture="),
-                program.words(status),
-                with_lines(log.trim_end(), source)
+                program.error_text(status),
+                with_source_lines(log.trim_end(), source)
             )));
         }
         let Functions { cubin_size, cubin, ptx_size, ptx, .. } = self.functions;
@@ -237,11 +237,11 @@ impl Compilation<'_> {
     fn check(&self, status: c_int) -> Result<()> {
         match status {
             0 => Ok(()),
-            _ => Err(Error::Device(format!("NVRTC: {}", self.words(status)))),
+            _ => Err(Error::Device(format!("NVRTC: {}", self.error_text(status)))),
         }
     }
 
-    fn words(&self, status: c_int) -> String {
+    fn error_text(&self, status: c_int) -> String {
         // SAFETY: the text belongs to the library and is never freed.
         let text = unsafe { CStr::from_ptr((self.functions.error)(status)) };
         text.to_string_lossy().into_owned()
@@ -266,7 +266,7 @@ impl Drop for Compilation<'_> {
 }
 
 /// Returns the log and, below it, the source lines that it refers to: "thomas(12): error: ..." refers to line 12.
-fn with_lines(log: &str, source: &Source) -> String {
+fn with_source_lines(log: &str, source: &Source) -> String {
     let number = |line: &str| {
         let rest = line.strip_prefix(&source.name)?.strip_prefix('(')?;
         rest.split_once(')')?.0.parse::<usize>().ok()
@@ -282,7 +282,7 @@ fn with_lines(log: &str, source: &Source) -> String {
     std::iter::once(log.to_string()).chain(quoted).collect()
 }
 
-fn as_c(text: &str) -> Result<CString> {
+fn to_c_string(text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| Error::Device("a kernel's text has a zero byte in it".to_string()))
 }

@@ -6,11 +6,11 @@ use std::ffi::c_void;
 use cudarc::driver::result::{self as cu, DriverError};
 use cudarc::driver::sys;
 
-use crate::backend::device::runtime::{Handle, MOST_SENT};
+use crate::backend::device::runtime::{Handle, MAX_SEND_BYTES};
 
 type Result<T> = std::result::Result<T, DriverError>;
 
-/// Pinned memory of [`MOST_SENT`] bytes, and the event after the last copy to it or from it. A slot whose copy the driver
+/// Pinned memory of [`MAX_SEND_BYTES`] bytes, and the event after the last copy to it or from it. A slot whose copy the driver
 /// refused is not used again, because it is unknown when it would be free.
 pub(super) struct Slot {
     memory: *mut c_void,
@@ -24,17 +24,17 @@ pub(super) struct Slots {
     /// Slots that are being copied to the device, the oldest first.
     sending: VecDeque<Slot>,
     /// Slots that are being copied from the device.
-    coming: HashMap<Handle, Slot>,
+    receiving: HashMap<Handle, Slot>,
 }
 
 impl Slot {
     fn new() -> Result<Self> {
         let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
-        // SAFETY: both are freed by [`Slots::give_back`].
-        match unsafe { cu::malloc_host(MOST_SENT, 0) } {
+        // SAFETY: both are freed by [`Slots::free_all`].
+        match unsafe { cu::malloc_host(MAX_SEND_BYTES, 0) } {
             Ok(memory) => {
                 // SAFETY: the memory has that size, and is read as bytes.
-                unsafe { memory.cast::<u8>().write_bytes(0, MOST_SENT) };
+                unsafe { memory.cast::<u8>().write_bytes(0, MAX_SEND_BYTES) };
                 Ok(Self { memory, event })
             }
             Err(error) => {
@@ -48,7 +48,7 @@ impl Slot {
     /// # Safety
     /// No copy to or from the slot is under way.
     unsafe fn bytes(&mut self, count: usize) -> &mut [u8] {
-        assert!(count <= MOST_SENT, "more bytes than pinned memory has");
+        assert!(count <= MAX_SEND_BYTES, "more bytes than pinned memory has");
         // SAFETY: the memory has that size, and has no other writer.
         unsafe { std::slice::from_raw_parts_mut(self.memory.cast(), count) }
     }
@@ -113,24 +113,24 @@ impl Slots {
             cu::event::record(slot.event, stream)?;
         }
         let copy = super::handle(slot.memory);
-        self.coming.insert(copy, slot);
+        self.receiving.insert(copy, slot);
         Ok(copy)
     }
 
-    /// Returns a slot to wait for, and then to give [`Slots::back`].
+    /// Returns a slot to wait for, and then to give [`Slots::put_back`].
     pub(super) fn take(&mut self, copy: Handle) -> Option<Slot> {
-        self.coming.remove(&copy)
+        self.receiving.remove(&copy)
     }
 
     /// Returns a slot without copies under way to the pool.
-    pub(super) fn back(&mut self, slot: Slot) {
+    pub(super) fn put_back(&mut self, slot: Slot) {
         self.idle.push(slot);
     }
 
     /// # Safety
     /// All copies have ended.
-    pub(super) unsafe fn give_back(self) {
-        let slots = self.idle.into_iter().chain(self.sending).chain(self.coming.into_values());
+    pub(super) unsafe fn free_all(self) {
+        let slots = self.idle.into_iter().chain(self.sending).chain(self.receiving.into_values());
         for Slot { memory, event } in slots {
             // SAFETY: both were made here. Errors at shutdown cannot be handled.
             unsafe {

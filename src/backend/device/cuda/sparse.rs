@@ -91,10 +91,10 @@ impl Sparse {
             unsafe { measure(context, rows, lower, diagonal, upper, x, batches, stride, to) };
         self.check("size its workspace", status)?;
         self.reserve(bytes)?;
-        let room = object(Handle(self.workspace));
+        let workspace = object(Handle(self.workspace));
         // SAFETY: as above, and the workspace has the size that was asked for.
         let status =
-            unsafe { solve(context, rows, lower, diagonal, upper, x, batches, stride, room) };
+            unsafe { solve(context, rows, lower, diagonal, upper, x, batches, stride, workspace) };
         self.check("solve tridiagonal systems", status)
     }
 
@@ -111,14 +111,14 @@ impl Sparse {
         if bytes <= self.bytes {
             return Ok(());
         }
-        let told = |error| Error::Device(format!("cuSPARSE needs {bytes} bytes: {error:?}"));
+        let to_error = |error| Error::Device(format!("cuSPARSE needs {bytes} bytes: {error:?}"));
         // SAFETY: free_sync waits for the driver's work, after which the old workspace has no user.
         unsafe {
             if self.bytes > 0 {
                 self.bytes = 0;
-                cu::free_sync(self.workspace).map_err(told)?;
+                cu::free_sync(self.workspace).map_err(to_error)?;
             }
-            self.workspace = cu::malloc_sync(bytes).map_err(told)?;
+            self.workspace = cu::malloc_sync(bytes).map_err(to_error)?;
         }
         self.bytes = bytes;
         Ok(())

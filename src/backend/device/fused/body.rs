@@ -5,21 +5,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::coefficients::Coefficients;
-use super::early::{Coming, Times};
+use super::early::{PendingLoads, Timeline};
 use super::plan::Plan;
 use super::uses::{Array, Target, Uses};
 use crate::engine::{Operation, Value};
 
 /// Number of values per point that a thread can keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Room {
+pub(super) struct Capacity {
     pub(super) registers: usize,
     pub(super) on_chip: usize,
 }
 
 /// Statements of a sweep, and the memory that they need.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct SweepText {
     pub(super) lines: Vec<String>,
     pub(super) coefficients: Coefficients,
     /// Largest number of values per point in registers at a time.
@@ -28,7 +28,7 @@ pub(super) struct Written {
     pub(super) parked: usize,
     /// Statements at the start of a block that does tiles in turn, which load the operand of the first tile's first
     /// operator; empty if a block does one tile.
-    pub(super) first: Vec<String>,
+    pub(super) first_tile_loads: Vec<String>,
 }
 
 /// Statements of a sweep while they are generated.
@@ -36,9 +36,9 @@ pub(super) struct Written {
 pub(super) struct Body<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) uses: &'a Uses<'a>,
-    pub(super) room: Room,
+    pub(super) capacity: Capacity,
     /// Sums that have been started, and sums that are finished.
-    pub(super) begun: Vec<bool>,
+    pub(super) started: Vec<bool>,
     pub(super) finished: Vec<bool>,
     /// Terms that have been added.
     pub(super) added: Vec<bool>,
@@ -46,7 +46,7 @@ pub(super) struct Body<'a> {
     pub(super) free: BTreeSet<Value>,
     /// Values that can be computed now.
     pub(super) available: BTreeSet<Value>,
-    /// Values in registers.
+    /// Values that have been computed and are still held, in registers or parked on chip.
     pub(super) known: BTreeSet<Value>,
     /// Arrays that have been declared in registers.
     declared: BTreeSet<Array>,
@@ -57,64 +57,68 @@ pub(super) struct Body<'a> {
     /// Number of on-chip locations used.
     pub(super) places: usize,
     /// Largest number of values per point in registers so far.
-    pub(super) most: usize,
+    pub(super) max_live: usize,
     /// Whether other threads may still read on-chip memory.
-    pub(super) busy: bool,
-    pub(super) times: Times,
-    pub(super) coming: Coming,
+    pub(super) needs_barrier: bool,
+    pub(super) timeline: Timeline,
+    pub(super) pending_loads: PendingLoads,
     pub(super) coefficients: Coefficients,
     pub(super) lines: Vec<String>,
 }
 
 impl<'a> Body<'a> {
-    /// Generates the statements of a sweep. If registers are not sufficient (`room`), values are parked on chip; if that
+    /// Generates the statements of a sweep. If registers are not sufficient (`capacity`), values are parked on chip; if that
     /// is not sufficient either, fields are loaded again at their next use. The operators run in the order of the sweep,
     /// or in the order that leaves the fewest live values after each, whichever needs less.
-    pub(super) fn write(plan: &'a Plan<'a>, room: Room, copies_beside: bool) -> Written {
+    pub(super) fn write(
+        plan: &'a Plan<'a>,
+        capacity: Capacity,
+        has_async_copies: bool,
+    ) -> SweepText {
         let uses = &plan.uses;
         let mut body = Body {
             plan,
             uses,
-            room,
-            begun: vec![false; uses.sums.len()],
+            capacity,
+            started: vec![false; uses.sums.len()],
             finished: vec![false; uses.sums.len()],
             added: vec![false; uses.terms.len()],
             declared: BTreeSet::new(),
             parked: BTreeMap::new(),
             copies: BTreeMap::new(),
             places: 0,
-            most: 0,
+            max_live: 0,
             free: BTreeSet::new(),
             available: BTreeSet::new(),
             known: BTreeSet::new(),
-            busy: false,
-            times: Times::default(),
-            coming: Coming::default(),
+            needs_barrier: false,
+            timeline: Timeline::default(),
+            pending_loads: PendingLoads::default(),
             coefficients: Coefficients::new(plan.precision, "REAL"),
             lines: Vec::new(),
         };
         body.update();
         body.free = body.available.clone();
-        let [first, second] = [false, true].map(|greedy| body.clone().written(greedy));
-        let is_second = (second.most, second.places) < (first.most, first.places);
+        let [first, second] = [false, true].map(|greedy| body.clone().generate(greedy));
+        let is_second = (second.max_live, second.places) < (first.max_live, first.places);
         let mut written = if is_second { second } else { first };
         // When the free times of on-chip locations are known, some fields are loaded early. A block that needs all
         // registers has no other resident block to hide its first loads: it does one tile after another. Pentadiagonal
         // operators leave no registers for that.
-        if plan.sweeps.early.unwrap_or(copies_beside) {
-            let is_full = written.most >= room.registers && plan.half_band < 2;
+        if plan.sweeps.early.unwrap_or(has_async_copies) {
+            let is_full = written.max_live >= capacity.registers && plan.half_band < 2;
             let in_turn = plan.sweeps.turns.map_or(is_full, |turns| turns > 1);
-            let early = written.times.early(room.on_chip, plan.gathers(), in_turn);
-            body.coming = Coming::new(early);
-            written = body.written(is_second);
+            let early = written.timeline.early(capacity.on_chip, plan.gathers(), in_turn);
+            body.pending_loads = PendingLoads::new(early);
+            written = body.generate(is_second);
         }
-        let first = written.coming.first();
-        let parked = written.places.max(written.coming.places());
+        let first_tile_loads = written.pending_loads.first_tile_loads();
+        let parked = written.places.max(written.pending_loads.places());
         let (lines, coefficients) = (written.lines, written.coefficients);
-        Written { lines, coefficients, live: written.most, parked, first }
+        SweepText { lines, coefficients, live: written.max_live, parked, first_tile_loads }
     }
 
-    fn written(mut self, greedy: bool) -> Self {
+    fn generate(mut self, greedy: bool) -> Self {
         self.begin_tile();
         self.settle();
         while let Some(next) = self.next(greedy) {
@@ -130,11 +134,11 @@ impl<'a> Body<'a> {
         self.update();
         self.settle();
         let held: BTreeSet<Array> = self.held().into_iter().map(|(array, _)| array).collect();
-        let (times, statement) = (&mut self.times, self.lines.len());
+        let (timeline, statement) = (&mut self.timeline, self.lines.len());
         let mut is_held = |array: &Array, place: &mut usize| {
             let is_held = held.contains(array);
             if !is_held {
-                times.free(*place, statement);
+                timeline.free(*place, statement);
             }
             is_held
         };
@@ -145,7 +149,7 @@ impl<'a> Body<'a> {
     /// Frees registers for `count` more values: parks the value whose next use is last, or drops fields that can be
     /// loaded again.
     pub(super) fn make_room(&mut self, count: usize) {
-        while self.live() + count > self.room.registers {
+        while self.live() + count > self.capacity.registers {
             let in_registers =
                 self.held().into_iter().filter(|(array, _)| !self.parked.contains_key(array));
             let last = in_registers
@@ -170,7 +174,7 @@ impl<'a> Body<'a> {
             };
             self.known.remove(&last);
         }
-        self.most = self.most.max(self.live() + count);
+        self.max_live = self.max_live.max(self.live() + count);
     }
 
     /// Whether a value can be loaded from device memory.
@@ -190,10 +194,10 @@ impl<'a> Body<'a> {
     pub(super) fn place(&mut self) -> Option<usize> {
         let taken: BTreeSet<usize> =
             self.parked.values().chain(self.copies.values()).copied().collect();
-        let free = (0..self.room.on_chip).find(|place| !taken.contains(place));
+        let free = (0..self.capacity.on_chip).find(|place| !taken.contains(place));
         free.or_else(|| {
             let (_, place) = self.copies.pop_last()?;
-            self.times.free(place, self.lines.len());
+            self.timeline.free(place, self.lines.len());
             Some(place)
         })
     }
@@ -201,13 +205,13 @@ impl<'a> Body<'a> {
     /// Loads a parked value back into free registers; its copy on chip stays valid.
     pub(super) fn recall(&mut self, value: Value) {
         let array = Array::Value(value);
-        if self.live() < self.room.registers
+        if self.live() < self.capacity.registers
             && let Some(place) = self.parked.remove(&array)
         {
             self.declare(array);
             self.each(&format!("{array}[j] = PARKED({place}, j);"));
             self.copies.insert(array, place);
-            self.most = self.most.max(self.live());
+            self.max_live = self.max_live.max(self.live());
         }
     }
 
@@ -220,7 +224,7 @@ impl<'a> Body<'a> {
 
     pub(super) fn park(&mut self, array: Array, place: usize) {
         self.parked.insert(array, place);
-        self.times.park(place, self.lines.len().saturating_sub(1));
+        self.timeline.park(place, self.lines.len().saturating_sub(1));
         self.places = self.places.max(place + 1);
     }
 
@@ -229,7 +233,7 @@ impl<'a> Body<'a> {
         let mut held = Vec::new();
         for (at, sum) in self.uses.sums.iter().enumerate() {
             let next_use = match sum.target {
-                _ if self.begun[at] && !self.finished[at] => {
+                _ if self.started[at] && !self.finished[at] => {
                     self.pending(at).map(|term| self.ready(term)).min().or(Some(0))
                 }
                 Target::Added(slot) if self.finished[at] => {
@@ -262,25 +266,25 @@ impl<'a> Body<'a> {
     /// Returns the operation after which a term can be added.
     fn ready(&self, term: usize) -> usize {
         let missing = self.factors(term).iter().filter(|value| !self.known.contains(value));
-        missing.map(|value| self.uses.made[value.0]).max().unwrap_or(0)
+        missing.map(|value| self.uses.origins[value.0]).max().unwrap_or(0)
     }
 
     /// Returns the next operation that needs a value, if any.
     pub(super) fn next_use(&self, value: Value) -> Option<usize> {
-        let terms = self.uses.within[value.0].iter().copied();
+        let terms = self.uses.factor_uses[value.0].iter().copied();
         let added = terms.filter(|term| !self.added[*term]).map(|term| self.ready(term)).min();
         let completes = match *self.uses.origin(value) {
             Operation::Previous { slot, .. } => self.uses.sum_to(Target::Added(slot)),
             _ => None,
         };
         let completed = completes.filter(|sum| !self.finished[*sum]).map(|_| usize::MAX);
-        [added, completed, self.given(value)].into_iter().flatten().min()
+        [added, completed, self.next_operand_use(value)].into_iter().flatten().min()
     }
 
     /// Returns the next operator or formula that has a value as its operand.
-    fn given(&self, value: Value) -> Option<usize> {
-        let mut given = self.uses.given[value.0].iter().copied();
-        given.find(|at| !self.is_done(&self.uses.operations[*at]))
+    fn next_operand_use(&self, value: Value) -> Option<usize> {
+        let mut uses = self.uses.operand_uses[value.0].iter().copied();
+        uses.find(|at| !self.is_done(&self.uses.operations[*at]))
     }
 
     /// Returns the next operator in order or, if `greedy`, the operator after which the fewest values are in registers.
@@ -299,9 +303,9 @@ impl<'a> Body<'a> {
                 return (0, 0);
             }
             let mut body = self.clone();
-            body.most = 0;
+            body.max_live = 0;
             body.step(operation);
-            (body.live() + body.parked.len(), body.most)
+            (body.live() + body.parked.len(), body.max_live)
         });
         self.lines = lines;
         next
@@ -343,13 +347,13 @@ impl<'a> Body<'a> {
                     continue;
                 }
                 let complete = self.pending(at).all(|term| self.is_available(term));
-                if complete && (self.begun[at] || !matches!(sum.target, Target::Value(_))) {
+                if complete && (self.started[at] || !matches!(sum.target, Target::Value(_))) {
                     self.finish(at);
                     settled = false;
                     continue;
                 }
                 for &term in &sum.terms {
-                    let frees = |body: &Self| body.begun[at] || body.frees(at, term);
+                    let frees = |body: &Self| body.started[at] || body.frees(at, term);
                     if !self.added[term]
                         && self.is_available(term)
                         && !self.is_free(term)
@@ -373,9 +377,10 @@ impl<'a> Body<'a> {
         behind.any(|value| {
             let waits = |term: &usize| {
                 let other = self.uses.terms[*term].sum;
-                other != sum && !self.begun[other] && !self.added[*term]
+                other != sum && !self.started[other] && !self.added[*term]
             };
-            !self.uses.within[value.0].iter().any(waits) && self.given(*value).is_none()
+            !self.uses.factor_uses[value.0].iter().any(waits)
+                && self.next_operand_use(*value).is_none()
         })
     }
 }

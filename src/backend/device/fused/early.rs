@@ -6,9 +6,9 @@ use std::ops::Range;
 
 /// Largest number of operators that run while a field is loaded: this takes longer than a load from device memory, and is
 /// few enough not to delay fields that are needed sooner.
-const OPERATORS: usize = 3;
+const MAX_OPERATORS: usize = 3;
 /// The same for the operands of the first operator of a tile: several fields at once.
-const OPERATORS_BEFORE_A_TILE: usize = 6;
+const MAX_OPERATORS_BEFORE_TILE: usize = 6;
 
 /// A load, in the order in which the statements of a sweep are generated.
 #[derive(Clone, Debug)]
@@ -17,13 +17,13 @@ pub(super) struct Load {
     pub(super) field: String,
     pub(super) if_beta: bool,
     /// Number of operators before it, and number of statements.
-    pub(super) behind: usize,
+    pub(super) operators_before: usize,
     statement: usize,
 }
 
 /// Order of events in a sweep, counted in statements.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Times {
+pub(super) struct Timeline {
     operators: Vec<usize>,
     loads: Vec<Load>,
     /// Periods in which on-chip locations are occupied, and the start of the periods that have not ended.
@@ -31,7 +31,7 @@ pub(super) struct Times {
     since: BTreeMap<usize, usize>,
 }
 
-impl Times {
+impl Timeline {
     /// Notes an operator after `statement` statements.
     pub(super) fn operator(&mut self, statement: usize) {
         self.operators.push(statement);
@@ -43,8 +43,8 @@ impl Times {
 
     /// Notes a load of a field, and returns its number.
     pub(super) fn load(&mut self, field: &str, if_beta: bool, statement: usize) -> usize {
-        let (field, behind) = (field.to_string(), self.operators());
-        self.loads.push(Load { field, if_beta, behind, statement });
+        let (field, operators_before) = (field.to_string(), self.operators());
+        self.loads.push(Load { field, if_beta, operators_before, statement });
         self.loads.len() - 1
     }
 
@@ -72,36 +72,39 @@ impl Times {
         // Copies complete in the order in which they start. Loads for the next tile therefore start after all loads of
         // the current tile.
         let (later, own): (Vec<_>, Vec<_>) =
-            self.loads.iter().enumerate().partition(|(_, load)| load.behind == 0);
+            self.loads.iter().enumerate().partition(|(_, load)| load.operators_before == 0);
         let later = later.into_iter().filter(|_| in_turn);
         let mut last = 0;
         for (number, load) in own.into_iter().chain(later) {
-            let is_later = load.behind == 0;
-            let begun = match is_later {
+            let is_for_next_tile = load.operators_before == 0;
+            let starts_before = match is_for_next_tile {
                 true => {
-                    let first = self.operators().saturating_sub(OPERATORS_BEFORE_A_TILE);
+                    let first = self.operators().saturating_sub(MAX_OPERATORS_BEFORE_TILE);
                     first.max(last)..self.operators()
                 }
-                false => load.behind.saturating_sub(OPERATORS)..load.behind,
+                false => load.operators_before.saturating_sub(MAX_OPERATORS)..load.operators_before,
             };
-            let mut ways = begun.flat_map(|begun| (0..places).map(move |place| (begun, place)));
-            let times = |begun: usize| {
-                let before = begun.checked_sub(usize::from(gathers));
+            let mut ways = starts_before
+                .flat_map(|starts_before| (0..places).map(move |place| (starts_before, place)));
+            let times = |starts_before: usize| {
+                let before = starts_before.checked_sub(usize::from(gathers));
                 let start = before.map_or(0, |before| self.operators[before]);
                 let end = load.statement + 1;
-                if is_later { [start..usize::MAX, 0..end] } else { [start..end, 0..0] }
+                if is_for_next_tile { [start..usize::MAX, 0..end] } else { [start..end, 0..0] }
             };
-            let is_free = |begun: usize, place: usize| {
+            let is_free = |starts_before: usize, place: usize| {
                 let meets = |time: &Range<usize>| {
                     let mut others = taken.iter().filter(|(other, _)| *other == place);
                     others.any(|(_, taken)| taken.start < time.end && time.start < taken.end)
                 };
-                !times(begun).iter().any(meets)
+                !times(starts_before).iter().any(meets)
             };
-            if let Some((begun, place)) = ways.find(|(begun, place)| is_free(*begun, *place)) {
-                taken.extend(times(begun).map(|time| (place, time)));
-                last = last.max(begun);
-                early.insert(number, Early { load: load.clone(), begun, place });
+            if let Some((starts_before, place)) =
+                ways.find(|(starts_before, place)| is_free(*starts_before, *place))
+            {
+                taken.extend(times(starts_before).map(|time| (place, time)));
+                last = last.max(starts_before);
+                early.insert(number, Early { load: load.clone(), starts_before, place });
             }
         }
         early
@@ -113,14 +116,14 @@ impl Times {
 pub(super) struct Early {
     pub(super) load: Load,
     /// Operator before which it starts; an operator of the previous tile if the first operator needs the field.
-    pub(super) begun: usize,
+    pub(super) starts_before: usize,
     /// On-chip location of the field.
     pub(super) place: usize,
 }
 
 impl Early {
-    fn is_later(&self) -> bool {
-        self.load.behind == 0
+    fn is_for_next_tile(&self) -> bool {
+        self.load.operators_before == 0
     }
 
     /// Returns the statement that starts it.
@@ -133,17 +136,17 @@ impl Early {
 
 /// Early loads that are under way while a sweep is generated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Coming {
+pub(super) struct PendingLoads {
     pub(super) early: BTreeMap<usize, Early>,
     /// Group of asynchronous copies of each load.
     group: BTreeMap<usize, usize>,
     /// Number of groups started, and number of groups known to be complete.
     groups: usize,
-    there: usize,
+    completed_groups: usize,
 }
 
-impl Coming {
-    /// The loads from [`Times::early`].
+impl PendingLoads {
+    /// The loads from [`Timeline::early`].
     pub(super) fn new(early: BTreeMap<usize, Early>) -> Self {
         Self { early, ..Self::default() }
     }
@@ -151,13 +154,14 @@ impl Coming {
     /// Returns the statements that start loads before an operator.
     pub(super) fn begin(&mut self, operator: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        for (is_later, bring) in [(false, "bring"), (true, "BRING_LATER")] {
-            let begun = self.early.iter().filter(|(_, early)| early.begun == operator);
-            let mut begun = begun.filter(|(_, early)| early.is_later() == is_later).peekable();
-            if begun.peek().is_none() {
+        for (is_for_next_tile, bring) in [(false, "bring"), (true, "BRING_LATER")] {
+            let loads = self.early.iter().filter(|(_, early)| early.starts_before == operator);
+            let mut loads =
+                loads.filter(|(_, early)| early.is_for_next_tile() == is_for_next_tile).peekable();
+            if loads.peek().is_none() {
                 continue;
             }
-            for (number, early) in begun {
+            for (number, early) in loads {
                 lines.push(early.begin(bring));
                 self.group.insert(*number, self.groups);
             }
@@ -168,30 +172,31 @@ impl Coming {
     }
 
     /// Whether the operands of a tile's first operator are loaded during the previous tile.
-    pub(super) fn are_in_turn(&self) -> bool {
-        self.early.values().any(Early::is_later)
+    pub(super) fn has_next_tile_loads(&self) -> bool {
+        self.early.values().any(Early::is_for_next_tile)
     }
 
     /// Returns the statements that load these operands for the first tile of a block.
-    pub(super) fn first(&self) -> Vec<String> {
-        let later = self.early.values().filter(|early| early.is_later());
+    pub(super) fn first_tile_loads(&self) -> Vec<String> {
+        let later = self.early.values().filter(|early| early.is_for_next_tile());
         later.map(|early| early.begin("bring")).collect()
     }
 
     /// Returns the statement that waits for a load, unless the load is known to be complete.
     pub(super) fn wait(&mut self, number: usize) -> Option<String> {
         let group = *self.group.get(&number)?;
-        if group < self.there {
+        if group < self.completed_groups {
             return None;
         }
-        self.there = group + 1;
-        Some(format!("COPIES_WAIT({});", self.groups - self.there))
+        self.completed_groups = group + 1;
+        Some(format!("COPIES_WAIT({});", self.groups - self.completed_groups))
     }
 
     /// Returns the loads needed after `operators` operators.
-    pub(super) fn behind(&self, operators: usize) -> Vec<usize> {
-        let behind = self.early.iter().filter(|(_, early)| early.load.behind == operators);
-        behind.map(|(number, _)| *number).collect()
+    pub(super) fn needed_after(&self, operators: usize) -> Vec<usize> {
+        let needed =
+            self.early.iter().filter(|(_, early)| early.load.operators_before == operators);
+        needed.map(|(number, _)| *number).collect()
     }
 
     /// Returns the number of on-chip locations used.

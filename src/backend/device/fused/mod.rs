@@ -9,7 +9,7 @@ mod uses;
 
 use super::ends::Columns;
 use super::job::{Job, LaunchSize};
-use super::lines::{CHUNKS, ELIMINATE, LINE, negligible, rows_of, tables};
+use super::lines::{CHUNKS, ELIMINATE, LINE, define_rows, define_tables, negligible_coupling};
 use super::program::{Fields, Task};
 use super::sweep_kernel::SweepKernel;
 use super::text::Text;
@@ -19,7 +19,7 @@ use crate::engine::LineOperator;
 use crate::error::Result;
 use crate::lines::Chunks;
 use crate::real::Precision;
-use body::Written;
+use body::SweepText;
 use shape::Shape;
 
 pub(super) use plan::Plan;
@@ -44,11 +44,11 @@ pub(super) struct Fused {
 }
 
 /// Largest number of kernels compiled to find one without register spills.
-const TRIES: usize = 12;
+const MAX_TRIES: usize = 12;
 
 /// Largest number of tiles per block. Other work for a multiprocessor, such as messages, waits at most for this many
 /// tiles.
-const TURNS: usize = 16;
+const MAX_TURNS: usize = 16;
 
 impl Fused {
     /// Returns `None` if there is nothing to fuse, or if no block that the device can start keeps its values on chip
@@ -61,7 +61,7 @@ impl Fused {
         let Some(plan) = plan.filter(|_| *fusing != Fusing::Nothing) else {
             return Ok(None);
         };
-        for (shape, body) in plan.candidates(info).take(TRIES) {
+        for (shape, body) in plan.candidates(info).take(MAX_TRIES) {
             let fused = Self::compiled(task, &plan, shape, &body, false)?;
             if fused.is_some() {
                 return Ok(fused);
@@ -79,15 +79,15 @@ impl Fused {
         task: &Task,
         plan: &Plan,
         shape: Shape,
-        body: &Written,
+        body: &SweepText,
         may_spill: bool,
     ) -> Result<Option<Self>> {
-        let Plan { lines, numbers, stages, .. } = plan;
+        let Plan { lines, ops, stages, .. } = plan;
         let (device, precision) = (&task.workspace.device, task.workspace.precision);
         let (threads, words) = (shape.threads(), shape.on_chip(body.parked));
         let mut text = Text::new(precision);
         lines.define(&mut text);
-        text.define("PERIODIC", u8::from(task.operator(numbers[0]).periodic));
+        text.define("PERIODIC", u8::from(task.operator(ops[0]).periodic));
         text.define("TX", shape.lanes);
         text.define("CHUNKS", shape.chunks);
         text.define("THREADS", threads);
@@ -101,15 +101,15 @@ impl Fused {
         text.define("PARKED_AT", shape.words);
         text.define("ON_CHIP_WORDS", words);
         text.define("TABLE_SPACE", "ON_CHIP_PTR");
-        text.define("PLACES", shape.places);
-        text.define("PLACES_AT", shape.words - shape.places);
+        text.define("PLACES", shape.index_words);
+        text.define("PLACES_AT", shape.words - shape.index_words);
         [LINE, CHUNKS, TILE].iter().for_each(|part| text.push(part));
         if plan.reads_planes() {
             text.define("PLANE", task.points[0] * task.points[1]);
             text.push(PLANE);
         }
         let (mut table, mut columns) = (Vec::new(), Vec::new());
-        for (number, op) in numbers.iter().enumerate() {
+        for (number, op) in ops.iter().enumerate() {
             text.define(&format!("TABLES_{number}"), table.len());
             text.define(&format!("COLUMNS_{number}"), columns.len());
             let op = task.operator(*op);
@@ -119,7 +119,7 @@ impl Fused {
             columns.extend(of_inflow);
         }
         text.define("TABLE_WORDS", table.len());
-        text.define("TABLES_AT", shape.words - shape.places - table.len());
+        text.define("TABLES_AT", shape.words - shape.index_words - table.len());
         table.extend(columns);
         let fields = (plan.read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
             .chain(plan.written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))
@@ -127,27 +127,27 @@ impl Fused {
         text.define("FIELDS", body.coefficients.parameters(fields));
         let tiles = lines.count.div_ceil(shape.lanes);
         let at_once = shape.resident * device.info().multiprocessors;
-        let turns = plan.sweeps.turns.unwrap_or(TURNS);
-        let blocks = match body.first.is_empty() {
+        let turns = plan.sweeps.turns.unwrap_or(MAX_TURNS);
+        let blocks = match body.first_tile_loads.is_empty() {
             true => tiles,
             // As many blocks as run at once, or a multiple: a remainder would leave most multiprocessors idle.
             false => tiles.div_ceil(turns).next_multiple_of(at_once).min(tiles),
         };
-        text.define("IN_TURN", u8::from(!body.first.is_empty()));
+        text.define("IN_TURN", u8::from(!body.first_tile_loads.is_empty()));
         text.define("BLOCKS", blocks);
         text.define("TILES", tiles);
-        text.define_lines("FIRST_TILE", &body.first);
+        text.define_lines("FIRST_TILE", &body.first_tile_loads);
         text.define_lines("SWEEP", &body.lines);
         text.push(KERNEL);
         let source = text.source("fused sweep");
-        let launch = LaunchSize::line(blocks, threads, words * precision.bytes());
+        let launch = LaunchSize::linear(blocks, threads, words * precision.bytes());
         let kernel = device.compiled(launch.request(&source, "fused")?, may_spill)?;
         let Some(kernel) = kernel else { return Ok(None) };
         if table.is_empty() {
             table.push(0.0);
         }
         Ok(Some(Self {
-            job: Job::of(kernel, &launch)?.given(body.coefficients.clone()),
+            job: Job::from_kernel(kernel, &launch)?.with_coefficients(body.coefficients.clone()),
             shape,
             read: plan.read.clone(),
             written: plan.written.clone(),
@@ -164,7 +164,7 @@ impl Fused {
     /// Returns its blocks and the compiler's resource usage.
     pub(super) fn kernel(&self) -> Result<SweepKernel> {
         let Shape { length, lanes, resident, .. } = self.shape;
-        self.job.described([length, lanes], resident)
+        self.job.describe_sweep([length, lanes], resident)
     }
 
     pub(super) fn run(&self, fields: Fields, weights: Weights) {
@@ -200,11 +200,11 @@ fn operator(
     operator: &LineOperator,
     chunks: usize,
 ) -> (Vec<f64>, Vec<f64>) {
-    rows_of(text, operator);
+    define_rows(text, operator);
     let (mut table, mut of_inflow) = (Vec::new(), Vec::new());
     if operator.matrix.half_band() > 0 {
-        let chunks = Chunks::cut(&operator.matrix, chunks, negligible(precision));
-        table = tables(text, &chunks);
+        let chunks = Chunks::cut(&operator.matrix, chunks, negligible_coupling(precision));
+        table = define_tables(text, &chunks);
         text.push(ELIMINATE);
     }
     text.push(APPLY);

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::DeviceInfo;
-use super::super::coefficients::MOST_COEFFICIENTS;
+use super::super::coefficients::MAX_COEFFICIENTS;
 use super::super::ends::Lines;
-use super::super::lines::{exchanged, negligible, table_words};
-use super::super::runtime::MOST_ARGUMENTS;
-use super::body::{Body, Written};
+use super::super::lines::{exchanged_words, negligible_coupling, table_words};
+use super::super::runtime::MAX_ARGUMENTS;
+use super::body::{Body, SweepText};
 use super::shape::Shape;
 use super::uses::Uses;
 use crate::backend::SweepConfig;
@@ -19,13 +19,13 @@ use crate::lines::Chunks;
 use crate::real::Precision;
 
 /// Largest reduction of the estimated number of values per point in registers, tried if kernels spill.
-const FEWER: usize = 4;
+const MAX_REGISTER_CUT: usize = 4;
 
 /// Properties of a sweep as one kernel.
 pub(in super::super) struct Plan<'a> {
     pub(super) lines: Lines,
     /// The operators, without repetition.
-    pub(super) numbers: Vec<Op>,
+    pub(super) ops: Vec<Op>,
     /// Slots of the fields that are read, and of the fields that are written.
     pub(super) read: Vec<usize>,
     pub(super) written: Vec<usize>,
@@ -58,18 +58,18 @@ impl<'a> Plan<'a> {
         if links && sweeps.link == Some(false) {
             return None;
         }
-        let numbers = numbered(sweep);
-        let half_bands = numbers.iter().map(|op| operators.get(axis, *op).matrix.half_band());
+        let ops = distinct_ops(sweep);
+        let half_bands = ops.iter().map(|op| operators.get(axis, *op).matrix.half_band());
         let half_band = half_bands.max()?;
         let inflows = inflows(sweep, axis, operators);
         let read = slots(sweep, |operation| matches!(operation, Operation::Read { .. }));
         let written = slots(sweep, |operation| !matches!(operation, Operation::Read { .. }));
         let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
         let uses = Uses::of(&sweep.operations);
-        let takes = MOST_COEFFICIENTS + read.len() + written.len() + stages + 3;
-        (takes <= MOST_ARGUMENTS).then_some(Self {
+        let arguments = MAX_COEFFICIENTS + read.len() + written.len() + stages + 3;
+        (arguments <= MAX_ARGUMENTS).then_some(Self {
             lines,
-            numbers,
+            ops,
             read,
             written,
             stages,
@@ -85,19 +85,20 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the blocks that a device can start and that keep all values on chip, best first, with their kernel text.
-    pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
+    pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, SweepText)> {
         let is_worth_it = |shape: &Shape| !self.links || shape.is_good(self.lines.points);
         let shapes = self.shapes(info).into_iter().filter(is_worth_it);
-        let shapes =
-            shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
+        let shapes = shapes.flat_map(|shape| {
+            (0..=MAX_REGISTER_CUT).filter_map(move |fewer| shape.with_fewer(fewer))
+        });
         let (mut too_small, mut before) = (HashSet::new(), None);
         shapes.filter_map(move |shape| {
-            if too_small.contains(&shape.room) {
+            if too_small.contains(&shape.capacity) {
                 return None;
             }
-            let body = Body::write(self, shape.room, info.copies_beside);
-            if shape.lacking(body.live) > 0 {
-                too_small.insert(shape.room);
+            let body = Body::write(self, shape.capacity, info.has_async_copies);
+            if shape.excess_values(body.live) > 0 {
+                too_small.insert(shape.capacity);
                 return None;
             }
             // With fewer registers the text may be unchanged.
@@ -116,10 +117,10 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the block that keeps the most values on chip.
-    pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
-        let body = |shape: Shape| (shape, Body::write(self, shape.room, info.copies_beside));
+    pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, SweepText)> {
+        let body = |shape: Shape| (shape, Body::write(self, shape.capacity, info.has_async_copies));
         let bodies = self.shapes(info).into_iter().map(body);
-        bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
+        bodies.min_by_key(|(shape, body)| shape.excess_values(body.live))
     }
 
     /// Returns the blocks that a device can start, best first.
@@ -129,13 +130,13 @@ impl<'a> Plan<'a> {
         let words_of = |op: &Op, count: usize| match &self.operators.get(self.axis, *op).matrix {
             matrix if matrix.half_band() == 0 => [0, 0],
             matrix => {
-                let chunks = Chunks::cut(matrix, count, negligible(self.precision));
-                [exchanged(&chunks, 1), table_words(&chunks)]
+                let chunks = Chunks::cut(matrix, count, negligible_coupling(self.precision));
+                [exchanged_words(&chunks, 1), table_words(&chunks)]
             }
         };
         let words = |count: usize| {
             *known.borrow_mut().entry(count).or_insert_with(|| {
-                let words = self.numbers.iter().map(|op| words_of(op, count));
+                let words = self.ops.iter().map(|op| words_of(op, count));
                 words.fold([0, 0], |[most, sum], [of, tables]| [most.max(of), sum + tables])
             })
         };
@@ -144,7 +145,7 @@ impl<'a> Plan<'a> {
 
     /// Returns the calls that apply an operator to the array `name`, whose result is `result`.
     pub(super) fn calls(&self, op: Op, result: Value, name: &str) -> Vec<String> {
-        let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
+        let number = self.ops.iter().position(|other| *other == op).unwrap_or_default();
         let apply =
             format!("apply_{number}({name}, chip, tile, ON_CHIP_TABLES + TABLES_{number});");
         let inflow = self.inflows.get(&result).map(|Inflow { stage, left, right }| {
@@ -187,15 +188,15 @@ fn links(sweep: &Sweep) -> bool {
 }
 
 /// Returns the operators of a sweep, without repetition.
-fn numbered(sweep: &Sweep) -> Vec<Op> {
-    let mut numbers = Vec::new();
+fn distinct_ops(sweep: &Sweep) -> Vec<Op> {
+    let mut ops = Vec::new();
     for operation in &sweep.operations {
         match operation {
-            Operation::Apply { op, .. } if !numbers.contains(op) => numbers.push(*op),
+            Operation::Apply { op, .. } if !ops.contains(op) => ops.push(*op),
             _ => {}
         }
     }
-    numbers
+    ops
 }
 
 /// Returns the slots of fields that operations of a kind read or write, without repetition.

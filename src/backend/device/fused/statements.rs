@@ -23,10 +23,10 @@ impl Body<'_> {
     }
 
     /// Adds a barrier if other threads may still read on-chip memory.
-    fn wait(&mut self) {
-        if self.busy {
+    fn barrier(&mut self) {
+        if self.needs_barrier {
             self.push("__syncthreads();".into());
-            self.busy = false;
+            self.needs_barrier = false;
         }
     }
 
@@ -46,7 +46,7 @@ impl Body<'_> {
         let sum = self.uses.terms[term].sum;
         let text = self.expression(std::slice::from_ref(self.uses.terms[term].product));
         let array = self.uses.sums[sum].target.array();
-        if self.begun[sum] {
+        if self.started[sum] {
             let sum = self.at(array);
             self.each(&format!("{sum} += {text};"));
         } else {
@@ -54,7 +54,7 @@ impl Body<'_> {
             self.declare(array);
             self.each(&format!("{array}[j] = {text};"));
         }
-        self.begun[sum] = true;
+        self.started[sum] = true;
     }
 
     /// Adds the remaining terms of a sum, and stores it to its target.
@@ -77,7 +77,7 @@ impl Body<'_> {
         match sum.target {
             Target::Value(value) => drop(self.known.insert(value)),
             Target::Added(slot) => {
-                self.complete(slot, sum.previous);
+                self.add_previous(slot, sum.previous);
                 self.store(slot, sum.previous);
             }
             Target::Stored(slot) => self.store(slot, sum.previous),
@@ -85,7 +85,7 @@ impl Body<'_> {
     }
 
     /// Adds β × the previous content of the field to the sum.
-    fn complete(&mut self, slot: usize, previous: Option<Value>) {
+    fn add_previous(&mut self, slot: usize, previous: Option<Value>) {
         let array = Array::Sum(slot);
         if let Some(value) = previous {
             let before = self.value(value);
@@ -96,26 +96,26 @@ impl Body<'_> {
         }
         let sum = self.at(array);
         let field = format!("w{slot}");
-        let place = self.come(&field, true);
+        let place = self.wait_for_load(&field, true);
         self.push("if (beta != 0) {".into());
-        let busy = self.busy;
+        let needs_barrier = self.needs_barrier;
         self.push("REAL before[LENGTH];".into());
         self.load("before", &field, place);
         self.each(&format!("{sum} += beta * before[j];"));
         self.push("}".into());
-        self.busy |= busy;
+        self.needs_barrier |= needs_barrier;
     }
 
     /// Waits for a field that is loaded early, and returns its on-chip location.
-    fn come(&mut self, field: &str, if_beta: bool) -> Option<usize> {
-        let number = self.times.load(field, if_beta, self.lines.len());
-        let wait = self.coming.wait(number);
+    fn wait_for_load(&mut self, field: &str, if_beta: bool) -> Option<usize> {
+        let number = self.timeline.load(field, if_beta, self.lines.len());
+        let wait = self.pending_loads.wait(number);
         self.lines.extend(wait);
-        self.coming.early.get(&number).map(|early| early.place)
+        self.pending_loads.early.get(&number).map(|early| early.place)
     }
 
     fn load_field(&mut self, to: Array, field: &str) {
-        let place = self.come(field, false);
+        let place = self.wait_for_load(field, false);
         self.load(&to.to_string(), field, place);
     }
 
@@ -130,10 +130,10 @@ impl Body<'_> {
     /// Adds a statement that uses on-chip memory if fields go through it.
     fn gathered(&mut self, statement: &str) {
         if self.plan.gathers() {
-            self.wait();
+            self.barrier();
         }
         self.push(statement.into());
-        self.busy |= self.plan.gathers();
+        self.needs_barrier |= self.plan.gathers();
     }
 
     fn store(&mut self, slot: usize, previous: Option<Value>) {
@@ -160,8 +160,8 @@ impl Body<'_> {
         let to = Array::Value(*result);
         self.declare(to);
         self.each(&format!("{to}[j] = {text};"));
-        self.wait();
-        self.begin();
+        self.barrier();
+        self.start_loads();
         let calls = self.plan.calls(*op, *result, &to.to_string());
         self.lines.extend(calls);
         self.known.insert(*result);
@@ -171,33 +171,33 @@ impl Body<'_> {
         if !kept.is_empty() {
             self.each(&kept.join(" "));
         }
-        self.busy = self.plan.is_explicit(*op);
+        self.needs_barrier = self.plan.is_explicit(*op);
     }
 
     /// Waits for the operands of the first operator.
     pub(super) fn begin_tile(&mut self) {
-        if self.coming.are_in_turn() {
+        if self.pending_loads.has_next_tile_loads() {
             self.push("COPIES_WAIT(0);".into());
-            self.busy = self.plan.gathers();
-            self.wait();
+            self.needs_barrier = self.plan.gathers();
+            self.barrier();
         }
     }
 
     /// Adds a barrier before the next tile uses on-chip memory.
     pub(super) fn end_tile(&mut self) {
-        if self.coming.are_in_turn() {
-            self.wait();
+        if self.pending_loads.has_next_tile_loads() {
+            self.barrier();
         }
     }
 
     /// Starts the loads that run during the next operator. Its barriers make data that other threads load visible.
-    fn begin(&mut self) {
-        let operator = self.times.operators();
-        self.times.operator(self.lines.len());
-        self.lines.extend(self.coming.begin(operator));
+    fn start_loads(&mut self) {
+        let operator = self.timeline.operators();
+        self.timeline.operator(self.lines.len());
+        self.lines.extend(self.pending_loads.begin(operator));
         if self.plan.gathers() {
-            for load in self.coming.behind(operator + 1) {
-                self.lines.extend(self.coming.wait(load));
+            for load in self.pending_loads.needed_after(operator + 1) {
+                self.lines.extend(self.pending_loads.wait(load));
             }
         }
     }
@@ -250,7 +250,8 @@ impl Body<'_> {
             let to = Array::Value(*result);
             match self.place() {
                 Some(place)
-                    if self.live() >= self.room.registers && self.next_use(*result).is_some() =>
+                    if self.live() >= self.capacity.registers
+                        && self.next_use(*result).is_some() =>
                 {
                     self.park(to, place);
                 }
@@ -260,9 +261,9 @@ impl Body<'_> {
                 }
             }
         }
-        self.most = self.most.max(self.live());
+        self.max_live = self.max_live.max(self.live());
         let mut coefficients = self.coefficients.clone();
-        let names = Names { read: &|at| self.at(operands[at]), made: "t", plain: true };
+        let names = Names { read: &|at| self.at(operands[at]), prefix: "t", safe_divisors: true };
         let lines = statements(&mut coefficients, map, &names, |at, result| {
             format!("{} = {result};", self.at(Array::Value(results[at])))
         });

@@ -62,41 +62,41 @@ pub(super) struct Uses<'a> {
     /// All contributions to one field form one sum.
     pub(super) sums: Vec<Sum>,
     pub(super) terms: Vec<Term<'a>>,
-    /// For every value the operation that computes it, ...
-    pub(super) made: Vec<usize>,
-    /// ... the operations that have it as an operand and are not sums, ...
-    pub(super) given: Vec<Vec<usize>>,
-    /// ... and the terms that contain it as a factor.
-    pub(super) within: Vec<Vec<usize>>,
+    /// For every value, the operation that computes it.
+    pub(super) origins: Vec<usize>,
+    /// For every value, the operations that have it as an operand and are not sums.
+    pub(super) operand_uses: Vec<Vec<usize>>,
+    /// For every value, the terms that contain it as a factor.
+    pub(super) factor_uses: Vec<Vec<usize>>,
 }
 
 impl<'a> Uses<'a> {
     pub(super) fn of(operations: &'a [Operation]) -> Self {
         let (sums, terms) = sums(operations);
-        let values = operations.iter().flat_map(Operation::results).map(|made| made.0 + 1).max();
+        let values = operations.iter().flat_map(Operation::results).map(|value| value.0 + 1).max();
         let values = values.unwrap_or(0);
-        let (mut made, mut given) = (vec![0; values], vec![Vec::new(); values]);
+        let (mut origins, mut operand_uses) = (vec![0; values], vec![Vec::new(); values]);
         for (at, operation) in operations.iter().enumerate() {
-            operation.results().iter().for_each(|result| made[result.0] = at);
+            operation.results().iter().for_each(|result| origins[result.0] = at);
             if part_of(operation).is_none() {
-                operation.used().for_each(|value| given[value.0].push(at));
+                operation.used().for_each(|value| operand_uses[value.0].push(at));
             }
         }
-        let mut within = vec![Vec::new(); values];
+        let mut factor_uses = vec![Vec::new(); values];
         for (at, term) in terms.iter().enumerate() {
             for factor in &term.product.factors {
-                let within: &mut Vec<usize> = &mut within[factor.0];
-                if within.last() != Some(&at) {
-                    within.push(at);
+                let uses: &mut Vec<usize> = &mut factor_uses[factor.0];
+                if uses.last() != Some(&at) {
+                    uses.push(at);
                 }
             }
         }
-        Self { operations, sums, terms, made, given, within }
+        Self { operations, sums, terms, origins, operand_uses, factor_uses }
     }
 
     /// Returns the operation that computes a value.
     pub(super) fn origin(&self, value: Value) -> &'a Operation {
-        &self.operations[self.made[value.0]]
+        &self.operations[self.origins[value.0]]
     }
 
     /// Returns the sum with this target.

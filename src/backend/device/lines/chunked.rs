@@ -16,25 +16,25 @@ const TILE_BYTES: usize = 64;
 /// Threads per block to which lines along x are gathered.
 const THREADS: usize = 128;
 /// Largest number of threads per block, as long as chunks can be made longer.
-const MOST_THREADS: usize = 512;
+const MAX_THREADS: usize = 512;
 /// Points per chunk, starting with a length that fits in few registers.
 const LENGTHS: [usize; 3] = [8, 16, 32];
 
 pub(super) const CHUNKED: Solver =
-    Solver { name: "chunked", pentadiagonal: true, lacks, on_chip, steps, ..TRIDIAGONAL };
+    Solver { name: "chunked", pentadiagonal: true, unsupported, on_chip, steps, ..TRIDIAGONAL };
 
-/// Returns the points per chunk and lines per block, for at most `most` threads per block.
-fn shape(plan: &Plan, most: usize) -> (usize, usize) {
+/// Returns the points per chunk and lines per block, for at most `max_threads` threads per block.
+fn shape(plan: &Plan, max_threads: usize) -> (usize, usize) {
     let (n, inner) = (plan.len(), plan.lines.inner);
-    let most = most.min(MOST_THREADS);
+    let max_threads = max_threads.min(MAX_THREADS);
     let tile = if inner == 1 { 1 } else { TILE_BYTES / plan.precision().bytes() };
-    let fits = |length: &usize| n.div_ceil(*length) * tile <= most;
+    let fits = |length: &usize| n.div_ceil(*length) * tile <= max_threads;
     let length = LENGTHS.into_iter().find(fits).unwrap_or(LENGTHS[2]);
     let chunks = n.div_ceil(length);
     let lanes = if inner == 1 {
         (THREADS / chunks).max(1)
     } else {
-        tile.max(THREADS / chunks / tile * tile).min((most / chunks).max(1))
+        tile.max(THREADS / chunks / tile * tile).min((max_threads / chunks).max(1))
     };
     (length, lanes.min(plan.lines.count))
 }
@@ -57,7 +57,7 @@ fn on_chip(Problem { operator, .. }: &Problem) -> usize {
         .max(4 * p * (n.div_ceil(LENGTHS[0]) + 1))
 }
 
-fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
+fn unsupported(Problem { operator, info, .. }: &Problem) -> Option<String> {
     let (n, fewest) = (operator.len(), 2 * operator.matrix.half_band());
     if n < fewest {
         return Some(format!("needs lines of {fewest} points, and these have {n}"));
@@ -72,7 +72,7 @@ fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
 fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let n = plan.len();
     let (length, lanes) = shape(plan, plan.device().info().block_threads);
-    let chunks = Chunks::new(&plan.operator.matrix, length, negligible(plan.precision()));
+    let chunks = Chunks::new(&plan.operator.matrix, length, negligible_coupling(plan.precision()));
     let count = chunks.count();
     let threads = count * lanes;
 
@@ -83,25 +83,25 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     text.define("LENGTH", chunks.length);
     text.define("LONG", chunks.long);
     text.define("BANK_ROW", bank_row(plan.precision()));
-    let table = tables(&mut text, &chunks);
+    let table = define_tables(&mut text, &chunks);
     text.define("TABLE_SPACE", "GLOBAL");
     let width = plan.operator.stencil.half_width;
     let along_x = plan.lines.inner == 1;
     let staged = if along_x { staged(plan.precision(), n, width, lanes) } else { 0 };
-    let words = staged.max(exchanged(&chunks, lanes));
+    let words = staged.max(exchanged_words(&chunks, lanes));
     text.define("ON_CHIP_WORDS", words);
     text.push(CHUNKS);
     text.push(ELIMINATE);
     text.push(include_str!("../../../../kernels/lines/chunked.cu"));
 
     let blocks = plan.lines.count.div_ceil(lanes);
-    let shape = LaunchSize::line(blocks, threads, words * plan.precision().bytes());
+    let shape = LaunchSize::linear(blocks, threads, words * plan.precision().bytes());
     let arguments = plan.arguments([Slot::Buffer(plan.table(table)?)]);
     Ok(vec![plan.step(&text.source("chunked.cu"), "chunked", &shape, arguments)?])
 }
 
 /// Defines the constants of the matrix for `eliminate.cu`, and returns its tables.
-pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
+pub(in super::super) fn define_tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
     let p = chunks.half_band;
     text.define("BACK", chunks.back);
     text.define("AHEAD", chunks.ahead);
@@ -136,12 +136,12 @@ fn entries(block: &[[f64; 2]; 2], p: usize) -> impl Iterator<Item = f64> {
 }
 
 /// Returns the relative size below which separators neglect couplings: an eighth of round-off.
-pub(in super::super) fn negligible(precision: Precision) -> f64 {
+pub(in super::super) fn negligible_coupling(precision: Precision) -> f64 {
     0.125 * precision.epsilon()
 }
 
 /// Returns the on-chip words that the chunks of `lanes` lines exchange.
-pub(in super::super) fn exchanged(chunks: &Chunks, lanes: usize) -> usize {
+pub(in super::super) fn exchanged_words(chunks: &Chunks, lanes: usize) -> usize {
     let given = 2 * (chunks.count() + chunks.back + chunks.ahead + 2);
     let separators = if chunks.is_uniform() { 0 } else { chunks.count() };
     chunks.half_band * (given + separators) * lanes

@@ -37,9 +37,11 @@ use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::lines::{Reduction, TRIDIAGONAL_ONLY};
-pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, exchanged, negligible, table_words, tables};
+pub(super) use chunked::{
+    CHUNKS, ELIMINATE, bank_row, define_tables, exchanged_words, negligible_coupling, table_words,
+};
 pub(in crate::backend) use plan::tolerance;
-pub(super) use plan::{LINE, rows_of};
+pub(super) use plan::{LINE, define_rows};
 use plan::{Plan, Slot, Step};
 
 /// Description of a solver.
@@ -51,7 +53,7 @@ struct Solver {
     /// Whether it supports pentadiagonal matrices.
     pentadiagonal: bool,
     /// Why it does not support an operator, as the end of a sentence.
-    lacks: fn(&Problem) -> Option<String>,
+    unsupported: fn(&Problem) -> Option<String>,
     /// Smallest number of on-chip words per block.
     on_chip: fn(&Problem) -> usize,
     /// Number of scratch fields.
@@ -78,7 +80,7 @@ const TRIDIAGONAL: Solver = Solver {
     name: "",
     api: None,
     pentadiagonal: false,
-    lacks: |_| None,
+    unsupported: |_| None,
     on_chip: |_| 0,
     scratch: 0,
     steps: |_| Ok(Vec::new()),
@@ -131,7 +133,7 @@ impl LineSolver {
 
     /// Returns why the host does not have this solver, as a sentence that lists the solvers of the host; `None` if it has
     /// it.
-    pub fn missing_on_host(self) -> Option<String> {
+    pub fn unavailable_on_host(self) -> Option<String> {
         let OnHost::Never(why) = self.on_host() else { return None };
         let has = |solver: &LineSolver| !matches!(solver.on_host(), OnHost::Never(_));
         let names = Self::ALL.into_iter().filter(has).map(|solver| format!("`{}`", solver.name()));
@@ -199,8 +201,8 @@ struct Problem<'a> {
 
 impl Problem<'_> {
     /// Returns why a solver does not support the operator, as the end of a sentence.
-    fn lacking(&self, solver: LineSolver) -> Option<String> {
-        let Solver { api, pentadiagonal, lacks, on_chip, .. } = solver.0;
+    fn why_unsupported(&self, solver: LineSolver) -> Option<String> {
+        let Solver { api, pentadiagonal, unsupported, on_chip, .. } = solver.0;
         if let Some(api) = api.filter(|api| *api != self.info.api) {
             return Some(format!("needs {}", api.name()));
         }
@@ -211,7 +213,7 @@ impl Problem<'_> {
         if p > 1 && !pentadiagonal {
             return Some(TRIDIAGONAL_ONLY.into());
         }
-        lacks(self).or_else(|| {
+        unsupported(self).or_else(|| {
             let (bytes, has) = (on_chip(self) * self.operator.precision.bytes(), self.info.on_chip);
             (bytes > has).then(|| {
                 format!("needs {bytes} bytes of on-chip memory for {n} points, and this device has {has}")
@@ -222,7 +224,7 @@ impl Problem<'_> {
 
 /// Returns why `solver` cannot solve `operator` along `axis` on this device with the layout `pencils`, as a sentence that
 /// lists the solvers that can; `None` if it can.
-pub fn obstacle(
+pub fn why_unsupported(
     solver: LineSolver,
     operator: &LineOperator,
     (axis, pencils): (Axis, Pencils),
@@ -230,10 +232,11 @@ pub fn obstacle(
 ) -> Option<String> {
     let contiguous = axis == Axis::X || pencils == Pencils::Permuted;
     let problem = Problem { operator, info, contiguous };
-    let lacking = problem.lacking(solver)?;
-    let others = LineSolver::ALL.into_iter().filter(|other| problem.lacking(*other).is_none());
+    let reason = problem.why_unsupported(solver)?;
+    let others =
+        LineSolver::ALL.into_iter().filter(|other| problem.why_unsupported(*other).is_none());
     let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
-    Some(format!("the line solver `{}` {lacking}; use {}", solver.name(), names.join(", ")))
+    Some(format!("the line solver `{}` {reason}; use {}", solver.name(), names.join(", ")))
 }
 
 /// An operator along one axis of one grid, compiled for one solver.
@@ -245,10 +248,10 @@ pub struct DeviceOperator {
 
 impl DeviceOperator {
     /// Compiles `solver` for `operator` along `axis` of a grid of `points`, with lines in the layout `pencils`, and
-    /// allocates its memory; `scratch` lends fields that are used only during a call.
+    /// allocates its memory; `scratch` provides fields that are used only during a call.
     ///
     /// # Errors
-    /// The sentence of [`obstacle`], or an error of the driver.
+    /// The sentence of [`why_unsupported`], or an error of the driver.
     ///
     /// # Panics
     /// If `operator` is not for lines with the number of points of the grid along `axis`.
@@ -261,13 +264,13 @@ impl DeviceOperator {
     ) -> Result<Self> {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
         let device = scratch.device.clone();
-        if let Some(sentence) = obstacle(solver, operator, (axis, pencils), device.info()) {
+        if let Some(sentence) = why_unsupported(solver, operator, (axis, pencils), device.info()) {
             return Err(Error::Config(vec![format!("error: {sentence}")]));
         }
         let is_explicit = operator.matrix.half_band() == 0;
         let steps = if is_explicit { stencil::steps } else { solver.0.steps };
-        let (lines, input, output) = (Lines::along(axis, points), Slot::From, Slot::Out);
-        let plan = Plan { operator, lines, input, output, scratch, taken: 0 };
+        let (lines, input, output) = (Lines::along(axis, points), Slot::Input, Slot::Output);
+        let plan = Plan { operator, lines, input, output, scratch, used_scratch: 0 };
         let steps = if pencils == Pencils::Permuted && axis != Axis::X && !is_explicit {
             permuted(plan, points, axis, steps)?
         } else {
@@ -287,13 +290,13 @@ impl DeviceOperator {
         for step in &self.steps {
             match step {
                 Step::Launch(job, slots) => job.launch(slots.iter().map(|slot| match slot {
-                    Slot::From => from.arg(),
-                    Slot::Out => out.arg(),
+                    Slot::Input => from.arg(),
+                    Slot::Output => out.arg(),
                     Slot::Buffer(buffer) => buffer.arg(),
                     Slot::Int(value) => Arg::Int(*value),
                 })),
                 Step::Library { systems, matrix, x } => {
-                    let x = if let Slot::Buffer(lent) = x { lent } else { out };
+                    let x = if let Slot::Buffer(buffer) = x { buffer } else { out };
                     let matrix = matrix.each_ref().map(|diagonal| &**diagonal);
                     self.device.solve_tridiagonal(*systems, matrix, x);
                 }
@@ -313,15 +316,15 @@ fn permuted(
         Axis::Z => ([2, 0, 1], [1, 2, 0]),
         _ => ([1, 0, 2], [1, 0, 2]),
     };
-    let lent = plan.lent(2)?;
+    let buffers = plan.scratch_slots(2)?;
     let (device, precision) = (plan.device(), plan.precision());
-    let there = permute::job(device, precision, points, order)?;
-    let and_back = permute::job(device, precision, order.map(|axis| points[axis]), back)?;
-    let first = Step::Launch(there, vec![plan.input.clone(), lent[0].clone()]);
-    let last = Step::Launch(and_back, vec![lent[1].clone(), plan.output.clone()]);
-    plan.taken += 2;
+    let forward = permute::job(device, precision, points, order)?;
+    let backward = permute::job(device, precision, order.map(|axis| points[axis]), back)?;
+    let first = Step::Launch(forward, vec![plan.input.clone(), buffers[0].clone()]);
+    let last = Step::Launch(backward, vec![buffers[1].clone(), plan.output.clone()]);
+    plan.used_scratch += 2;
     plan.lines.inner = 1;
-    [plan.input, plan.output] = [lent[0].clone(), lent[1].clone()];
+    [plan.input, plan.output] = [buffers[0].clone(), buffers[1].clone()];
     let inner = steps(&plan)?;
     Ok(std::iter::once(first).chain(inner).chain([last]).collect())
 }

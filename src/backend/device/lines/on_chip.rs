@@ -15,13 +15,13 @@ const SYSTEM: &str = include_str!("../../../../kernels/lines/system.cu");
 const THREADS: usize = 256;
 /// Desired and largest number of rows per thread.
 const ROWS: usize = 4;
-const MOST_ROWS: usize = 16;
+const MAX_ROWS: usize = 16;
 /// Threads per block to which short lines along x are gathered.
-const GATHERED: usize = 128;
+const GATHER_THREADS: usize = 128;
 /// Width in bytes of a tile of lines along y or z, over neighbouring points in memory.
 const TILE_BYTES: usize = 64;
 /// Largest number of on-chip bytes of a tile of several lines: every device has this much.
-const TILE_ON_CHIP: usize = 32 << 10;
+const MAX_TILE_ON_CHIP: usize = 32 << 10;
 
 pub(super) const CR: Solver = Solver {
     name: "cr",
@@ -50,9 +50,9 @@ pub(super) const PCR_BANDED: Solver = Solver {
 
 pub(super) const NEATO_SHARED: Solver = Solver {
     name: "neato-shared",
-    lacks: reductions::lacks_classes,
+    unsupported: reductions::not_near_toeplitz,
     on_chip: |problem| {
-        half(problem.operator.len(), usize::from(problem.operator.matrix.is_cyclic()))
+        half_words(problem.operator.len(), usize::from(problem.operator.matrix.is_cyclic()))
     },
     steps: neato_shared,
     on_host: OnHost::Reduction(Reduction::NearToeplitz),
@@ -60,26 +60,28 @@ pub(super) const NEATO_SHARED: Solver = Solver {
 };
 
 /// Returns the words of every second row of n, without the `border` rows.
-fn half(n: usize, border: usize) -> usize {
+fn half_words(n: usize, border: usize) -> usize {
     (n - border) / 2 + 3
 }
 
 /// Returns the number of threads per line and of lines per block, for `rows` rows shared by a team and `bytes` of on-chip
 /// memory per line.
 fn team_and_lanes(plan: &Plan, rows: usize, bytes: usize) -> (usize, usize) {
-    let most = plan.device().info().block_threads;
+    let max_threads = plan.device().info().block_threads;
     let wanted = rows.div_ceil(ROWS);
-    let least = rows.div_ceil(MOST_ROWS);
+    let min_team = rows.div_ceil(MAX_ROWS);
     if plan.lines.inner == 1 {
-        let team = wanted.min(THREADS).max(least).min(most);
-        let fits = (TILE_ON_CHIP / bytes).clamp(1, plan.lines.count);
-        return (team, (GATHERED / team).clamp(1, fits));
+        let team = wanted.min(THREADS).max(min_team).min(max_threads);
+        let fits = (MAX_TILE_ON_CHIP / bytes).clamp(1, plan.lines.count);
+        return (team, (GATHER_THREADS / team).clamp(1, fits));
     }
     let mut lanes = (TILE_BYTES / plan.precision().bytes()).min(plan.lines.count);
-    while lanes > 1 && (lanes * bytes > TILE_ON_CHIP || lanes * least > most.min(2 * THREADS)) {
+    while lanes > 1
+        && (lanes * bytes > MAX_TILE_ON_CHIP || lanes * min_team > max_threads.min(2 * THREADS))
+    {
         lanes /= 2;
     }
-    (wanted.min(THREADS / lanes).max(least).min(most / lanes), lanes)
+    (wanted.min(THREADS / lanes).max(min_team).min(max_threads / lanes), lanes)
 }
 
 /// One launch, with a few lines per block: `arrays` of `span` on-chip words each per line, and `rows` shared by a team.
@@ -103,7 +105,7 @@ fn steps(
     border_text(&mut text, border, &mut tables);
     text.push(TEAM);
     text.push(kernel);
-    let shape = LaunchSize::line(plan.lines.count.div_ceil(lanes), team * lanes, bytes * lanes);
+    let shape = LaunchSize::linear(plan.lines.count.div_ceil(lanes), team * lanes, bytes * lanes);
     let arguments = plan.arguments([Slot::Buffer(plan.table(tables)?)]);
     Ok(vec![plan.step(&text.source(&format!("{entry}.cu")), entry, &shape, arguments)?])
 }
@@ -136,9 +138,9 @@ fn banded(plan: &Plan) -> Result<Vec<Step>> {
 fn neato_shared(plan: &Plan) -> Result<Vec<Step>> {
     let kernel = ("neato_shared", include_str!("../../../../kernels/lines/neato_shared.cu"));
     let border = Border::new(&plan.operator.matrix, plan.tolerance());
-    let span = half(plan.len(), border.width);
+    let span = half_words(plan.len(), border.width);
     steps(plan, &border, [1, span, border.rows().div_ceil(2)], kernel, |text, _| {
-        reductions::near_toeplitz(text, &border);
+        reductions::define_near_toeplitz(text, &border);
         text.push(reductions::CLASSES);
     })
 }

@@ -18,9 +18,9 @@ const ROWS: &str = include_str!("../../../../kernels/lines/rows.cu");
 #[derive(Clone)]
 pub(super) enum Slot {
     /// The operand.
-    From,
+    Input,
     /// The result.
-    Out,
+    Output,
     /// Memory of the operator, or scratch memory.
     Buffer(Arc<Buffer>),
     /// An integer.
@@ -52,7 +52,7 @@ pub(super) struct Plan<'a> {
     pub(super) output: Slot,
     pub(super) scratch: &'a Scratch,
     /// Number of buffers of `scratch` that are already in use.
-    pub(super) taken: usize,
+    pub(super) used_scratch: usize,
 }
 
 impl Plan<'_> {
@@ -75,9 +75,10 @@ impl Plan<'_> {
     }
 
     /// Returns `count` scratch fields that are not otherwise used by this operator.
-    pub(super) fn lent(&self, count: usize) -> Result<Vec<Slot>> {
-        let buffers = self.scratch.take(self.taken + count, self.lines.count * self.len())?;
-        Ok(buffers.into_iter().skip(self.taken).map(Slot::Buffer).collect())
+    pub(super) fn scratch_slots(&self, count: usize) -> Result<Vec<Slot>> {
+        let buffers =
+            self.scratch.take(self.used_scratch + count, self.lines.count * self.len())?;
+        Ok(buffers.into_iter().skip(self.used_scratch).map(Slot::Buffer).collect())
     }
 
     /// Copies a table to device memory.
@@ -95,7 +96,7 @@ impl Plan<'_> {
         text.define("PERIODIC", u8::from(self.operator.periodic));
         text.define("CORE", rows);
         text.push(LINE);
-        rows_of(&mut text, self.operator);
+        define_rows(&mut text, self.operator);
         text.push(ROWS);
         text
     }
@@ -123,7 +124,7 @@ pub(in crate::backend) fn tolerance(precision: Precision) -> f64 {
 }
 
 /// Defines the constants of B and the bandwidth of A for a kernel.
-pub(in super::super) fn rows_of(text: &mut Text, operator: &LineOperator) {
+pub(in super::super) fn define_rows(text: &mut Text, operator: &LineOperator) {
     let LineOperator { stencil, left, right, matrix, .. } = operator;
     text.define("P", matrix.half_band());
     let width = stencil.half_width.cast_signed();

@@ -21,7 +21,7 @@ const THREADS: usize = 256;
 
 pub(super) const NEATO_GLOBAL: Solver = Solver {
     name: "neato-global",
-    lacks: lacks_classes,
+    unsupported: not_near_toeplitz,
     steps: neato_global,
     on_host: OnHost::Never("differs from `neato-shared` in the memory of a device alone"),
     ..TRIDIAGONAL
@@ -46,7 +46,7 @@ pub(super) const CR_SORTED_STEPWISE: Solver = Solver {
 pub(super) const CUSPARSE: Solver = Solver {
     name: "cusparse",
     api: Some(Api::Cuda),
-    lacks: |problem| {
+    unsupported: |problem| {
         let sentence = "needs lines with contiguous points: along y and z with `compute.pencils = \"permuted\"`";
         (!problem.contiguous).then(|| sentence.into())
     },
@@ -55,7 +55,7 @@ pub(super) const CUSPARSE: Solver = Solver {
 };
 
 /// Returns why a matrix cannot be solved with a few constants per level.
-pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
+pub(super) fn not_near_toeplitz(problem: &Problem) -> Option<String> {
     let LineOperator { matrix, precision, .. } = problem.operator;
     Reduction::NearToeplitz.lacks(matrix, tolerance(*precision))
 }
@@ -63,8 +63,8 @@ pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
 /// Defines the constants of `classes.cu`.
 ///
 /// # Panics
-/// If the matrix is not near-Toeplitz: [`super::obstacle`] checks this first.
-pub(super) fn near_toeplitz(text: &mut Text, border: &Border) {
+/// If the matrix is not near-Toeplitz: [`super::why_unsupported`] checks this first.
+pub(super) fn define_near_toeplitz(text: &mut Text, border: &Border) {
     let classes = NearToeplitz::new(&CyclicReduction::new(&border.core));
     let classes = classes.unwrap_or_else(|| panic!("the matrix is not near-Toeplitz"));
     text.define("ENDS", classes.ends);
@@ -97,7 +97,7 @@ impl<'a> Launches<'a> {
         let [mut forward_at, mut backward_at] = [const { Vec::new() }; 2];
         let mut tables = Vec::new();
         if constants {
-            near_toeplitz(&mut text, &border);
+            define_near_toeplitz(&mut text, &border);
         } else {
             text.define("LAST", text.literal(reduction.last));
             for level in &reduction.levels {
@@ -149,7 +149,7 @@ impl<'a> Launches<'a> {
     }
 
     /// Appends the launches that close the border, and returns all launches.
-    fn closed(mut self) -> Result<Vec<Step>> {
+    fn close_border(mut self) -> Result<Vec<Step>> {
         if self.border.width > 0 {
             self.push("close_unknowns", 1, vec![self.out()])?;
             let coupled = self.border.head + self.border.tail;
@@ -172,12 +172,12 @@ fn neato_global(plan: &Plan) -> Result<Vec<Step>> {
     for level in (0..=launches.levels).rev() {
         launches.push("neato_backward", launches.even(level), arguments(level))?;
     }
-    launches.closed()
+    launches.close_border()
 }
 
 fn sorted_direct(plan: &Plan) -> Result<Vec<Step>> {
     let mut launches = Launches::new(plan, CR_SORTED_DIRECT.name, false, &[CR_SORTED])?;
-    let (core, sorted) = (launches.border.rows(), &plan.lent(1)?[0]);
+    let (core, sorted) = (launches.border.rows(), &plan.scratch_slots(1)?[0]);
     let tables = launches.tables.clone();
     let arguments =
         |level, at| vec![sorted.clone(), tables.clone(), Slot::int(level), Slot::int(at)];
@@ -192,17 +192,17 @@ fn sorted_direct(plan: &Plan) -> Result<Vec<Step>> {
         launches.push("direct_backward", launches.even(level), arguments)?;
     }
     launches.push("unsort_rows", core, vec![sorted.clone(), launches.out()])?;
-    launches.closed()
+    launches.close_border()
 }
 
 fn sorted_stepwise(plan: &Plan) -> Result<Vec<Step>> {
     let mut launches = Launches::new(plan, CR_SORTED_STEPWISE.name, false, &[CR_SORTED])?;
-    let lent = plan.lent(2)?;
+    let scratch = plan.scratch_slots(2)?;
     let tables = launches.tables.clone();
     // Rows of even levels are in the result, rows of odd levels in the other array.
-    let rows = |level: usize| if level.is_multiple_of(2) { &plan.output } else { &lent[1] };
+    let rows = |level: usize| if level.is_multiple_of(2) { &plan.output } else { &scratch[1] };
     let arguments = |from, to, level, at| {
-        let fields = [rows(from), &lent[0], rows(to), &tables].map(Slot::clone);
+        let fields = [rows(from), &scratch[0], rows(to), &tables].map(Slot::clone);
         fields.into_iter().chain([Slot::int(level), Slot::int(at)]).collect()
     };
     launches.stencil()?;
@@ -216,7 +216,7 @@ fn sorted_stepwise(plan: &Plan) -> Result<Vec<Step>> {
         let arguments = arguments(level + 1, level, level, launches.backward_at[level]);
         launches.push("stepwise_backward", launches.even(level), arguments)?;
     }
-    launches.closed()
+    launches.close_border()
 }
 
 fn cusparse(plan: &Plan) -> Result<Vec<Step>> {
@@ -231,5 +231,5 @@ fn cusparse(plan: &Plan) -> Result<Vec<Step>> {
     let matrix = [diagonal(-1)?, diagonal(0)?, diagonal(1)?];
     let systems = [border.rows(), count, plan.len()];
     launches.steps.push(Step::Library { systems, matrix, x: launches.out() });
-    launches.closed()
+    launches.close_border()
 }
