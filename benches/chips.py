@@ -11,7 +11,7 @@ SHARED_BYTES = 128  # per clock and multiprocessor
 REGISTERS = 16384  # of a quarter of a multiprocessor
 WARPS = 16  # per quarter
 BLOCKS = 32  # per multiprocessor
-SYSTEM = 1 << 10  # on-chip bytes that the system takes per block
+SYSTEM = 1 << 10  # on-chip bytes that the system reserves per block
 # Assumptions, equal for all chips.
 ACHIEVED = 0.9  # of the memory rate of the data sheet
 SHARED_LATENCY = 30  # clocks after a barrier until a value of another thread is available
@@ -56,7 +56,7 @@ class Launch(NamedTuple):
     tiles: int = 1  # per block, in turn
 
 
-def most_on_chip(capability):
+def max_on_chip(capability):
     """Largest number of on-chip bytes per block."""
     return next(chip.on_chip for chip in CHIPS if chip.capability == capability) - SYSTEM
 
@@ -87,10 +87,10 @@ def alone(chip, launch, kernel):
     Repeated loads of a word are served by the caches: all accesses together take the memory time of the words that must be moved.
     """
     counts = sass.counted(kernel)
-    least = floors(chip, launch, counts)
-    computing = max(least["shared"], least["arithmetic"], least["issue"])
+    bounds = floors(chip, launch, counts)
+    computing = max(bounds["shared"], bounds["arithmetic"], bounds["issue"])
     bytes_of_thread = max(1.0, counts.loaded + counts.stored) * sass.WORD
-    pace = sass.Pace(computing / counts.instructions, SHARED_LATENCY, LATENCY, least["memory"] / bytes_of_thread)
+    pace = sass.Pace(computing / counts.instructions, SHARED_LATENCY, LATENCY, bounds["memory"] / bytes_of_thread)
     return sass.timed(kernel, pace, launch.tiles)
 
 

@@ -15,18 +15,18 @@ import tempfile
 import time
 from typing import Any, Callable, NamedTuple
 
-OVERRUN = 124  # status of a command stopped at its limit, as for `timeout`
-UNLIKELY = 125  # status of a command that exits with 0 but prints an impossible result
+TIMED_OUT = 124  # status of a command stopped at its limit, as for `timeout`
+INVALID = 125  # status of a command that exits with 0 but prints an impossible result
 GRACE = 5  # seconds from SIGTERM to SIGKILL, and from there to giving up
-LEAST = 5  # seconds; with less time left no part is started
-MOST = 1 << 24  # bytes of a command's output that are read
-KEPT = 1 << 15  # bytes of it that are kept
-UNSTARTED = "not started before the limit"
+MIN_TIME = 5  # seconds; no part is started with less time left
+MAX_OUTPUT = 1 << 24  # bytes of a command's output that are read
+MAX_LOGGED = 1 << 15  # bytes of a command's output that are written to the log
+NOT_STARTED = "not started before the limit"
 HEAD = f"{'part':26} {'':>10} {'seconds':>8} {'limit':>7}"
 
 
-class Wrong(Exception):
-    """An impossible result of a command: an error message, and the numbers that were read nevertheless."""
+class InvalidResult(Exception):
+    """An impossible result of a command: an error message, and the numbers that could be read."""
 
     def __init__(self, message, numbers=None):
         super().__init__(message)
@@ -36,7 +36,7 @@ class Wrong(Exception):
 class Command(NamedTuple):
     name: str
     arguments: list
-    read: Callable[[str], dict[str, Any]] = lambda out: {}  # the numbers in its output, or Wrong
+    read: Callable[[str], dict[str, Any]] = lambda out: {}  # returns the numbers in the output, or raises InvalidResult
 
 
 class Part(NamedTuple):
@@ -80,10 +80,10 @@ class Process:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
-    def output(self, file, most=MOST):
-        """The last `most` bytes of an output."""
+    def output(self, file, max_bytes=MAX_OUTPUT):
+        """The last `max_bytes` bytes of an output."""
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - most))
+        file.seek(max(0, size - max_bytes))
         return file.read().decode(errors="replace")
 
 
@@ -104,7 +104,7 @@ def stop(processes):
         while time.monotonic() < end and any(process.process.poll() is None for process in running):
             time.sleep(0.05)
     for process in running:
-        process.status, process.seconds = OVERRUN, time.monotonic() - process.began
+        process.status, process.seconds = TIMED_OUT, time.monotonic() - process.began
 
 
 class Campaign:
@@ -121,7 +121,7 @@ class Campaign:
     def run(self, parts):
         """Run all parts; return whether at least one ran and none failed."""
         # On SIGTERM, which a machine sends before it ends the campaign, running parts are stopped and all results are written.
-        before = signal.signal(signal.SIGTERM, self.cut)
+        before = signal.signal(signal.SIGTERM, self.end_now)
         print(HEAD, flush=True)
         for part in parts:
             self.results.append(self.result(part))
@@ -131,7 +131,8 @@ class Campaign:
         statuses = [result["status"] for result in self.results]
         return not any(statuses) and 0 in statuses
 
-    def cut(self, *_):
+    def end_now(self, *_):
+        """Handle SIGTERM: set the limit of the campaign to the present time."""
         self.end = time.monotonic()
 
     def result(self, part):
@@ -139,26 +140,26 @@ class Campaign:
         result = {"part": part.name, "commands": len(part.commands), "status": None, "seconds": 0.0, "limit": part.limit, "numbers": {}, "failed": {}}
         if part.needs and not shutil.which(part.needs, path=self.environment.get("PATH")):
             return {**result, "left_out": f"{part.needs} is not installed"}
-        if left < LEAST:
+        if left < MIN_TIME:
             return {**result, "left_out": "no time left"}
         began = time.monotonic()
         limit = min(part.limit, left)
-        ended, unstarted = self.run_commands(part.commands, began + limit)
+        ended, not_started = self.run_commands(part.commands, began + limit)
         several = len(part.commands) > 1
         for process in ended:
             try:
                 numbers = process.command.read(process.output(process.out))
             # An unreadable output or a missing file must not stop the next part.
             except Exception as why:
-                wrong = why if isinstance(why, Wrong) else Wrong(repr(why))
-                process.status = process.status or UNLIKELY
-                numbers, result["failed"][process.command.name] = wrong.numbers, str(wrong)
+                invalid = why if isinstance(why, InvalidResult) else InvalidResult(repr(why))
+                process.status = process.status or INVALID
+                numbers, result["failed"][process.command.name] = invalid.numbers, str(invalid)
             result["numbers"].update({f"{process.command.name}: {name}" if several else name: numbers[name] for name in numbers})
-            if process.status not in (0, UNLIKELY):
-                result["failed"][process.command.name] = self.why(process)
-            self.keep(part, process)
-        result["failed"].update((command.name, UNSTARTED) for command in unstarted)
-        statuses = [process.status for process in ended] + [OVERRUN for _ in unstarted]
+            if process.status not in (0, INVALID):
+                result["failed"][process.command.name] = self.reason(process)
+            self.log(part, process)
+        result["failed"].update((command.name, NOT_STARTED) for command in not_started)
+        statuses = [process.status for process in ended] + [TIMED_OUT for _ in not_started]
         status = next((status for status in statuses if status), 0)
         return {**result, "status": status, "seconds": round(time.monotonic() - began, 1), "limit": round(limit, 1)}
 
@@ -180,32 +181,33 @@ class Campaign:
         return ended + running, waiting
 
     @staticmethod
-    def why(process):
-        """Why a command failed: the last line of its output."""
-        if process.status == OVERRUN:
+    def reason(process):
+        """The reason of a failure: the last line of the output."""
+        if process.status == TIMED_OUT:
             return f"stopped at the limit, after {process.seconds:.0f} s"
         lines = (process.output(process.err) or process.output(process.out)).strip().splitlines()
         return f"ended with {process.status}" + "".join(f": {line}" for line in lines[-1:])
 
-    def keep(self, part, process):
+    def log(self, part, process):
+        """Write a command with its output to the log."""
         command = " ".join(map(str, process.command.arguments))
         with open(self.folder / "log.txt", "a", encoding="utf-8") as log:
             log.write(f"== {part.name}: {process.command.name}: {process.status}, {process.seconds:.1f} s\n$ {command}\n")
-            log.write(process.output(process.out, KEPT) + process.output(process.err, KEPT))
+            log.write(process.output(process.out, MAX_LOGGED) + process.output(process.err, MAX_LOGGED))
 
     @staticmethod
     def row(result):
-        """A line of the table: the numbers, or why there are none."""
+        """The lines of the table for a part: its numbers, or the reason of their absence."""
         if "left_out" in result:
             return f"{result['part']:26} {'left out':>10} {'':>8} {result['limit']:7.0f}  {result['left_out']}"
-        state = {0: "ok", OVERRUN: "limit"}.get(result["status"], f"FAILED {result['status']}")
+        state = {0: "ok", TIMED_OUT: "limit"}.get(result["status"], f"FAILED {result['status']}")
         lines = [f"{result['part']:26} {state:>10} {result['seconds']:8.1f} {result['limit']:7.0f}"]
         lines += [f"    {name}  {text(value)}" for name, value in result["numbers"].items()]
         if result["commands"] > 1:
             lines.append(f"    {result['commands'] - len(result['failed'])} of {result['commands']} passed")
-        lines += [f"    {name}: {why}" for name, why in result["failed"].items() if why != UNSTARTED]
-        if unstarted := list(result["failed"].values()).count(UNSTARTED):
-            lines.append(f"    {unstarted} of {result['commands']} {UNSTARTED}")
+        lines += [f"    {name}: {why}" for name, why in result["failed"].items() if why != NOT_STARTED]
+        if not_started := list(result["failed"].values()).count(NOT_STARTED):
+            lines.append(f"    {not_started} of {result['commands']} {NOT_STARTED}")
         return "\n".join(lines)
 
     def write(self):

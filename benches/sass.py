@@ -55,7 +55,7 @@ class Instruction(NamedTuple):
         return [f"{kind}{int(number) + at}" for at in range(many)]
 
     @property
-    def decides(self):
+    def condition(self):
         """Predicate of a branch: its guard, or its first operand."""
         of_operands = re.match(r"!?(U?P\d)\b", self.operands)
         return self.predicate.lstrip("!") or (of_operands[1] if of_operands else "")
@@ -107,7 +107,7 @@ def attribute(text, name, entry):
 
 def trips(body, before, branch):
     """Number of iterations of a loop whose counter starts at a constant, grows by a constant, and is compared with a constant; else None."""
-    test = next((at for at in reversed(range(len(body))) if is_test(body[at], branch.decides)), None)
+    test = next((at for at in reversed(range(len(body))) if is_test(body[at], branch.condition)), None)
     if test is None:
         return None
     compared = re.fullmatch(r"U?P\w+, U?PT, (U?R\d+), (0x[0-9a-f]+), U?PT", body[test].operands)
@@ -149,9 +149,9 @@ def is_detour(code, at):
     """Whether the part that a branch can skip is one of two paths to the same place, and the one with more conditions."""
     target = code[at].target
     last = code[target - 1]
-    if last.base != "BRA" or last.decides or (last.target or 0) <= target:
+    if last.base != "BRA" or last.condition or (last.target or 0) <= target:
         return False
-    here, there = [sum(one.target is not None and bool(one.decides) for one in way) for way in (code[at + 1 : target], code[target : last.target])]
+    here, there = [sum(one.target is not None and bool(one.condition) for one in part) for part in (code[at + 1 : target], code[target : last.target])]
     return here > there
 
 
@@ -167,7 +167,8 @@ class Path(NamedTuple):
         return self.passed[self.tile]
 
 
-def followed(code):
+def executed_path(code):
+    """Returns the path of a thread from the entry to the exit."""
     at, order, times, unknown, tile = 0, [], {}, [], slice(None)
     while at < len(code):
         one = code[at]
@@ -178,7 +179,7 @@ def followed(code):
             break
         if one.target is not None and one.target > at:
             skipped = code[at + 1 : one.target]
-            if not one.decides or any(other.base == "CALL" for other in skipped) or is_detour(code, at):
+            if not one.condition or any(other.base == "CALL" for other in skipped) or is_detour(code, at):
                 after = one.target
         elif one.target == at:
             break
@@ -189,16 +190,16 @@ def followed(code):
             inside = order[first:]
             # For sm_80 ptxas leaves a loop by a conditional call directly before the backward branch.
             ends = (i for i in inside if (code[i].target or 0) > at or code[i].base == "EXIT" or (i == at - 1 and is_left_by_call(code[i])))
-            leaves = at if one.decides else next(ends, None)
+            leaves = at if one.condition else next(ends, None)
             if leaves is None:
                 raise ValueError(f"endless loop, at {one.address:#x}")
-            rounds = trips([code[i] for i in inside], [code[i] for i in order[:first]], code[leaves])
-            if rounds is None and any(is_barrier(code[i]) for i in inside):
+            iterations = trips([code[i] for i in inside], [code[i] for i in order[:first]], code[leaves])
+            if iterations is None and any(is_barrier(code[i]) for i in inside):
                 tile = slice(first, len(order))
-            elif rounds is None:
+            elif iterations is None:
                 unknown.append(one.address)
             for i in inside:
-                times[i] *= rounds or 1
+                times[i] *= iterations or 1
             after = at + 1 if leaves == at or is_left_by_call(code[leaves]) else code[leaves].target or len(code)
         at = after
     return Path([(code[at], times[at]) for at in order], tile, unknown)
@@ -214,7 +215,7 @@ def is_barrier(one):
 
 def counted(kernel):
     """Counts of a thread."""
-    path = followed(kernel.code)
+    path = executed_path(kernel.code)
 
     def count(where):
         return sum(times for one, times in path.of_tile if where(one))
@@ -255,9 +256,9 @@ class Clock:
     def __init__(self, pace):
         self.pace = pace
         self.times = {"computing": 0.0, "barriers": 0.0, "memory": 0.0}
-        self.free = 0.0  # when memory has completed all requests
-        self.arrivals = {}  # times of registers
-        self.begun, self.groups = 0.0, []  # when the last copy is complete, and groups of copies
+        self.free = 0.0  # time at which memory has completed all requests
+        self.arrivals = {}  # times at which registers have their values
+        self.last_arrival, self.groups = 0.0, []  # completion times of the last load or copy, and of groups of copies
 
     @property
     def now(self):
@@ -268,18 +269,18 @@ class Clock:
 
     def issue(self, one, times):
         self.wait(max((self.arrivals[register] for register in REGISTER.findall(one.operands) if register in self.arrivals), default=0.0))
-        if one.opcode == "DEPBAR.LE" and (least := re.match(r"SB0, (0x[0-9a-f]+)", one.operands)):
-            self.wait(max(self.groups[: len(self.groups) - int(least[1], 16)], default=0.0))
+        if one.opcode == "DEPBAR.LE" and (pending := re.match(r"SB0, (0x[0-9a-f]+)", one.operands)):
+            self.wait(max(self.groups[: len(self.groups) - int(pending[1], 16)], default=0.0))
         self.times["computing"] += self.pace.instruction * times
         if is_barrier(one):
             self.times["barriers"] += self.pace.barrier * times
         if one.base == "LDGDEPBAR":
-            self.groups.append(self.begun)
+            self.groups.append(self.last_arrival)
         if one.base in GLOBAL and not one.is_never:
             self.free = max(self.free, self.now) + times * one.bytes * self.pace.byte
             if one.base in LOADS:
-                self.begun = max(self.free, self.now + self.pace.load)
-                self.arrivals |= {register: self.begun for register in one.written if one.base != "LDGSTS"}
+                self.last_arrival = max(self.free, self.now + self.pace.load)
+                self.arrivals |= {register: self.last_arrival for register in one.written if one.base != "LDGSTS"}
         # There is no wait for a register that is overwritten.
         else:
             for register in one.written:
@@ -288,7 +289,7 @@ class Clock:
 
 def timed(kernel, pace, tiles=1):
     """Cycles per tile, by cause, of a block that is alone and does `tiles` tiles in turn."""
-    path, clock = followed(kernel.code), Clock(pace)
+    path, clock = executed_path(kernel.code), Clock(pace)
     start, end, _ = path.tile.indices(len(path.passed))
     for steps in [path.passed[:start], *[path.of_tile] * tiles, path.passed[end:]]:
         for one, times in steps:

@@ -20,7 +20,7 @@ MACH, REYNOLDS, GAMMA, PRANDTL = 0.1, 1600.0, 1.4, 0.71  # in a periodic box of 
 ENERGY = 0.125  # mean of rho |u|^2 / 2 at the start
 DISSIPATION = 2 * 0.375 / REYNOLDS  # at the start: twice the viscosity times the mean of |curl u|^2 / 2
 ORDER = 3  # of the polynomials in an element
-ALONG = ORDER + 1  # solution points per element along an axis
+POINTS_PER_ELEMENT = ORDER + 1  # solution points per element along an axis
 STAGES = 4
 WARM_UP = 4
 FORMS = {
@@ -47,7 +47,7 @@ class Missing(Exception):
 
 
 class Failed(Exception):
-    """The error message that explains why a run has no time."""
+    """The error message of a run without a time."""
 
 
 def mesh(elements):
@@ -180,8 +180,8 @@ def of_kolmo(kolmo, n, precision, options, forms):
 
 def row(name, n, precision, options, found, peer):
     """The report: the smallest time of all rounds, and the median of the medians of the rounds."""
-    least, median = min(one[0] for one in found), statistics.median(one[1] for one in found)
-    over = {"min": least / peer["min"], "median": median / peer["median"]} if peer else None
+    minimum, median = min(one[0] for one in found), statistics.median(one[1] for one in found)
+    over = {"min": minimum / peer["min"], "median": median / peer["median"]} if peer else None
     checked = {"kinetic_energy": found[0][3], "dissipation": found[0][4], "share_of_cores": min(one[5] for one in found)} if not peer else {}
     return {
         "name": name,
@@ -191,7 +191,7 @@ def row(name, n, precision, options, found, peer):
         "stages": found[0][2],
         "rounds": options.rounds,
         "repeats": options.repeats,
-        "ns_per_point_stage": {"min": least, "median": median},
+        "ns_per_point_stage": {"min": minimum, "median": median},
         "time_over_pyfr": over,
     } | checked
 
@@ -200,7 +200,7 @@ def of_size(kolmo, folder, n, options, version):
     """All results on n^3 points."""
     gmsh = folder / f"{n}.msh"
     with gmsh.open("w") as file:
-        file.writelines(mesh(n // ALONG))
+        file.writelines(mesh(n // POINTS_PER_ELEMENT))
     pyfr(["-m", "pyfr", "import", str(gmsh), str(folder / f"{n}.pyfrm")], options.threads)
     peer = f"PyFR {version}"
     runs = {}  # PyFR first: the others are compared with it
@@ -228,7 +228,8 @@ def compare(kolmo, options):
         f"{options.threads} threads on the host.",
         "Kolmo: compact differences of sixth order, no filter, hale64 (fourth order, 6 stages). A point is a point of the grid.",
         f"PyFR: flux reconstruction with polynomials of degree {ORDER} (fourth order) in hexahedra, Rusanov and LDG fluxes at faces,",
-        f"classical Runge-Kutta (fourth order, {STAGES} stages), OpenMP and libxsmm. A point is a solution point: {ALONG} x {ALONG} x {ALONG} in an element.",
+        f"classical Runge-Kutta (fourth order, {STAGES} stages), OpenMP and libxsmm. A point is a solution point: "
+        f"{POINTS_PER_ELEMENT} x {POINTS_PER_ELEMENT} x {POINTS_PER_ELEMENT} in an element.",
         "The time per point and stage contains no information on accuracy or on the largest stable time step.",
     ]
     rows = []
@@ -252,10 +253,10 @@ def compare(kolmo, options):
 def table(rows):
     print(f"{'':54}{'points':>7}{'precision':>11}{'stages':>8}{'ns':>9}{'median':>9}{'over PyFR':>11}{'of medians':>12}")
     for one in rows:
-        least, median = one["ns_per_point_stage"]["min"], one["ns_per_point_stage"]["median"]
+        minimum, median = one["ns_per_point_stage"]["min"], one["ns_per_point_stage"]["median"]
         over = [f"{ratio:.2f}" for ratio in (one["time_over_pyfr"] or {}).values()] or ["-", "-"]
         print(
-            f"{one['name']:54}{one['points'][0]:7}{one['precision']:>11}{one['stages']:8}{least:9.2f}{median:9.2f}{over[0]:>11}{over[1]:>12}"
+            f"{one['name']:54}{one['points'][0]:7}{one['precision']:>11}{one['stages']:8}{minimum:9.2f}{median:9.2f}{over[0]:>11}{over[1]:>12}"
         )
 
 
@@ -291,7 +292,7 @@ def energy(solver):
     import numpy
 
     (state,) = solver.soln  # points of an element, conserved variables, elements
-    along = numpy.polynomial.legendre.leggauss(ALONG)[1] / 2
+    along = numpy.polynomial.legendre.leggauss(POINTS_PER_ELEMENT)[1] / 2
     weights = numpy.einsum("i,j,k->ijk", along, along, along).ravel()
     state = state.astype("float64")
     local = (state[:, 1:4] ** 2).sum(axis=1) / (2 * state[:, 0])

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from solvers import Failed, Missing
 
 WARM_UP = 3
-SHORTEST = 2e-3  # seconds per repeat
+MIN_SECONDS = 2e-3  # seconds per repeat
 SAMPLES = 300  # rows that are compared with a plain sweep
 REALS = {"f64": numpy.float64, "f32": numpy.float32}
 INSTALL = "pip install mkl, into the Python that runs this script"
@@ -78,7 +78,7 @@ class Method(NamedTuple):
     products: Callable  # with the off-diagonal blocks, without the rest of a sweep
 
 
-def mixed(z):
+def splitmix(z):
     """As src/splitmix.rs."""
     z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
@@ -90,15 +90,15 @@ def tetrahedra(points):
     rows = numpy.arange(math.prod(points))
     strides = [1, points[0], points[0] * points[1]]
     index = [rows // stride % count for stride, count in zip(strides, points)]
-    label = mixed(rows.astype("uint64") * numpy.uint64(0x9E3779B97F4A7C15))
+    label = splitmix(rows.astype("uint64") * numpy.uint64(0x9E3779B97F4A7C15))
     edges = []
     for bits in range(1, 8):
         axes = [axis for axis in range(3) if bits >> axis & 1]
         first = rows[numpy.logical_and.reduce([index[axis] + 1 < points[axis] for axis in axes])]
         steps = [[0, strides[axis]] for axis in reversed(axes)]
         corners = numpy.array([sum(corner) for corner in itertools.product(*steps)])
-        least = label[first[:, None] + corners].argmin(axis=1)
-        edges.append([first + corners[least], first + corners[::-1][least]])
+        smallest = label[first[:, None] + corners].argmin(axis=1)
+        edges.append([first + corners[smallest], first + corners[::-1][smallest]])
     a, b = numpy.concatenate(edges, axis=1)
     both = numpy.concatenate([a, b]), numpy.concatenate([b, a])
     return csr_matrix((numpy.ones(2 * len(a), dtype="int8"), both), shape=(len(rows), len(rows)))
@@ -121,7 +121,7 @@ def coloured(points):
     return Mesh(points, graph.indptr.astype("int32"), graph.indices.astype("int32"), ends)
 
 
-def random(mesh, nb, precision):
+def random_system(mesh, nb, precision):
     """Random blocks with dominant diagonal blocks."""
     numbers = numpy.random.default_rng(1)
 
@@ -134,9 +134,12 @@ def random(mesh, nb, precision):
     return System(mesh, nb, blocks, diagonal, noise(mesh.rows * nb), noise(mesh.rows * nb))
 
 
-def fewest(mesh, nb, off_diagonal, others):
-    """`Factored::bytes` of Kolmo: blocks, columns, factors, pivots and b once, x read and written; for these sizes of numbers in bytes."""
-    return mesh.rows * (nb * nb * others + 2 * nb + 3 * nb * others) + len(mesh.columns) * (nb * nb * off_diagonal + 4)
+def min_bytes(mesh, nb, block_bytes, others):
+    """`Factored::bytes` of Kolmo: blocks, columns, factors, pivots and b once, x read and written.
+
+    `block_bytes` and `others` are bytes per number of the off-diagonal blocks and of all other data.
+    """
+    return mesh.rows * (nb * nb * others + 2 * nb + 3 * nb * others) + len(mesh.columns) * (nb * nb * block_bytes + 4)
 
 
 def error(system, new):
@@ -225,14 +228,14 @@ class Mkl:
         function = self.library[f"{self.letter}getrs_batch_strided"]
         return functools.partial(function, ctypes.c_char_p(b"N"), size, one, *matrix, arrays[2], size, size, many, info)
 
-    def freed(self):
+    def release(self):
         for matrix in self.matrices:
             self.function("mkl_sparse_destroy")(matrix)
         self.matrices.clear()
         self.kept.clear()
 
 
-def in_turn(calls):
+def sequence(calls):
     def work():
         for call in calls:
             call()
@@ -249,35 +252,35 @@ def of_mkl(library, version, system, threads):
     solving, multiplying, products = [], [], []
     for (rows, blocks), inverse in zip(system.colours(), system.inverses()):
         own = system.of(rows)
-        beside, inverse = mkl.matrix(*blocks, system.mesh.rows), mkl.matrix(*inverse, rows.stop - rows.start)
+        off_diagonal, inverse = mkl.matrix(*blocks, system.mesh.rows), mkl.matrix(*inverse, rows.stop - rows.start)
         x, y, b = with_factors[own], rest[own], system.b[own]
         # No row of a colour is a column of another row of it, so that x is not read where it is written.
-        solving += [functools.partial(numpy.copyto, x, b), mkl.product(beside, -1, with_factors, 1, x)]
+        solving += [functools.partial(numpy.copyto, x, b), mkl.product(off_diagonal, -1, with_factors, 1, x)]
         solving += [mkl.solve(factors[rows], pivots[rows], x)]
-        multiplying += [functools.partial(numpy.copyto, y, b), mkl.product(beside, -1, with_inverses, 1, y)]
+        multiplying += [functools.partial(numpy.copyto, y, b), mkl.product(off_diagonal, -1, with_inverses, 1, y)]
         multiplying += [mkl.product(inverse, 1, y, 0, with_inverses[own])]
-        products.append(mkl.product(beside, 1, system.start, 0, y))
+        products.append(mkl.product(off_diagonal, 1, system.start, 0, y))
     methods = [
-        Method(f"MKL {version}, BSR and LU", threads, with_factors, in_turn(solving), in_turn(products)),
-        Method(f"MKL {version}, BSR and inverses", threads, with_inverses, in_turn(multiplying), in_turn(products)),
+        Method(f"MKL {version}, BSR and LU", threads, with_factors, sequence(solving), sequence(products)),
+        Method(f"MKL {version}, BSR and inverses", threads, with_inverses, sequence(multiplying), sequence(products)),
     ]
-    return methods, mkl.freed
+    return methods, mkl.release
 
 
 def of_scipy(system):
     x, parts = system.start.copy(), []
     for (rows, (starts, columns, blocks)), (diagonal_starts, diagonal, inverse) in zip(system.colours(), system.inverses()):
         count = (rows.stop - rows.start) * system.nb
-        beside = bsr_matrix((blocks, columns, starts), shape=(count, len(x)))
-        parts.append((system.of(rows), beside, bsr_matrix((inverse, diagonal, diagonal_starts), shape=(count, count))))
+        off_diagonal = bsr_matrix((blocks, columns, starts), shape=(count, len(x)))
+        parts.append((system.of(rows), off_diagonal, bsr_matrix((inverse, diagonal, diagonal_starts), shape=(count, count))))
 
     def sweep():
-        for own, beside, inverse in parts:
-            x[own] = inverse @ (system.b[own] - beside @ x)
+        for own, off_diagonal, inverse in parts:
+            x[own] = inverse @ (system.b[own] - off_diagonal @ x)
 
     def products():
-        for _, beside, _ in parts:
-            beside @ system.start
+        for _, off_diagonal, _ in parts:
+            off_diagonal @ system.start
 
     return Method(f"SciPy {scipy.__version__}, BSR and inverses", 1, x, sweep, products)
 
@@ -291,7 +294,7 @@ def timed(work, threads, repeats):
             work()
         return (time.perf_counter() - start) / calls
 
-    calls = min(200, math.ceil(SHORTEST / min(seconds(1) for _ in range(WARM_UP))))
+    calls = min(200, math.ceil(MIN_SECONDS / min(seconds(1) for _ in range(WARM_UP))))
     used, start = time.process_time(), time.perf_counter()
     found = [seconds(calls) for _ in range(repeats)]
     busy = (time.process_time() - used) / (time.perf_counter() - start) / threads
@@ -306,7 +309,7 @@ def of_kolmo(kolmo, mesh, nb, precision, options):
     if not report["blocks"]:
         raise Failed(f"Kolmo has no sweep over blocks of {nb} rows on {shape}: {'; '.join(report['notes'])}")
     found = report["blocks"][0]
-    own = mesh.rows, len(mesh.columns), fewest(mesh, nb, REALS[precision]().itemsize, 8)
+    own = mesh.rows, len(mesh.columns), min_bytes(mesh, nb, REALS[precision]().itemsize, 8)
     if (found["rows"], found["blocks"], found["bytes"]) != own:
         raise Failed(f"Kolmo has {found['rows']} rows, {found['blocks']} blocks and {found['bytes']} bytes on {shape}; expected: {own}")
     return found, len(report["meshes"][0]["colours"])
@@ -319,7 +322,7 @@ def spread(found):
 
 def row(name, mesh, nb, formats, threads, options, seconds, kolmo, **more):
     """The report; `formats` are those of the off-diagonal blocks and of all other numbers, `kolmo` its seconds."""
-    moved = fewest(mesh, nb, *(REALS[one]().itemsize for one in formats))
+    moved = min_bytes(mesh, nb, *(REALS[one]().itemsize for one in formats))
     return {
         "name": name,
         "points": mesh.points,
@@ -340,8 +343,8 @@ def row(name, mesh, nb, formats, threads, options, seconds, kolmo, **more):
 
 def of_size(kolmo, libraries, mesh, nb, precision, options, failures):
     """All results for one block size in one precision, and the number of Kolmo's colours."""
-    system = random(mesh, nb, precision)
-    methods, freed = of_mkl(*libraries, system, options.threads)
+    system = random_system(mesh, nb, precision)
+    methods, release = of_mkl(*libraries, system, options.threads)
     methods.append(of_scipy(system))
     errors = []
     for method in methods:
@@ -355,7 +358,7 @@ def of_size(kolmo, libraries, mesh, nb, precision, options, failures):
                 sweeps.append(timed(method.sweep, method.threads, options.repeats))
                 products.append(timed(method.products, method.threads, options.repeats))
     finally:
-        freed()
+        release()
     seconds = spread([(one["seconds"]["min"], one["seconds"]["median"]) for one, _ in own])
     copy, worst = max(one["copy_gb_per_s"] for one, _ in own), max(one["error"] for one, _ in own)
     more = {"product_seconds": None, "copy_gb_per_s": copy, "error": worst, "share_of_cores": None}
@@ -435,11 +438,11 @@ def table(rows):
         f"{'GB/s':>8}{'copy':>7}{'over kolmo':>12}{'of medians':>12}{'error':>9}"
     )
     for one in rows:
-        least, median = 1e3 * one["seconds"]["min"], 1e3 * one["seconds"]["median"]
+        minimum, median = 1e3 * one["seconds"]["min"], 1e3 * one["seconds"]["median"]
         products = f"{1e3 * one['product_seconds']['min']:.2f}" if one["product_seconds"] else "-"
         copy = f"{one['copy_gb_per_s']:.1f}" if one["copy_gb_per_s"] else "-"
         over = [f"{ratio:.2f}" for ratio in (one["time_over_kolmo"] or {}).values()] or ["-", "-"]
         print(
             f"{one['name']:34}{'x'.join(map(str, one['points'])):>10}{one['nb']:4}{one['off_diagonal']:>11}{one['precision']:>9}{one['threads']:9}"
-            f"{least:9.2f}{median:9.2f}{products:>10}{one['gb_per_s']:8.2f}{copy:>7}{over[0]:>12}{over[1]:>12}{one['error']:9.1e}"
+            f"{minimum:9.2f}{median:9.2f}{products:>10}{one['gb_per_s']:8.2f}{copy:>7}{over[0]:>12}{over[1]:>12}{one['error']:9.1e}"
         )

@@ -1,15 +1,16 @@
-// permute: the axes of a field in another order. Axis a of the result is axis ORDER of the source: `to` has point
-// (i, j, l) of axes (0, 1, 2), i fastest, where `from` has the same point with its coordinates moved back.
-//   f        source of N0 x N1 x N2 points, N0 fastest                                    read
-//   to       result                                                                              written
-//   traffic: f once, `to` once = 16 bytes a point in f64, both in runs of neighbouring points
-// permute_rows, where axis 0 stays fastest: one thread a point of the result, no on-chip memory, no barrier.
-// permute_tiles, where source axis FAST becomes fastest: blocks of TILE x ROWS threads take TILE x TILE points of axes 0
-// and FAST through on-chip memory, TILE * (TILE + 1) words: the word that is left out a row keeps columns of a tile from
-// meeting in a bank. Barriers: 1.
-//   M0 M1 M2 points of the result; STRIDE0 STRIDE1 STRIDE2 distance in the source of neighbours along axes of the result
-//   ACROSS   distance in the result of neighbours along source axis 0
-//   OTHER, FROM_OTHER, TO_OTHER   points of the third axis, and its distances in source and result
+// permute: a field with its axes in another order. Axis a of the result is axis order[a] of the source, with `order` of
+// src/backend/device/permute.rs. Axis 0 is the fastest: its neighbouring points are adjacent in memory.
+//   f        source                                                                              read
+//   to       result, M0 x M1 x M2 points, M0 fastest                                             written
+//   traffic: f once, `to` once = 16 bytes per point in f64, both coalesced
+// TILED = 0: axis 0 remains the fastest. One thread per point of the result; no on-chip memory, no barrier.
+// TILED = 1: another axis of the source becomes the fastest. A block of TILE x ROWS threads moves a tile of TILE x TILE points of this axis
+// and of source axis 0 through on-chip memory, of TILE * (TILE + 1) words: one unused word per row avoids bank conflicts between the
+// threads that access a column of the tile. Barriers: 1.
+//   STRIDE0 STRIDE1 STRIDE2   distance in the source of points that are neighbours along axis 0, 1, 2 of the result
+//   N0       points of source axis 0
+//   ACROSS   distance in the result of points that are neighbours along source axis 0
+//   FROM_OTHER TO_OTHER   distance in the source and in the result of points that are neighbours along the third axis (blockIdx.z)
 #if TILED
 KERNEL_OF_TILE(TILE, ROWS) void permute(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict to)
 {

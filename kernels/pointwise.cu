@@ -1,7 +1,11 @@
-// pointwise: everything that looks at one point at a time. The host writes FIELDS (the parameters: fields that are read,
-// fields that are written), POINT(at) (what is done at a point), LENGTH (points that are visited) and PLACE(item) (which
-// they are).
-//   traffic: each field once at these points; no on-chip memory, no barrier
+// pointwise: evaluates a formula at every visited point, one thread per point. It reads the fields at this point, or at a fixed offset from
+// it. The host writes:
+//   FIELDS        the parameters: coefficients k0, k1, ..., fields f0, f1, ... (read), fields w0, w1, ... (written; some are also read)
+//   POINT(at)     the statements for the point with index `at`
+//   LENGTH        number of visited points
+//   PLACE(item)   index of visited point number `item`
+//   scalars       parameters of the launch, from scalars[first] on                     read
+//   traffic: each field once at the visited points; no on-chip memory, no barrier
 
 KERNEL_OF(THREADS) void pointwise(FIELDS, GLOBAL const REAL *restrict scalars, int first)
 {

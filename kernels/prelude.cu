@@ -1,25 +1,31 @@
-// What lets one text be CUDA C and OpenCL C. The host puts the precision (REAL_IS_DOUBLE) above; the specialisation
-// (sizes, coefficients) and one kernel file below.
-//   REAL        the format of fields
-//   KERNEL_OF(threads)  an entry point launched with blocks of so many threads, so that it gets registers enough, and no
-//               more than so many that a multiprocessor holds RESIDENT blocks, 1 where the host does not say;
-//               KERNEL_OF_TILE(x, y) with blocks of x by y
-//   DEVICE      a function called by kernels
-//   PHASE       one without a barrier: all that a thread does between two. What makes a loop of the threads of a block compiles it
-//               once, and by itself
-//   GLOBAL      a pointer into device memory      CONSTANT     a table of coefficients, at file scope
-//   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel; ON_CHIP_OF(type,
-//               name, words) of another type
-//   ON_CHIP_PTR a pointer into it, as a parameter
-//   FORGET(x), FORGET_INT(x)  a REAL or an int stays what it is, but what the compiler has worked out from it is not kept in
-//               registers any longer
-//   COPY(to, from)  a REAL of device memory to an on-chip one, while the thread goes on, where the device can (compute capability 8.0);
-//               COPIES_END() makes a group of those before it, COPIES_WAIT(n) waits until all groups of the thread but the
-//               last n are there: for the thread itself, and behind a barrier for others
-//   QUOTIENT(a, b)  a / b of REALs where b is far from the ends of what REALs hold, as a density is: without the branch for those that
-//               are not, across which an assembler moves nothing
-//   UNROLL      before a loop that is to be unrolled, so that arrays become registers
-//   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
+// Macros that make one text valid CUDA C and OpenCL C. The host writes REAL_IS_DOUBLE above this file if fields are in f64; below it the
+// host writes the specialisation of the kernel (sizes, coefficients) and one or more kernel files.
+//   REAL        type of the values of fields: double or float
+//   int64       64-bit integer, for indices of points
+//   KERNEL_OF(threads)  begins the declaration of a kernel that is launched with thread blocks of `threads` threads.
+//               KERNEL_OF_TILE(x, y): with thread blocks of x by y threads. From the number of threads the compiler knows how many
+//               registers a thread can have. In CUDA it uses at most so many that RESIDENT blocks fit on a multiprocessor at once;
+//               RESIDENT is 1 unless the host defines it.
+//   DEVICE      begins the declaration of a function that kernels call; inlined in CUDA
+//   PHASE       DEVICE for a function without a barrier: the work of a thread between two barriers. Some compilers (PoCL for CPUs)
+//               turn the threads of a block into a loop. For these the host redefines PHASE, so that the function is not inlined and is
+//               compiled once, and UNROLL, so that no loop is unrolled.
+//   GLOBAL      address space of a pointer into device memory
+//   CONSTANT    begins the declaration of a coefficient table in constant memory, at file scope
+//   ON_CHIP(name, words)  declares the on-chip array of the thread block, of `words` REALs; once per kernel. ON_CHIP_OF(type, name,
+//               words): of elements of another type. In CUDA its size is set by the launch.
+//   ON_CHIP_PTR address space of a pointer into this array, for parameters of functions
+//   FORGET(x), FORGET_INT(x)  an empty asm statement that declares that it changes x, a REAL or an int. The value remains, but the
+//               compiler cannot keep what it computed from x in registers: it computes it again, which saves registers. Nothing in OpenCL.
+//   COPY_ASYNC(to, from)  starts an asynchronous copy of one REAL from device memory to on-chip memory (in CUDA from compute capability 8.0
+//               on; otherwise it is an assignment). COPY_COMMIT() collects the copies that the thread has started since the last call in a
+//               group. COPY_WAIT(n) waits until at most the last n groups of the thread are in flight. The thread itself can then read
+//               the copied values, other threads after a barrier.
+//   QUOTIENT(a, b)  a / b of REALs. In CUDA b must be far from overflow and underflow, as a density is: the general division
+//               branches to a slow path for other divisors, and the assembler moves no instruction across that branch.
+//   UNROLL      before a loop: unroll it, so that arrays with the loop variable as index are kept in registers
+//   threadIdx   index of the thread in its block        blockIdx   index of the block
+//   __syncthreads()  barrier of all threads of a block; only in uniform control flow
 
 #ifdef __OPENCL_VERSION__
 #ifdef REAL_IS_DOUBLE
@@ -55,7 +61,8 @@ typedef long long int64;
 #define FORGET(x) asm volatile("" : "+f"(x))
 #endif
 #if __CUDA_ARCH__ >= 1000
-// The assembler for these looks through an empty statement. The upper half of a counter of cycles never gets there.
+// From compute capability 10.0 on the assembler recognises that an empty statement leaves x unchanged. So 1 is added to x if the upper half
+// of the cycle counter is 0xffffffff. It never is, but the assembler cannot know that.
 #define FORGET_INT(x) \
     asm volatile("{ .reg .u32 t; .reg .pred p; mov.u32 t, %%clock_hi; setp.eq.u32 p, t, 0xffffffff; selp.u32 t, 1, 0, p; " \
                  "add.u32 %0, %0, t; }" : "+r"(x))
@@ -65,15 +72,15 @@ typedef long long int64;
 #endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define COPY(to, from) \
+#define COPY_ASYNC(to, from) \
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
                  : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(REAL)) : "memory")
-#define COPIES_END() asm volatile("cp.async.commit_group;" : : : "memory")
-#define COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
+#define COPY_COMMIT() asm volatile("cp.async.commit_group;" : : : "memory")
+#define COPY_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
 #else
-#define COPY(to, from) (*(to) = *(from))
-#define COPIES_END()
-#define COPIES_WAIT(n)
+#define COPY_ASYNC(to, from) (*(to) = *(from))
+#define COPY_COMMIT()
+#define COPY_WAIT(n)
 #endif
 
 #ifdef REAL_IS_DOUBLE
@@ -88,7 +95,7 @@ typedef long long int64;
 #define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)
 #define KERNEL_OF(threads) KERNEL_OF_TILE(threads, 1)
 
-// y = 1/b, of which the first 20 bits are right.
+// SEED(y, b): y = 1/b, accurate to 20 bits.
 #ifdef __CUDA_ARCH__
 #ifdef REAL_IS_DOUBLE
 #define SEED(y, b) asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b))
@@ -97,8 +104,8 @@ typedef long long int64;
 #endif
 #endif
 #ifdef SEED
-// One step of third order for the reciprocal, one of Newton's for the quotient, whose residual a fused product has exactly
-// (Markstein 1990, IBM J. Res. Dev. 34).
+// a / b: one iteration of third order improves the reciprocal, and one Newton iteration the quotient. A fused multiply-add computes the
+// residual of the quotient exactly (Markstein 1990, IBM J. Res. Dev. 34).
 PHASE REAL quotient(REAL a, REAL b)
 {
     REAL y;

@@ -1,11 +1,15 @@
-// Sums and maxima over all points, in an order that is always the same: every thread goes through the points
-// thread, thread + BLOCKS THREADS, ..., a block adds up its threads in pairs, and one block does the same with the blocks'
-// results. Computed in WIDE, f64 where the device has it, whatever the fields are.
-//   FIELDS      the parameters: fields that are read
-//   RESULTS     how many quantities
-//   POINT(at)   makes r0, r1, ... of the fields at a point
-//   GATHER      a0 = COMBINE(a0, r0); ... with COMBINE a sum or the larger one
-//   traffic: each field once; on chip THREADS WIDE words; 1 + log2 THREADS barriers a quantity
+// Sums or maxima of formulas over all points. The order of operations is fixed, so results are reproducible. In `over_points` each thread
+// combines the points thread, thread + BLOCKS * THREADS, ..., and each block combines the values of its threads in a binary tree. One block
+// then does the same with the results of the blocks, in `over_blocks`. The type is WIDE, f64 if the device supports it, for fields of
+// either precision.
+//   FIELDS      the parameters: coefficients k0, k1, ..., fields f0, f1, ... (read)
+//   RESULTS     number of results
+//   POINT(at)   statements that compute r[0], r[1], ... at the point with index `at`
+//   LENGTH      number of points
+//   scalars     parameters of the launch, from scalars[first] on                                  read
+//   partials    result k of every block, at k * BLOCKS + block                                     written, read
+//   results     RESULTS values                                                                     written
+//   traffic: each field once; on-chip words (of WIDE): THREADS; barriers: 2 + log2 THREADS per result
 
 #if WIDE_IS_DOUBLE
 #ifdef __OPENCL_VERSION__
@@ -17,7 +21,7 @@
 #endif
 
 #if MAXIMUM
-// Not a number counts as infinitely large.
+// IDENTITY is the start of a reduction, COMBINE(a, b) one step: here the larger value. NaN counts as infinity.
 #define IDENTITY (-(WIDE)1 / (WIDE)0)
 #define COMBINE(a, b) ((b) != (b) ? (WIDE)1 / (WIDE)0 : (a) < (b) ? (b) : (a))
 #else
@@ -25,7 +29,7 @@
 #define COMBINE(a, b) ((a) + (b))
 #endif
 
-// The result of all threads' values, in thread 0.
+// Returns the combined values of all threads of the block.
 DEVICE WIDE over_block(ON_CHIP_PTR WIDE *values, WIDE value)
 {
     const int thread = threadIdx.x;

@@ -123,7 +123,7 @@ impl<V> Gmres<V> {
         // Column j of the triangular factor of the Hessenberg matrix after the rotations; the right-hand side is rotated too.
         let mut columns: Vec<Vec<f64>> = Vec::with_capacity(dimensions);
         let mut rotations: Vec<[f64; 2]> = Vec::with_capacity(dimensions);
-        let mut rotated_right = vec![initial_norm];
+        let mut rotated_rhs = vec![initial_norm];
         solved.residual = initial_norm;
         for j in 0..dimensions {
             if solved.residual <= target || solved.iterations >= max_products {
@@ -150,13 +150,13 @@ impl<V> Gmres<V> {
             }
             let [c, s] = [column[j] / diagonal, norm / diagonal];
             column[j] = diagonal;
-            rotated_right.push(-s * rotated_right[j]);
-            rotated_right[j] *= c;
-            solved.residual = rotated_right[j + 1].abs();
+            rotated_rhs.push(-s * rotated_rhs[j]);
+            rotated_rhs[j] *= c;
+            solved.residual = rotated_rhs[j + 1].abs();
             rotations.push([c, s]);
             columns.push(column);
         }
-        let mut y = rotated_right;
+        let mut y = rotated_rhs;
         for j in (0..columns.len()).rev() {
             y[j] /= columns[j][j];
             for i in 0..j {

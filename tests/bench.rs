@@ -216,7 +216,7 @@ fn every_sweep_of_a_stage_is_timed_separately() {
 }
 
 #[test]
-fn sweeps_with_requested_block_sizes_are_kernels_and_correct() {
+fn sweeps_with_requested_block_sizes_are_fused_and_correct() {
     let sizes = "--set compute.sweeps.points=4 --set compute.sweeps.lines=8";
     let explicit = "--set scheme.derivative=explicit4";
     let report = report(&format!("sweeps --points 20x24x1 --backend opencl {explicit} {sizes}"));

@@ -292,7 +292,7 @@ fn forcing_of_the_case_round_trips_and_can_be_changed_or_disabled() {
     let read = |text: &str| parse(text, "in.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
     let unchanged = read(text);
     assert!(
-        unchanged.starts_from_case()
+        unchanged.follows_case()
             && unchanged.forcing.is_some()
             && !unchanged.to_toml().contains("[forcing]")
     );
@@ -310,7 +310,7 @@ fn forcing_of_the_case_round_trips_and_can_be_changed_or_disabled() {
     ];
     for force in others {
         let other = read(&format!("{text}{force}"));
-        assert!(!other.starts_from_case() && other.forcing != unchanged.forcing, "{force}");
+        assert!(!other.follows_case() && other.forcing != unchanged.forcing, "{force}");
         assert_eq!(read(&other.to_toml()), other);
         let typed = other.to_toml();
         let base = |_: &Path| Ok(typed.clone());

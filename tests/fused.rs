@@ -211,7 +211,7 @@ fn gradients_in_later_steps_vanish_along_axes_with_one_point() {
                 steps(&mut run, 2);
                 run.output(&Variable::Vorticity).unwrap();
             }
-            let Sample::Flow(flow) = run.sample(true).unwrap() else { panic!("this is a flow") };
+            let Sample::Flow(flow) = run.sample(true).unwrap() else { panic!("expected a flow") };
             for (at, field) in flow.gradient.unwrap().iter().enumerate() {
                 let largest = field.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
                 let active = points[at % 3] > 1;

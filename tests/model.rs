@@ -229,10 +229,10 @@ fn cut(points: [usize; 3], ranks: usize, rates: &Rates) -> Result<[usize; 3], ko
 }
 
 #[test]
-fn few_ranks_cut_long_axes_and_avoid_blocks_shorter_than_the_stencil() {
+fn few_ranks_cut_long_axes_and_keep_blocks_long_enough_for_neighbour() {
     let rates = Rates::core();
     assert_eq!(cut([128, 128, 128], 2, &rates).unwrap(), [1, 1, 2]);
-    // Along z alone, blocks would be too short for compact6.
+    // Along z alone, blocks of 16 points would be shorter than the reach of the inverse of compact6 (39): too short for `neighbour`.
     assert_eq!(cut([256, 256, 64], 4, &rates).unwrap()[2], 1);
     // A thin grid is cut along its long axis.
     assert_eq!(cut([512, 8, 8], 4, &rates).unwrap(), [4, 1, 1]);

@@ -393,5 +393,5 @@ fn open_faces_round_trip() {
     assert!(((-2.0 * strength * 2.0 / 4.0 * 0.4_f64).exp() - 0.01).abs() < 1e-12);
     let case =
         read("[case]\nname = 'vortex-outflow'\n[grid]\npoints = [17, 17, 1]\n[time]\nend = 1\n");
-    assert!(case.starts_from_case() && !case.to_toml().contains("boundary"));
+    assert!(case.follows_case() && !case.to_toml().contains("boundary"));
 }

@@ -74,6 +74,7 @@ fn volume_averages_are_exact_and_conserved_by_the_fluxes() {
     let weights: Vec<f64> =
         (0..grid.len()).map(|at| grid.weight(grid.index(at)) * grid.per_interval()).collect();
     let sum = |field: &[f64]| field.iter().zip(&weights).map(|(f, w)| f * w).sum::<f64>();
+    // Exact to round-off: x − ξ is periodic, for which the rule has spectral accuracy.
     assert!((sum(&vec![1.0; grid.len()]) - 1.0).abs() < 1e-14);
     // Conservative fluxes do not change the average over the box.
     for (k, rate) in rate(&mut flow).iter().enumerate() {

@@ -276,11 +276,11 @@ fn boundaries_default_to_the_case_and_round_trip() {
     let walls = [Wall::ADIABATIC, Wall::ADIABATIC];
     assert_eq!(config.boundaries, Boundaries::along(Axis::Y, walls));
     assert_eq!(config.grid().spacing[1], 1.0 / 17.0);
-    assert!(!config.starts_from_case() && read(&config.to_toml()) == config);
+    assert!(!config.follows_case() && read(&config.to_toml()) == config);
     let own = read(&GOOD.replace("y = {", "x = 'periodic' #"));
     let moving = Wall { velocity: [1.0, 0.0, 0.0], ..Wall::isothermal(1.0) };
     assert_eq!(own.boundaries, Boundaries::along(Axis::Y, [Wall::isothermal(1.0), moving]));
-    assert!(own.starts_from_case() && !own.to_toml().contains("boundary"));
+    assert!(own.follows_case() && !own.to_toml().contains("boundary"));
     let all = box_with_walls([17, 17, 1], &["gas.viscosity=sutherland"]);
     assert_eq!(read(&all.to_toml()), all);
     assert!(matches!(

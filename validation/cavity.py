@@ -47,7 +47,7 @@ TABLES = {
 }
 
 
-def through(points, values, at):
+def interpolated(points, values, at):
     """Interpolate to each of `at` by the polynomial through the four surrounding points."""
     found = []
     for x in at:
@@ -64,13 +64,13 @@ def main(reynolds, *directories):
     for run in map(kolmo.open, directories):
         velocity = run.fields(names="velocity")["velocity"].isel(z=0)
         n = velocity.sizes["y"]
-        u = through(velocity.y.values, velocity.isel(x=n // 2, component=0).values, Y)
-        v = through(velocity.x.values, velocity.isel(y=n // 2, component=1).values, X)
+        u = interpolated(velocity.y.values, velocity.isel(x=n // 2, component=0).values, Y)
+        v = interpolated(velocity.x.values, velocity.isel(y=n // 2, component=1).values, X)
         mass = run.series["mass"]
-        lost = mass.iloc[0] - mass.iloc[-1]
+        loss = mass.iloc[0] - mass.iloc[-1]
         for name, table in TABLES[reynolds].items():
-            off = [abs(found - expected).max() for found, expected in zip((u, v), table)]
-            print(f"| {reynolds} | {n}² | {name} | {off[0]:.4f} | {off[1]:.4f} | {100 * lost:.2f} % |")
+            deviations = [abs(found - expected).max() for found, expected in zip((u, v), table)]
+            print(f"| {reynolds} | {n}² | {name} | {deviations[0]:.4f} | {deviations[1]:.4f} | {100 * loss:.2f} % |")
 
 
 if __name__ == "__main__":

@@ -49,29 +49,29 @@ def main():
     rms = {axis: [math.sqrt(max(value, 0.0)) / u_tau for value in both(f"reynolds_stress_{axis}{axis}")] for axis in "xyz"}
     shear = [-value / stress for value in both("reynolds_stress_xy", odd=True)]
     total = [value / stress for value in both("total_stress", odd=True)]
-    mean_off = max(abs(a / reichardt(at) - 1.0) for at, a in zip(y, u) if at > 3.0)
-    total_off = max(abs(value - (1.0 - at / re_tau)) for at, value in zip(y, total))
+    mean_deviation = max(abs(a / reichardt(at) - 1.0) for at, a in zip(y, u) if at > 3.0)
+    total_deviation = max(abs(value - (1.0 - at / re_tau)) for at, value in zip(y, total))
     peak = max(range(len(y)), key=lambda j: rms["x"][j])
     drift = max(abs(float(row["momentum_x"]) - 1.0) for row in series)
     checks = [
         ("Re_τ", re_tau, 178, 140, 220),
         ("time averaged over", last[0]["weight"], "", 10, math.inf),
         ("u⁺ in the middle", u[-1], 18.3, 15.5, 21.0),
-        ("largest deviation of u⁺ from Reichardt's law beyond y⁺ = 3", mean_off, 0, 0, 0.2),
+        ("largest deviation of u⁺ from Reichardt's law beyond y⁺ = 3", mean_deviation, 0, 0, 0.2),
         ("peak of the rms of u", rms["x"][peak], 2.65, 2.2, 3.4),
         ("at y⁺", y[peak], 15, 8, 25),
         ("peak of the rms of v", max(rms["y"]), 0.84, 0.55, 1.1),
         ("peak of the rms of w", max(rms["z"]), 1.07, 0.75, 1.5),
         ("peak of −⟨u'v'⟩⁺", max(shear), 0.72, 0.55, 0.9),
-        ("largest deviation of the total stress from a straight line", total_off, 0, 0, 0.25),
+        ("largest deviation of the total stress from a straight line", total_deviation, 0, 0, 0.25),
         ("largest deviation of the mass flux", drift, 0, 0, 1e-4),
     ]
     print("| | this run | reference |\n|---|---|---|")
     for name, found, expected, *_ in checks:
         print(f"| {name} | {found:.3g} | {expected} |")
-    wrong = [name for name, found, _, low, high in checks if not low <= found <= high]
-    if wrong:
-        sys.exit("out of range: " + "; ".join(wrong))
+    failed = [name for name, found, _, low, high in checks if not low <= found <= high]
+    if failed:
+        sys.exit("out of range: " + "; ".join(failed))
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def row(run, name, start):
     energy = mean(late, of("kinetic_energy"))
     rms = math.sqrt(mean(late, lambda r: (float(r["kinetic_energy"]) - energy) ** 2)) / energy
     first = float(series[0]["kinetic_energy"])
-    off = max(abs(float(r["kinetic_energy"]) / first - 1.0) for r in late)
+    deviation = max(abs(float(r["kinetic_energy"]) / first - 1.0) for r in late)
     power, dissipation = mean(late, of("forcing_power")), mean(late, of("dissipation"))
     speed = math.sqrt(2.0 * energy / 3.0)
     nu = 1.0 / summary["reynolds"]
@@ -75,7 +75,7 @@ def row(run, name, start):
         (float(late[-1]["time"]) - start) / turnover,
         energy,
         rms,
-        off,
+        deviation,
         power,
         dissipation,
         speed**3 / dissipation / summary["length"][0],

@@ -35,13 +35,13 @@ def main():
         times = [round(time, 9) for time in column(series, "time")]
         if times != [round(time, 9) for time in column(finest, "time")]:
             sys.exit(f"{run}: rows at other times than {runs[-1]}")
-        off = []
+        deviations = []
         for name in QUANTITIES:
             own, fine = column(series, name), column(finest, name)
-            off.append(max(abs(a - b) for a, b in zip(own, fine)) / max(fine))
+            deviations.append(max(abs(a - b) for a, b in zip(own, fine)) / max(fine))
         enstrophy = column(series, "enstrophy")
         skewness = column(read(run / "statistics" / "turbulence.csv"), "skewness")[-1]
-        row = [summary["points"][0], *off, max(enstrophy) / enstrophy[0], skewness, summary["resolution"]["kmax_eta_min"]]
+        row = [summary["points"][0], *deviations, max(enstrophy) / enstrophy[0], skewness, summary["resolution"]["kmax_eta_min"]]
         print(",".join(f"{value:.6g}" for value in row))
 
 

@@ -2,7 +2,7 @@
 """Mutation test: check that `kolmo verify` finds planted mistakes. Standard library only (Python 3.11).
 
 validation/mistakes.toml lists mistakes, each a text that occurs once in a file, of which ⟦this part⟧, or all, is replaced. The tree is
-copied to target/mistakes and built twice, since building takes longer than checking:
+copied to target/mistakes and built twice, because a build takes longer than the checks:
 
 - mistakes in code are all planted in one program, each behind a switch, so that the variable KOLMO_MISTAKE turns one of them on;
   before that, the program must pass with all of them off, in every configuration in which one is tried;
@@ -134,15 +134,15 @@ def verify(program, families, switched=None, backend="cpu", ranks=1, full=False)
     command += [str(program), "verify", "--json", "--backend", backend, *([] if full else ["--quick"]), *families]
     environment = os.environ | RANKS | ({} if switched is None else {"KOLMO_MISTAKE": str(switched)})
     try:
-        done = subprocess.run(command, cwd=WORK, env=environment, capture_output=True, text=True, timeout=LIMIT)
+        process = subprocess.run(command, cwd=WORK, env=environment, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return "caught: time limit", []
-    if done.returncode == 0:
+    if process.returncode == 0:
         return "missed", []
     try:
-        failed = [check["name"] for check in json.loads(done.stdout)["checks"] if not check["passed"]]
+        failed = [check["name"] for check in json.loads(process.stdout)["checks"] if not check["passed"]]
     except json.JSONDecodeError:
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        last = (process.stderr.strip().splitlines() or ["no output"])[-1]
         return f"caught: the run stopped with {last!r}", []
     return f"caught by {len(failed)} checks", failed
 
@@ -151,26 +151,26 @@ def attempt(mistakes):
     """Yield each mistake with its outcome and failed checks."""
     switched = [mistake for mistake in read_list() if not mistake.checks]
     program = WORK / "kolmo-switched"
-    asked = [mistake for mistake in mistakes if not mistake.checks]
-    if asked:
+    selected = [mistake for mistake in mistakes if not mistake.checks]
+    if selected:
         build(switched, program)
-        configurations = sorted({(mistake.backend, mistake.ranks, mistake.full) for mistake in asked})
+        configurations = sorted({(mistake.backend, mistake.ranks, mistake.full) for mistake in selected})
         for configuration in configurations:
-            tried = [mistake for mistake in asked if (mistake.backend, mistake.ranks, mistake.full) == configuration]
+            tried = [mistake for mistake in selected if (mistake.backend, mistake.ranks, mistake.full) == configuration]
             families = sorted({family for mistake in tried for family in mistake.families})
-            how, failed = verify(program, families, None, *configuration)
-            if how != "missed":
-                sys.exit(f"checks fail with all mistakes switched off in configuration {configuration}, {how}: {failed}")
-    for mistake in asked:
+            outcome, failed = verify(program, families, None, *configuration)
+            if outcome != "missed":
+                sys.exit(f"checks fail with all mistakes switched off in configuration {configuration}, {outcome}: {failed}")
+    for mistake in selected:
         yield mistake, *verify(program, mistake.families, mistake.number, mistake.backend, mistake.ranks, mistake.full)
-    asked = [mistake for mistake in mistakes if mistake.checks]
-    if asked:
+    selected = [mistake for mistake in mistakes if mistake.checks]
+    if selected:
         program = WORK / "kolmo-tables"
         build(read_list(), program)
-        how, failed = verify(program, sorted({family for mistake in asked for family in mistake.families}))
+        outcome, failed = verify(program, sorted({family for mistake in selected for family in mistake.families}))
         if not failed:
-            sys.exit(f"mistakes in tables: {how}")
-    for mistake in asked:
+            sys.exit(f"mistakes in tables: {outcome}")
+    for mistake in selected:
         own = [name for name in failed if name.startswith(tuple(mistake.checks))]
         yield mistake, f"caught by {len(own)} checks" if own else "missed", own
 
@@ -208,11 +208,11 @@ def main():
     found = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     if options.table:
         return table(mistakes, found)
-    asked = [m for m in mistakes if m.name in options.names or (not options.names and m.name not in found)]
-    for mistake, how, checks in attempt(asked):
-        found[mistake.name] = {"result": how, "checks": checks}
+    selected = [m for m in mistakes if m.name in options.names or (not options.names and m.name not in found)]
+    for mistake, outcome, checks in attempt(selected):
+        found[mistake.name] = {"result": outcome, "checks": checks}
         FOUND.write_text(json.dumps(found, indent=1))
-        print(f"{mistake.name:32} {how}: {', '.join(checks[:3])}", flush=True)
+        print(f"{mistake.name:32} {outcome}: {', '.join(checks[:3])}", flush=True)
     results = [found[name]["result"] for name in names if name in found]
     caught = sum(result.startswith("caught") for result in results)
     missed = [name for name in names if name in found and not found[name]["result"].startswith("caught")]

@@ -53,8 +53,8 @@ CASES = {
     "far field, outflow, oblique stream": ("far-field", "outflow", OBLIQUE, None),
 }
 WALLS = ("isothermal", "adiabatic")
-# Part of the pressure gradient along a far field that vorticity waves do without, at most.
-MOST = 0.7
+# Largest fraction of the pressure gradient along a far field that is removed from the equation of vorticity waves.
+MAX_REMOVED_FRACTION = 0.7
 # Points in ∂/∂n on an open face.
 POINTS = 10
 
@@ -109,8 +109,8 @@ def metric(n, stretching):
     return np.cosh(argument) ** 2 * np.tanh(factor) / factor
 
 
-def cut(row):
-    """The first weights of a row; points farther inside are extrapolated by a cubic through the last four of these."""
+def truncated(row):
+    """The first POINTS weights of a row; values farther inside are extrapolated by a cubic through the last four of these points."""
     kept, last = row[:POINTS].copy(), range(POINTS - 4, POINTS)
     for j, weight in enumerate(row[POINTS:], POINTS):
         for k in last:
@@ -145,7 +145,7 @@ def growth(family, n, ends, stream, stretching, k):
                 fixed.append(3 * n + i)
             continue
         slope = np.zeros(n)
-        slope[i :: -outward][:POINTS] = outward * cut(d[i, ::-outward])
+        slope[i :: -outward][:POINTS] = outward * truncated(d[i, ::-outward])
         u_n = outward * across
         back, slow, forth = min(u_n - 1, 0), min(u_n, 0), min(u_n + 1, 0)
         known = end != "outflow"
@@ -164,7 +164,7 @@ def growth(family, n, ends, stream, stretching, k):
             moves = ik * along * is_known
             sound = kept * (coming + back * (slope_p - slope_u)) - coming - (1 - kept) * moves * (p[i] - normal)
             sound = sound + RELAXATION * back * (1 + max(u_n, 0)) * (p[i] - known * normal)
-            vorticity = slow * (slope_v + known * RELAXATION * v[i]) + known * min(-slow, MOST) * ik * p[i]
+            vorticity = slow * (slope_v + known * RELAXATION * v[i]) + known * min(-slow, MAX_REMOVED_FRACTION) * ik * p[i]
             entropy = slow * (slope_rho - slope_p + known * RELAXATION * (rho[i] - p[i]))
         rate_p[i] += 0.5 * (going + sound)
         rate_u[i] += outward * 0.5 * (going - sound)

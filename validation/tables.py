@@ -122,10 +122,10 @@ def isotropic():
     ]
     for row in read(HISTORIES / "isotropic.csv"):
         value = {key: float(text) for key, text in row.items()}
-        off = [value[f"{name}_off"] for name in ("kinetic_energy", "enstrophy", "dissipation")]
-        off = [f"{100 * x:.2g} %" if x > 0 else "–" for x in off]
+        deviations = [value[f"{name}_off"] for name in ("kinetic_energy", "enstrophy", "dissipation")]
+        deviations = [f"{100 * x:.2g} %" if x > 0 else "–" for x in deviations]
         rest = [f"{value['enstrophy_growth']:.4f}", f"−{abs(value['skewness']):.3f}", f"{math.floor(100 * value['kmax_eta']) / 100}"]
-        lines.append(f"| {row['points']}³ | " + " | ".join(off + rest) + " |")
+        lines.append(f"| {row['points']}³ | " + " | ".join(deviations + rest) + " |")
     return lines
 
 

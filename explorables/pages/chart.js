@@ -1,40 +1,42 @@
 "use strict";
-// Curves on a canvas: axes with ticks, linear or logarithmic, and the values under the pointer.
+// Curves on a canvas with linear or logarithmic axes, their ticks, and the values at the pointer.
 class Chart {
   // `x` and `y`: { label, min, max, log }.
   constructor(id, x, y, options = {}) {
     this.box = $(id);
     this.canvas = this.box.querySelector("canvas");
     this.key = $(id + "-key");
-    Object.assign(this, { x, y, series: [], under: () => {}, options, pointer: null });
+    Object.assign(this, { x, y, series: [], drawBackground: () => {}, options, pointer: null });
     new ResizeObserver(() => this.draw()).observe(this.box);
     this.canvas.addEventListener("pointermove", (event) => { this.pointer = event.offsetX; this.draw(); });
     this.canvas.addEventListener("pointerleave", () => { this.pointer = null; this.draw(); });
   }
 
-  // `series`: { name, color, x, y, width, dash, dots }, those without a name stay out of the key. `under` draws below them.
-  show(series, under) {
+  // `series`: { name, color, x, y, width, dash, dots }. The key lists those with a name. `drawBackground` draws below the curves.
+  show(series, drawBackground) {
     this.series = series;
-    if (under) this.under = under;
+    if (drawBackground) this.drawBackground = drawBackground;
     this.draw();
   }
 
+  // Returns the pixel of a value on an axis.
   place(axis, value) {
     const { min, max, log } = axis;
-    const part = log ? Math.log(value / min) / Math.log(max / min) : (value - min) / (max - min);
+    const fraction = log ? Math.log(value / min) / Math.log(max / min) : (value - min) / (max - min);
     const { left, right, top, bottom } = this.edges;
-    return axis === this.x ? left + part * (right - left) : bottom - part * (bottom - top);
+    return axis === this.x ? left + fraction * (right - left) : bottom - fraction * (bottom - top);
   }
 
-  ticks({ min, max, log }, room) {
+  // Returns the ticks of an axis of `length` pixels.
+  ticks({ min, max, log }, length) {
     if (log) {
       const [first, last] = [Math.ceil(Math.log10(min) - 1e-9), Math.floor(Math.log10(max) + 1e-9)];
-      const step = Math.max(1, Math.ceil((last - first) / Math.max(2, room / 40)));
+      const step = Math.max(1, Math.ceil((last - first) / Math.max(2, length / 40)));
       return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => 10 ** (first + i * step));
     }
-    const rough = (max - min) / Math.max(2, room / 45);
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((s) => s * power).find((s) => s >= rough);
+    const minStep = (max - min) / Math.max(2, length / 45);
+    const power = 10 ** Math.floor(Math.log10(minStep));
+    const step = [1, 2, 5, 10].map((s) => s * power).find((s) => s >= minStep);
     const first = Math.ceil(min / step - 1e-9);
     const count = Math.floor(max / step + 1e-9) - first + 1;
     return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(10)));
@@ -55,7 +57,7 @@ class Chart {
     pen.beginPath();
     pen.rect(left, top, right - left, bottom - top);
     pen.clip();
-    this.under(pen, this);
+    this.drawBackground(pen, this);
     pen.restore();
     this.axes(pen);
     pen.save();
@@ -65,7 +67,7 @@ class Chart {
     for (const one of this.series) this.curve(pen, one);
     if (this.pointer !== null) this.line(pen, [[this.pointer, top], [this.pointer, bottom]], "#98a2ad");
     pen.restore();
-    this.tell();
+    this.updateKey();
   }
 
   axes(pen) {
@@ -123,13 +125,13 @@ class Chart {
     pen.lineWidth = 1;
   }
 
-  // The key, with the values where the pointer is.
-  tell() {
+  // Updates the key; it has the values at the pointer.
+  updateKey() {
     if (!this.key) return;
     const { left, right } = this.edges;
-    const part = this.pointer === null ? null : Math.min(1, Math.max(0, (this.pointer - left) / (right - left)));
+    const fraction = this.pointer === null ? null : Math.min(1, Math.max(0, (this.pointer - left) / (right - left)));
     const { min, max, log } = this.x;
-    const at = part === null ? null : log ? min * (max / min) ** part : min + part * (max - min);
+    const at = fraction === null ? null : log ? min * (max / min) ** fraction : min + fraction * (max - min);
     const items = this.series.filter((one) => one.name).map((one) => {
       const item = document.createElement("span");
       const mark = document.createElement("i");
@@ -137,9 +139,9 @@ class Chart {
       mark.style.borderTopStyle = one.dash ? "dashed" : "solid";
       item.append(mark, one.name);
       if (at !== null && one.x.length && !this.options.plane) {
-        let near = 0;
-        one.x.forEach((x, i) => { if (Math.abs(x - at) < Math.abs(one.x[near] - at)) near = i; });
-        item.append(` ${digits(one.y[near], 5)}`);
+        let nearest = 0;
+        one.x.forEach((x, i) => { if (Math.abs(x - at) < Math.abs(one.x[nearest] - at)) nearest = i; });
+        item.append(` ${digits(one.y[nearest], 5)}`);
       }
       return item;
     });

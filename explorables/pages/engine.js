@@ -1,5 +1,5 @@
 "use strict";
-// Kolmo's own code, compiled for the browser: requests and answers in JSON. `KOLMO_PROGRAM` is the program, compressed, in base64, because
+// Kolmo's own code, compiled for the browser. Requests and answers are JSON. `KOLMO_PROGRAM` is the compressed program in base64, because
 // a page opened from a file may not read another file.
 const kolmo = {
   program: null,
@@ -7,38 +7,39 @@ const kolmo = {
 
   async open() {
     if (!this.program) {
-      const packed = Uint8Array.from(atob(KOLMO_PROGRAM), (c) => c.charCodeAt(0));
-      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const compressed = Uint8Array.from(atob(KOLMO_PROGRAM), (c) => c.charCodeAt(0));
+      const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("gzip"));
       this.program = await WebAssembly.compile(await new Response(stream).arrayBuffer());
     }
     this.code = (await WebAssembly.instantiate(this.program, {})).exports;
   },
 
   // Returns the answer to a request; throws an Error with the message if it is refused.
-  ask(question) {
-    const bytes = new TextEncoder().encode(JSON.stringify(question));
-    const { memory, room, ask, answer } = this.code;
-    const at = room(bytes.length);
-    new Uint8Array(memory.buffer, at, bytes.length).set(bytes);
+  ask(request) {
+    const bytes = new TextEncoder().encode(JSON.stringify(request));
+    const { memory, request_buffer, ask, answer } = this.code;
+    const address = request_buffer(bytes.length);
+    new Uint8Array(memory.buffer, address, bytes.length).set(bytes);
     let length;
     try {
       length = ask();
     } catch (trap) {
-      const words = this.lastWords();
+      const message = this.panicMessage();
       this.open(); // After a panic the program must be loaded again.
-      throw new Error(words || String(trap));
+      throw new Error(message || String(trap));
     }
-    const told = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, answer(), length)));
-    if ("error" in told) throw new Error(told.error);
-    return told.ok;
+    const response = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, answer(), length)));
+    if ("error" in response) throw new Error(response.error);
+    return response.ok;
   },
 
-  lastWords() {
-    const { memory, complaint, complaint_length } = this.code;
-    return new TextDecoder().decode(new Uint8Array(memory.buffer, complaint(), complaint_length()));
+  // Returns the message of the last panic.
+  panicMessage() {
+    const { memory, panic_message, panic_message_length } = this.code;
+    return new TextDecoder().decode(new Uint8Array(memory.buffer, panic_message(), panic_message_length()));
   },
 
-  // The numbers of the last picture.
+  // Returns the numbers of the last picture.
   picture(length) {
     return new Float32Array(this.code.memory.buffer, this.code.picture(), length);
   },

@@ -1,10 +1,10 @@
 "use strict";
-// A field as a picture: blue to red around zero, or from dark to light.
+// A picture of a field. The diverging map is blue to red around zero, the sequential one dark to light.
 const field = {
   diverging: [[33, 82, 163], [134, 178, 219], [247, 247, 247], [240, 154, 118], [178, 34, 42]],
-  rising: [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]],
+  sequential: [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]],
 
-  // A colour for each of 256 steps.
+  // Returns a colour for each of 256 steps.
   colours(stops) {
     return Array.from({ length: 256 }, (_, i) => {
       const at = (i / 255) * (stops.length - 1);
@@ -16,7 +16,7 @@ const field = {
   draw(canvas, values, [nx, ny], [low, high], diverging) {
     canvas.width = nx;
     canvas.height = ny;
-    const colours = this.colours(diverging ? this.diverging : this.rising);
+    const colours = this.colours(diverging ? this.diverging : this.sequential);
     const pen = canvas.getContext("2d");
     const image = pen.createImageData(nx, ny);
     const scale = high > low ? 255 / (high - low) : 0;

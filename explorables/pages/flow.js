@@ -1,15 +1,15 @@
 "use strict";
-// A flow that runs in the page.
+// A flow computed in the page.
 const [ONE, TWO, THREE] = ["#0b62a4", "#c2410c", "#047857"];
 const SIGNED = ["vorticity", "dilatation"];
 const STATE = ["step", "time", "dt", "kinetic_energy", "enstrophy", "max_mach", "min_density", "error_l2"];
 const ROUND_OFF = 1e-17;
-// Milliseconds of computation between two pictures.
-const SHARE = 30;
+// Milliseconds of computation per picture.
+const FRAME_TIME = 30;
 
 const energy = new Chart("energy", { label: "t", min: 0, max: 1 }, { label: "", min: 0, max: 1 });
-const kept = new Chart("kept", { label: "t", min: 0, max: 1 }, { label: "", min: ROUND_OFF, max: 1, log: true });
-let flow = null; // The current flow: { set, points, size, columns, rows }
+const invariants = new Chart("invariants", { label: "t", min: 0, max: 1 }, { label: "", min: ROUND_OFF, max: 1, log: true });
+let flow = null; // The current flow: { settings, points, size, columns, rows }
 let running = false;
 let steps = 1;
 let scale = null;
@@ -21,7 +21,7 @@ function prepare() {
   page.fill(fields.integrator, integrators.map((one) => one.name), "hale64");
 }
 
-// The `--set` options of these fields.
+// Returns the `--set` options of the fields.
 function changes(values) {
   const n = whole(values, "points", "points");
   const own = [
@@ -41,8 +41,8 @@ function changes(values) {
 }
 
 function show(values) {
-  const wanted = JSON.stringify([values.case, changes(values)]);
-  if (flow && flow.wanted === wanted) {
+  const settings = JSON.stringify([values.case, changes(values)]);
+  if (flow && flow.settings === settings) {
     scale = null;
     draw();
     return;
@@ -53,11 +53,11 @@ function show(values) {
 function start(values) {
   const set = changes(values);
   flow = null;
-  const told = kolmo.ask({ about: "start", case: values.case, set });
-  flow = { wanted: JSON.stringify([values.case, set]), ...told, rows: [told.row] };
+  const result = kolmo.ask({ about: "start", case: values.case, set });
+  flow = { settings: JSON.stringify([values.case, set]), ...result, rows: [result.row] };
   [steps, scale] = [1, null];
   $("command").textContent = `kolmo run ${values.case} ` + set.map((one) => `--set '${one.replaceAll("'", "'\\''")}'`).join(" ");
-  document.body.dataset.flow = flow.wanted;
+  document.body.dataset.flow = flow.settings;
   draw();
 }
 
@@ -85,7 +85,7 @@ function draw() {
 
 function curves() {
   const time = column("time");
-  energy.x.max = kept.x.max = time.at(-1) || 1;
+  energy.x.max = invariants.x.max = time.at(-1) || 1;
   const kinetic = column("kinetic_energy");
   const top = Math.max(...kinetic);
   Object.assign(energy.y, { min: 0, max: top > 0 ? 1.1 * top : 1 });
@@ -94,7 +94,7 @@ function curves() {
     const values = column(name);
     return values.map((value) => Math.max(ROUND_OFF, Math.abs(value / values[0] - 1)));
   };
-  kept.show([
+  invariants.show([
     { name: "mass", color: THREE, x: time, y: change("mass") },
     { name: "total energy", color: TWO, x: time, y: change("total_energy") },
   ]);
@@ -115,8 +115,8 @@ function advance(count) {
   draw();
 }
 
-function run(wanted) {
-  running = wanted && flow !== null;
+function run(enabled) {
+  running = enabled && flow !== null;
   $("run").textContent = running ? "Pause" : "Run";
   if (running) requestAnimationFrame(frame);
 }
@@ -125,19 +125,19 @@ function frame() {
   if (!running) return;
   if (!flow) return run(false);
   try {
-    const begin = performance.now();
+    const start = performance.now();
     advance(steps);
-    const spent = performance.now() - begin;
-    steps = Math.max(1, Math.min(200, Math.round((steps * SHARE) / Math.max(spent, 1))));
+    const elapsed = performance.now() - start;
+    steps = Math.max(1, Math.min(200, Math.round((steps * FRAME_TIME) / Math.max(elapsed, 1))));
     requestAnimationFrame(frame);
   } catch (error) {
-    stopped(error);
+    stopWithError(error);
   }
 }
 
-function stopped(error) {
+function stopWithError(error) {
   run(false);
-  page.say(error.message);
+  page.showError(error.message);
 }
 
 $("run").addEventListener("click", () => run(!running));
@@ -146,16 +146,16 @@ $("once").addEventListener("click", () => {
   try {
     if (flow) advance(1);
   } catch (error) {
-    stopped(error);
+    stopWithError(error);
   }
 });
 $("restart").addEventListener("click", () => {
   run(false);
   try {
     start(page.values());
-    page.say("");
+    page.showError("");
   } catch (error) {
-    stopped(error);
+    stopWithError(error);
   }
 });
 page.begin(prepare, show);

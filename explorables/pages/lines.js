@@ -1,13 +1,14 @@
 "use strict";
 // Fields that select an operator and a line.
 const PERIODIC = "periodic";
+// The tridiagonal scheme, whose α the user chooses.
 const FREE = "tridiagonal";
 const [ONE, TWO, THREE] = ["#0b62a4", "#c2410c", "#047857"];
 
 const lines = {
   schemes: null,
 
-  // Those with a matrix, and `more`.
+  // Lists the schemes that have a matrix, and `more`.
   prepare(more = []) {
     this.schemes ??= kolmo.ask({ about: "choices" }).schemes.filter((one) => one.alpha !== 0);
     page.fill($("choices").elements.scheme, [...this.schemes.map((one) => one.name), ...more], "compact6");

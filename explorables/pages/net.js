@@ -1,5 +1,5 @@
 "use strict";
-// Rows horizontally, levels downwards, and lines from the rows that are read to the row that reads them.
+// A diagram of a reduction: rows from left to right, levels downwards. A line leads from a row that is read to the row that reads it.
 const net = {
   element(name, attributes, parent) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -8,8 +8,8 @@ const net = {
     return element;
   },
 
-  // `stages`: { name, rows, edges }, of `count` rows; the stage and the row `at` are highlighted.
-  draw(svg, count, stages, at) {
+  // `stages`: { name, rows, edges } of `count` rows. The stage and the row in `selected` are highlighted.
+  draw(svg, count, stages, selected) {
     const [gap, left, step, top] = [Math.max(17, Math.min(60, 640 / count)), 118, 44, 30];
     const [width, height] = [left + gap * count, top + step * stages.length + 18];
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -18,15 +18,15 @@ const net = {
     svg.replaceChildren();
     const [x, y] = [(row) => left + gap * (row + 0.5), (level) => top + step * level];
     for (let row = 0; row < count; row++) {
-      if (count > 24 && row % 4 && row !== at.row) continue;
-      this.element("text", { x: x(row), y: 14, "text-anchor": "middle", "font-size": 11, fill: row === at.row ? "#c2410c" : "#5b6875" }, svg).textContent = row;
+      if (count > 24 && row % 4 && row !== selected.row) continue;
+      this.element("text", { x: x(row), y: 14, "text-anchor": "middle", "font-size": 11, fill: row === selected.row ? "#c2410c" : "#5b6875" }, svg).textContent = row;
     }
-    this.element("rect", { x: 0, y: y(at.level) - 10, width, height: step + 20, fill: "#eef5fb" }, svg);
+    this.element("rect", { x: 0, y: y(selected.level) - 10, width, height: step + 20, fill: "#eef5fb" }, svg);
     stages.forEach(({ name, edges }, level) => {
-      const shown = level === at.level;
+      const shown = level === selected.level;
       this.element("text", { x: 6, y: y(level) + step / 2 + 4, "font-size": 12, fill: shown ? "#0b62a4" : "#5b6875" }, svg).textContent = name;
       for (const [from, to] of edges) {
-        const own = to === at.row;
+        const own = to === selected.row;
         this.element("line", {
           x1: x(from), y1: y(level), x2: x(to), y2: y(level + 1), class: "edge",
           stroke: own ? "#c2410c" : shown ? "#0b62a4" : "#b6c0ca", "stroke-width": own || shown ? 1.8 : 1,
@@ -38,7 +38,7 @@ const net = {
       for (let row = 0; row < count; row++) {
         const active = rows.has(row);
         this.element("circle", {
-          cx: x(row), cy: y(level), r: active ? 4 : 2, fill: !active ? "#cdd4da" : row === at.row ? "#c2410c" : "#1d2733",
+          cx: x(row), cy: y(level), r: active ? 4 : 2, fill: !active ? "#cdd4da" : row === selected.row ? "#c2410c" : "#1d2733",
         }, svg);
       }
     }

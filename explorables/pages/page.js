@@ -1,8 +1,8 @@
 "use strict";
-// Common to all pages: fields of a form, which the address stores, and error messages.
+// Common to all pages: the fields of a form, which are stored in the address, and error messages.
 const $ = (id) => document.getElementById(id);
 
-// Formatted numbers.
+// Formats a number with `count` digits.
 function digits(value, count = 4) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -11,13 +11,13 @@ function digits(value, count = 4) {
 }
 
 // Milliseconds without a change before the address is written: browsers limit the rate of such writes.
-const QUIET = 200;
+const WRITE_DELAY = 200;
 
 const page = {
   form: null,
-  writing: null,
+  writeTimer: null,
 
-  // The fields by name: numbers of number fields, true and false of boxes; NaN where a number field is empty.
+  // Returns the values of the fields by name: numbers, booleans of check boxes, otherwise texts. An empty number field is NaN.
   values() {
     const values = {};
     for (const field of this.form.elements) {
@@ -37,7 +37,7 @@ const page = {
   },
 
   // Each slider precedes the number field that it controls.
-  pair() {
+  connectSliders() {
     for (const slider of this.sliders()) {
       const number = slider.nextElementSibling;
       slider.ariaLabel = number.ariaLabel || slider.closest("label").firstChild.textContent.trim();
@@ -46,31 +46,33 @@ const page = {
     }
   },
 
-  // The slider of a field ends at `last`.
-  limit(name, last) {
+  // Sets the maximum of the slider of a field.
+  limit(name, maximum) {
     const number = this.form.elements[name];
     const slider = number.previousElementSibling;
-    slider.max = last;
+    slider.max = maximum;
     slider.value = number.value;
   },
 
-  // Fields without effect are disabled.
-  enable(name, wanted) {
+  // Enables a field, or disables it where it has no effect.
+  enable(name, enabled) {
     const number = this.form.elements[name];
-    number.disabled = number.previousElementSibling.disabled = !wanted;
+    number.disabled = number.previousElementSibling.disabled = !enabled;
   },
 
+  // Writes the fields to the address when they have not changed for a while.
   remember() {
-    clearTimeout(this.writing);
-    this.writing = setTimeout(() => this.write(), QUIET);
+    clearTimeout(this.writeTimer);
+    this.writeTimer = setTimeout(() => this.write(), WRITE_DELAY);
   },
 
   write() {
-    const words = new URLSearchParams();
-    for (const [name, value] of Object.entries(this.values())) words.set(name, value);
-    history.replaceState(null, "", "#" + words);
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(this.values())) parameters.set(name, value);
+    history.replaceState(null, "", "#" + parameters);
   },
 
+  // Reads the fields from the address.
   recall() {
     for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
       const field = this.form.elements[name];
@@ -81,27 +83,28 @@ const page = {
     for (const slider of this.sliders()) slider.value = slider.nextElementSibling.value;
   },
 
-  say(sentence) {
-    $("error").textContent = sentence;
-    $("error").hidden = !sentence;
+  // Shows an error message; an empty one hides it.
+  showError(message) {
+    $("error").textContent = message;
+    $("error").hidden = !message;
   },
 
-  // `prepare` fills the fields, `show` draws their content after every change.
+  // Starts the page: `prepare` fills the fields, `show` draws the results after every change.
   async begin(prepare, show) {
     this.form = $("choices");
     this.form.addEventListener("submit", (event) => event.preventDefault());
     const update = () => {
       try {
         show(this.values());
-        this.say("");
+        this.showError("");
         this.remember();
       } catch (error) {
-        this.say(error.message);
-        // An error in the page, not in the input.
+        this.showError(error.message);
+        // All other types are errors of the page, not of the input.
         if (error.name !== "Error") throw error;
       }
     };
-    // Twice, because the options of one field depend on another.
+    // This is done twice, because the options of one field depend on another.
     const restore = () => {
       prepare();
       this.recall();
@@ -112,14 +115,14 @@ const page = {
       await kolmo.open();
       restore();
     } catch (error) {
-      this.say("This page needs a browser with WebAssembly: " + error.message);
+      this.showError("This page needs a browser with WebAssembly: " + error.message);
       throw error;
     }
-    this.pair();
+    this.connectSliders();
     this.form.addEventListener("input", update);
     this.form.addEventListener("change", update);
     window.addEventListener("hashchange", () => {
-      clearTimeout(this.writing);
+      clearTimeout(this.writeTimer);
       restore();
       update();
     });
@@ -128,7 +131,7 @@ const page = {
   },
 };
 
-// The checked value of a number field; the message names the field.
+// Returns the value of a number field, or throws an Error that names the field.
 function number(values, name, what) {
   if (Number.isFinite(values[name])) return values[name];
   throw new Error(`${what}: this is not a number`);

@@ -1,11 +1,11 @@
 "use strict";
-// Modified wavenumbers, and the stability of a step.
+// Modified wavenumbers, and the stability of a time step.
 const PERIODIC = "periodic";
 const [ONE, TWO, THREE] = ["#0b62a4", "#c2410c", "#047857"];
 let choices, symbols, shown;
 
 const first = new Chart("first", { label: "kh", min: 0, max: Math.PI }, { label: "k′h", min: 0, max: Math.PI });
-const wrong = new Chart("wrong", { label: "kh", min: 0.05, max: Math.PI, log: true }, { label: "|k′/k − 1|", min: 1e-12, max: 1, log: true });
+const errorChart = new Chart("relative-error", { label: "kh", min: 0.05, max: Math.PI, log: true }, { label: "|k′/k − 1|", min: 1e-12, max: 1, log: true });
 const plane = new Chart("plane", { label: "Re z", min: -1, max: 1 }, { label: "Im z", min: -1, max: 1 }, { plane: true });
 const step = new Chart("step", { label: "kh", min: 0, max: Math.PI }, { label: "", min: 0, max: 1.2 });
 
@@ -53,14 +53,14 @@ function drawSymbols(name) {
     { name: "exact", color: "#5b6875", dash: [5, 4], width: 1.5, x: w, y: w },
     { name, color: ONE, x: w, y: own.first },
   ]);
-  wrong.show([...others.map((one) => ({ ...grey, x: w, y: error(one) })), { name, color: ONE, x: w, y: error(own) }]);
+  errorChart.show([...others.map((one) => ({ ...grey, x: w, y: error(one) })), { name, color: ONE, x: w, y: error(own) }]);
 }
 
 function drawStep() {
   const { region, real, imaginary, eigenvalues, w, amplitude, phase, stable } = shown;
   [plane.x.min, plane.x.max] = real;
   [plane.y.min, plane.y.max] = imaginary;
-  const inside = (pen, chart) => {
+  const drawRegion = (pen, chart) => {
     pen.fillStyle = "#d6e7f5";
     const height = Math.abs(chart.place(chart.y, region[1][0]) - chart.place(chart.y, region[0][0])) + 0.6;
     for (const [y, ...ends] of region) {
@@ -73,7 +73,7 @@ function drawStep() {
   plane.show([
     { name: "|R(z)| ≤ 1", color: "#9cc4e4", x: [], y: [] },
     { name: stable ? "z = λ dt, all inside" : "z = λ dt, some outside", color: stable ? THREE : TWO, dots: 3, x: eigenvalues.map((z) => z[0]), y: eigenvalues.map((z) => z[1]) },
-  ], inside);
+  ], drawRegion);
   step.show([
     { name: "amplitude", color: ONE, x: w, y: amplitude },
     { name: "speed / exact speed", color: TWO, x: w, y: phase },

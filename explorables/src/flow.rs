@@ -5,10 +5,10 @@ use kolmo::time::Simulation;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::sentence;
+use crate::error_message;
 
 /// Largest number of points that a page computes in a reasonable time.
-const MAX_POINTS_PER_AXIS: usize = 256 * 256;
+const MAX_POINTS: usize = 256 * 256;
 
 /// A flow to start: the input of a case, changed by `key.path=value`.
 #[derive(Deserialize)]
@@ -37,13 +37,14 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(start: &Start) -> Result<Self, String> {
-        let input = config::built_in(&start.case).map_err(|error| sentence(&error))?;
-        // One processor and no devices, as for `kolmo run` on such a machine.
-        let own = ["compute.backend=\"cpu\"".to_string()];
-        let set: Vec<String> = start.set.iter().cloned().chain(own).collect();
-        let config = config::parse(input, &start.case, &set).map_err(|error| sentence(&error))?;
+        let input = config::built_in(&start.case).map_err(|error| error_message(&error))?;
+        // A page has one processor and no devices.
+        let backend = ["compute.backend=\"cpu\"".to_string()];
+        let set: Vec<String> = start.set.iter().cloned().chain(backend).collect();
+        let config =
+            config::parse(input, &start.case, &set).map_err(|error| error_message(&error))?;
         check(&config)?;
-        let simulation = Simulation::new(&config).map_err(|error| sentence(&error))?;
+        let simulation = Simulation::new(&config).map_err(|error| error_message(&error))?;
         Ok(Self { simulation, picture: Vec::new() })
     }
 
@@ -51,9 +52,9 @@ impl Flow {
         &self.picture
     }
 
-    /// The current state.
+    /// Returns the grid and the current row of the series.
     pub(crate) fn describe(&mut self) -> Result<Value, String> {
-        let row = self.simulation.row().map_err(|error| sentence(&error))?;
+        let row = self.simulation.row().map_err(|error| error_message(&error))?;
         let grid = self.simulation.grid();
         let [width, height] = [0, 1].map(|axis| grid.spacing[axis] * grid.points[axis] as f64);
         Ok(json!({
@@ -64,26 +65,26 @@ impl Flow {
         }))
     }
 
-    /// Advance the flow; returns the new row of the series.
-    pub(crate) fn advance(&mut self, by: &Advance) -> Result<Value, String> {
-        for _ in 0..by.steps {
-            if by.until.is_some_and(|until| self.simulation.time() >= until) {
+    /// Advances the flow and returns the new row of the series.
+    pub(crate) fn advance(&mut self, request: &Advance) -> Result<Value, String> {
+        for _ in 0..request.steps {
+            if request.until.is_some_and(|until| self.simulation.time() >= until) {
                 break;
             }
-            self.simulation.step(by.until).map_err(|error| sentence(&error))?;
+            self.simulation.step(request.until).map_err(|error| error_message(&error))?;
         }
-        let row = self.simulation.row().map_err(|error| sentence(&error))?;
+        let row = self.simulation.row().map_err(|error| error_message(&error))?;
         Ok(json!({ "row": row }))
     }
 
-    /// Values of a field at the points, x fastest. For a vector the z component, the only component of the vorticity of a
-    /// two-dimensional flow.
-    pub(crate) fn draw(&mut self, wanted: &Picture) -> Result<Value, String> {
+    /// Stores the values of a field at the points, x fastest. A vector is represented by its z component, the only component of the
+    /// vorticity of a two-dimensional flow.
+    pub(crate) fn draw(&mut self, picture: &Picture) -> Result<Value, String> {
         let variable =
-            Variable::FLOW_VARIABLES.into_iter().find(|known| known.name() == wanted.variable);
+            Variable::FLOW_VARIABLES.into_iter().find(|known| known.name() == picture.variable);
         let variable =
-            variable.ok_or_else(|| format!("`{}` is no field of a flow", wanted.variable))?;
-        let values = self.simulation.output(&variable).map_err(|error| sentence(&error))?;
+            variable.ok_or_else(|| format!("`{}` is no field of a flow", picture.variable))?;
+        let values = self.simulation.output(&variable).map_err(|error| error_message(&error))?;
         let (components, len) = (variable.components(), values.len() / variable.components());
         self.picture.clear();
         let last = |point: usize| values.at(point * components + components - 1) as f32;
@@ -103,9 +104,9 @@ fn check(config: &Config) -> Result<(), String> {
             "{x} x {y} x {z} points: a page shows flows of the plane; use one point along z"
         ));
     }
-    if x * y > MAX_POINTS_PER_AXIS {
+    if x * y > MAX_POINTS {
         return Err(format!(
-            "{x} x {y} points: a page computes {MAX_POINTS_PER_AXIS} at most, as 256 x 256"
+            "{x} x {y} points: a page computes {MAX_POINTS} at most, as 256 x 256"
         ));
     }
     Ok(())

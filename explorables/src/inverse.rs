@@ -14,14 +14,14 @@ use crate::waves::wavenumbers;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Question {
+pub(crate) struct Request {
     line: Line,
     row: usize,
     /// Number of entries of a row kept on either side.
     keep: usize,
 }
 
-impl Question {
+impl Request {
     pub(crate) fn answer(self) -> Result<Value, String> {
         let (operator, scheme) = (self.line.operator()?, self.line.scheme()?);
         let n = operator.len();
@@ -49,9 +49,9 @@ impl Question {
         let of_all = largest(&mut (0..n));
         let scale = of_all.iter().copied().fold(0.0, f64::max);
         let reach = [1e-4, 1e-8, 1e-12, f64::EPSILON]
-            .map(|part| of_all.iter().rposition(|entry| *entry > part * scale));
-        // For a wave exp(iwj), relative to its exact derivative at this row: the truncated part, and the error of the scheme. On a
-        // periodic line only waves that are periodic on it.
+            .map(|fraction| of_all.iter().rposition(|entry| *entry > fraction * scale));
+        // Both errors, that of the truncation and that of the scheme, are those for a wave exp(iwj), relative to its exact derivative
+        // at this row. On a periodic line only waves that are periodic on it are used.
         let waves: Vec<f64> = match periodic {
             true => (1..=n / 2).map(|j| TAU * j as f64 / n as f64).collect(),
             false => wavenumbers().skip(1).collect(),
@@ -66,10 +66,10 @@ impl Question {
                 let sum = if distance(row, j) <= keep { &mut kept } else { &mut left_out };
                 *sum += right * *entry;
             }
-            let own = kept + left_out - Complex::new(0.0, w);
-            (left_out.norm() / w, own.norm() / w)
+            let error = kept + left_out - Complex::new(0.0, w);
+            (left_out.norm() / w, error.norm() / w)
         });
-        let (cut, own): (Vec<f64>, Vec<f64>) = errors.unzip();
+        let (truncation, discretization): (Vec<f64>, Vec<f64>) = errors.unzip();
         let root = (1.0 - 4.0 * scheme.alpha.powi(2)).sqrt();
         let tridiagonal = scheme.half_band() == 1 && root > 0.0;
         Ok(json!({
@@ -81,13 +81,13 @@ impl Question {
             "reach": reach,
             "block": shortest(&operator, Method::Neighbour),
             "w": waves,
-            "cut": cut,
-            "own": own,
+            "cut": truncation,
+            "own": discretization,
         }))
     }
 }
 
-/// A⁻¹, row after row.
+/// Returns A⁻¹, row by row.
 fn inverse(operator: &LineOperator) -> Vec<Vec<f64>> {
     let n = operator.len();
     let mut inverse = vec![vec![0.0; n]; n];

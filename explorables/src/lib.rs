@@ -1,6 +1,6 @@
-//! Interface between the pages in a browser and Kolmo: requests and answers in JSON, and pictures as numbers.
+//! Interface between the pages in a browser and Kolmo: requests and answers are JSON, pictures are arrays of numbers.
 //!
-//! A page writes a request to the address returned by [`room`], calls [`ask`], and reads the answer at the address returned by
+//! A page writes a request to the address returned by [`request_buffer`], calls [`ask`], and reads the answer at the address returned by
 //! [`answer`]: `{"ok": ...}`, or `{"error": "message"}`. The library computes all numbers of a page.
 
 mod flow;
@@ -20,112 +20,112 @@ use serde_json::{Value, json};
 /// A request.
 #[derive(Deserialize)]
 #[serde(tag = "about", rename_all = "kebab-case", deny_unknown_fields)]
-enum Question {
+enum Request {
     /// Available schemes, closures and integrators.
     Choices,
     /// Modified wavenumbers of all schemes.
     Symbols,
-    Stability(stability::Question),
-    Inverse(inverse::Question),
-    Reduction(reduction::Question),
-    Ranks(reduction::OfRanks),
+    Stability(stability::Request),
+    Inverse(inverse::Request),
+    Reduction(reduction::Request),
+    Ranks(reduction::RankRequest),
     Start(flow::Start),
     Advance(flow::Advance),
     Picture(flow::Picture),
 }
 
-/// Data exchanged with a page.
+/// Text exchanged with a page, and its flow.
 #[derive(Default)]
-struct Desk {
+struct State {
     text: Vec<u8>,
     flow: Option<flow::Flow>,
 }
 
 thread_local! {
-    static DESK: RefCell<Desk> = RefCell::default();
+    static STATE: RefCell<State> = RefCell::default();
 }
 
 /// Returns the address for a request of `len` bytes.
 #[unsafe(no_mangle)]
-pub extern "C" fn room(len: usize) -> *mut u8 {
-    DESK.with_borrow_mut(|desk| {
-        desk.text = vec![0; len];
-        desk.text.as_mut_ptr()
+pub extern "C" fn request_buffer(len: usize) -> *mut u8 {
+    STATE.with_borrow_mut(|state| {
+        state.text = vec![0; len];
+        state.text.as_mut_ptr()
     })
 }
 
 /// Answers the request; returns the number of bytes of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn ask() -> usize {
-    std::panic::set_hook(Box::new(note));
-    DESK.with_borrow_mut(|desk| {
-        let question = serde_json::from_slice(&desk.text).map_err(|error| error.to_string());
-        let answer = match question.and_then(|question| desk.answer(question)) {
+    std::panic::set_hook(Box::new(record_panic));
+    STATE.with_borrow_mut(|state| {
+        let request = serde_json::from_slice(&state.text).map_err(|error| error.to_string());
+        let answer = match request.and_then(|request| state.answer(request)) {
             Ok(value) => json!({ "ok": value }),
             Err(message) => json!({ "error": message }),
         };
-        desk.text = answer.to_string().into_bytes();
-        desk.text.len()
+        state.text = answer.to_string().into_bytes();
+        state.text.len()
     })
 }
 
 /// Returns the address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
-    DESK.with_borrow(|desk| desk.text.as_ptr())
+    STATE.with_borrow(|state| state.text.as_ptr())
 }
 
 /// Returns the address of the numbers of the last picture.
 #[unsafe(no_mangle)]
 pub extern "C" fn picture() -> *const f32 {
     let numbers = |flow: &flow::Flow| flow.picture().as_ptr();
-    DESK.with_borrow(|desk| desk.flow.as_ref().map_or(std::ptr::null(), numbers))
+    STATE.with_borrow(|state| state.flow.as_ref().map_or(std::ptr::null(), numbers))
 }
 
-/// Message of a panic, after which no request can be answered.
-static COMPLAINT: Mutex<String> = Mutex::new(String::new());
+/// Message of the last panic. After a panic no request can be answered.
+static PANIC_MESSAGE: Mutex<String> = Mutex::new(String::new());
 
-fn note(panic: &PanicHookInfo<'_>) {
-    if let Ok(mut complaint) = COMPLAINT.lock() {
-        *complaint = format!("Kolmo stopped: {panic}");
+fn record_panic(panic: &PanicHookInfo<'_>) {
+    if let Ok(mut panic_message) = PANIC_MESSAGE.lock() {
+        *panic_message = format!("Kolmo stopped: {panic}");
     }
 }
 
-/// Returns the address of that message.
+/// Returns the address of the panic message.
 #[unsafe(no_mangle)]
-pub extern "C" fn complaint() -> *const u8 {
-    COMPLAINT.lock().map_or(std::ptr::null(), |complaint| complaint.as_ptr())
+pub extern "C" fn panic_message() -> *const u8 {
+    PANIC_MESSAGE.lock().map_or(std::ptr::null(), |message| message.as_ptr())
 }
 
-/// Returns the number of bytes of that message.
+/// Returns the number of bytes of the panic message.
 #[unsafe(no_mangle)]
-pub extern "C" fn complaint_length() -> usize {
-    COMPLAINT.lock().map_or(0, |complaint| complaint.len())
+pub extern "C" fn panic_message_length() -> usize {
+    PANIC_MESSAGE.lock().map_or(0, |message| message.len())
 }
 
-/// Message of an error for a page, without parts about files, since a page writes none.
-fn sentence(error: &kolmo::Error) -> String {
+/// Returns the message of an error for a page. Parts about files are removed, because a page writes no files.
+fn error_message(error: &kolmo::Error) -> String {
     let text = error.what().replace("what was written before is intact; ", "");
-    let of_page = text.lines().filter(|line| !line.ends_with("nothing was run"));
-    let lines: Vec<&str> = of_page.map(|line| line.trim_start_matches("error: ").trim()).collect();
+    let kept = text.lines().filter(|line| !line.ends_with("nothing was run"));
+    let lines: Vec<&str> = kept.map(|line| line.trim_start_matches("error: ").trim()).collect();
     lines.join("\n")
 }
 
-impl Desk {
-    fn answer(&mut self, question: Question) -> Result<Value, String> {
-        match question {
-            Question::Choices => Ok(operators::choices()),
-            Question::Symbols => Ok(waves::symbols()),
-            Question::Stability(question) => question.answer(),
-            Question::Inverse(question) => question.answer(),
-            Question::Reduction(question) => question.answer(),
-            Question::Ranks(question) => question.answer(),
-            Question::Start(start) => {
-                self.flow = None; // Frees its memory before the next flow is created.
+impl State {
+    fn answer(&mut self, request: Request) -> Result<Value, String> {
+        match request {
+            Request::Choices => Ok(operators::choices()),
+            Request::Symbols => Ok(waves::symbols()),
+            Request::Stability(request) => request.answer(),
+            Request::Inverse(request) => request.answer(),
+            Request::Reduction(request) => request.answer(),
+            Request::Ranks(request) => request.answer(),
+            Request::Start(start) => {
+                self.flow = None; // Frees the memory of the old flow before the new one is created.
                 self.flow.insert(flow::Flow::new(&start)?).describe()
             }
-            Question::Advance(by) => self.flow()?.advance(&by),
-            Question::Picture(wanted) => self.flow()?.draw(&wanted),
+            Request::Advance(advance) => self.flow()?.advance(&advance),
+            Request::Picture(picture) => self.flow()?.draw(&picture),
         }
     }
 

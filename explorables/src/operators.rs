@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Largest number of points of a line: matrices are inverted as a whole.
-const MAX_POINTS_PER_AXIS: usize = 256;
+const MAX_POINTS: usize = 256;
 
 /// Closures whose matrices have a zero pivot; `Factors::new` reports them.
 const WITHOUT_PIVOT: [&str; 1] = ["c5-pade4"];
@@ -46,10 +46,10 @@ impl Line {
     pub(crate) fn operator(&self) -> Result<LineOperator, String> {
         let (scheme, n) = (self.scheme()?, self.points);
         let closure = self.closure.as_deref().map(closure_of).transpose()?;
-        let fewest =
+        let min_points =
             closure.as_ref().map_or(scheme.min_points(), |it| closed_min_points(&scheme, it));
-        if !(fewest..=MAX_POINTS_PER_AXIS).contains(&n) {
-            return Err(format!("{n} points; this line takes {fewest} to {MAX_POINTS_PER_AXIS}"));
+        if !(min_points..=MAX_POINTS).contains(&n) {
+            return Err(format!("{n} points; this line takes {min_points} to {MAX_POINTS}"));
         }
         let Some(closure) = closure else {
             return Ok(LineOperator::periodic(&scheme, Shift::None, n, 1.0));
@@ -107,12 +107,12 @@ fn usable_closures() -> impl Iterator<Item = Closure> {
     closures().into_iter().filter(move |it| of_first(it) && !WITHOUT_PIVOT.contains(&it.name))
 }
 
-/// Whether a closure has a row for every point whose stencil extends beyond the line.
+/// Returns whether a closure has a row for every point whose stencil extends beyond the line.
 fn fits(closure: &Closure, scheme: &Scheme) -> bool {
     closure.rows.len() >= scheme.half_width().max(scheme.half_band())
 }
 
-/// Available schemes, closures and integrators.
+/// Returns the available schemes, closures and integrators.
 pub(crate) fn choices() -> Value {
     let schemes = families().iter().map(|SchemeFamily { name, first, .. }| {
         let fitting = usable_closures().filter(|it| fits(it, first)).map(|it| it.name);

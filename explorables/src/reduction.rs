@@ -9,13 +9,13 @@ use crate::operators::Line;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Question {
+pub(crate) struct Request {
     line: Line,
     /// Couplings smaller than this, relative to the diagonal, are neglected.
     tolerance: f64,
 }
 
-impl Question {
+impl Request {
     pub(crate) fn answer(self) -> Result<Value, String> {
         let operator = self.line.operator()?;
         if !(0.0..1.0).contains(&self.tolerance) {
@@ -50,14 +50,14 @@ impl Question {
 /// A line split evenly across ranks.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct OfRanks {
+pub(crate) struct RankRequest {
     scheme: String,
     closure: Option<String>,
     ranks: usize,
     points: usize,
 }
 
-impl OfRanks {
+impl RankRequest {
     pub(crate) fn answer(self) -> Result<Value, String> {
         let Self { scheme, closure, ranks, points } = self;
         if !(2..=16).contains(&ranks) {

@@ -11,21 +11,21 @@ use nalgebra::{Complex, DMatrix};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::error_message;
 use crate::operators::{Line, family_of, tableau_of};
-use crate::sentence;
 use crate::waves::wavenumbers;
 
-/// The displayed part of the complex plane, and its number of lines.
+/// The displayed part of the complex plane, its number of lines, and the number of intervals of a line.
 const REAL: [f64; 2] = [-7.0, 1.0];
 const IMAGINARY: [f64; 2] = [-5.5, 5.5];
 const LINES: u32 = 240;
 const STEPS: u32 = 400;
 /// Excess of |R| over 1 that is attributed to the rounding of published coefficients, as in `Tableau`.
-const GROWTH: f64 = 1e-9;
+const GROWTH_TOLERANCE: f64 = 1e-9;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Question {
+pub(crate) struct Request {
     scheme: String,
     integrator: String,
     /// c dt / h.
@@ -39,7 +39,7 @@ pub(crate) struct Question {
     filter: Option<f64>,
 }
 
-impl Question {
+impl Request {
     pub(crate) fn answer(self) -> Result<Value, String> {
         let family = family_of(&self.scheme)?;
         let integrator = tableau_of(&self.integrator)?;
@@ -68,9 +68,10 @@ impl Question {
         let factor = |w: &f64| step.at(-symbol(family, diffusion, *w) * courant);
         let filtered = |w: &f64| filter.map_or(1.0, |filter| filter.symbol(*w));
         let amplitude: Vec<f64> = w.iter().map(|w| factor(w).norm() * filtered(w)).collect();
-        // Phase change of the wave, relative to the exact one.
-        let turned = unwrapped(w.iter().map(|w| -factor(w).arg()));
-        let phase: Vec<f64> = turned.zip(&w).map(|(turned, w)| turned / (courant * w)).collect();
+        // `phase` is the phase change of the wave, relative to the exact one.
+        let phase_change = unwrapped(w.iter().map(|w| -factor(w).arg()));
+        let phase: Vec<f64> =
+            phase_change.zip(&w).map(|(angle, w)| angle / (courant * w)).collect();
         Ok(json!({
             "region": step.region(),
             "real": REAL,
@@ -78,7 +79,7 @@ impl Question {
             "eigenvalues": values.iter().map(|z| [z.re, z.im]).collect::<Vec<_>>(),
             "rightmost": unit.iter().map(|unit| unit.re).fold(f64::NEG_INFINITY, f64::max),
             "largest": largest,
-            "stable": largest <= 1.0 + GROWTH,
+            "stable": largest <= 1.0 + GROWTH_TOLERANCE,
             "imaginary_limit": integrator.imaginary_limit(),
             "real_limit": integrator.negative_real_limit(),
             "bound": 1.0 / (limits.convection + limits.diffusion * diffusion),
@@ -90,7 +91,7 @@ impl Question {
     }
 }
 
-/// Angles continued from 0 without jumps of 2π.
+/// Returns angles continued from 0 without jumps of 2π.
 fn unwrapped(angles: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     angles.scan(0.0, |last: &mut f64, angle| {
         *last = angle + TAU * ((*last - angle) / TAU).round();
@@ -98,13 +99,13 @@ fn unwrapped(angles: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Limits of the time step of `kolmo run scalar-advection` with these parameters.
+/// Returns the limits of the time step of `kolmo run scalar-advection` with these parameters.
 fn limits(family: &SchemeFamily, integrator: &Tableau) -> Result<Limits, String> {
     let set = [("scheme.derivative", family.name), ("time.integrator", integrator.name)];
     let set = set.map(|(key, name)| format!("{key}=\"{name}\""));
-    let input = config::built_in("scalar-advection").map_err(|error| sentence(&error))?;
+    let input = config::built_in("scalar-advection").map_err(|error| error_message(&error))?;
     let config =
-        config::parse(input, "scalar-advection", &set).map_err(|error| sentence(&error))?;
+        config::parse(input, "scalar-advection", &set).map_err(|error| error_message(&error))?;
     Ok(Limits::scalar(&config.scheme, config.time.integrator, &config.grid()))
 }
 
@@ -113,7 +114,7 @@ fn symbol(family: &SchemeFamily, diffusion: f64, w: f64) -> Complex<f64> {
     Complex::new(diffusion * family.second.symbol(w), family.first.symbol(w))
 }
 
-/// λ h / c of the waves of a periodic line.
+/// Returns λ h / c of the waves of a periodic line.
 fn of_waves(family: &SchemeFamily, diffusion: f64, n: usize) -> Result<Vec<Complex<f64>>, String> {
     if !(4..=256).contains(&n) {
         return Err(format!("{n} points; from 4 to 256"));
@@ -128,7 +129,7 @@ fn of_waves(family: &SchemeFamily, diffusion: f64, n: usize) -> Result<Vec<Compl
     Ok((0..n).map(wave).collect())
 }
 
-/// The eigenvalues of −A⁻¹B on u_t + u_x = 0 with u = 0 at the first point.
+/// Returns the eigenvalues of −A⁻¹B on u_t + u_x = 0 with u = 0 at the first point.
 fn of_operator(operator: &LineOperator) -> Vec<Complex<f64>> {
     let n = operator.len();
     let mut matrix = DMatrix::zeros(n, n);
@@ -158,9 +159,11 @@ impl Step {
         self.at(z).norm()
     }
 
-    /// Largest c dt / h for which the amplification factors of `unit` times it do not exceed 1; none if some exceed 1 at any step.
+    /// Returns the largest c dt / h for which the amplification factors do not exceed 1; `unit` is λ h / c. Returns 0 if some exceed 1
+    /// at any step.
     fn largest_courant(&self, unit: &[Complex<f64>]) -> f64 {
-        let stable = |courant: f64| unit.iter().all(|u| self.factor(u * courant) <= 1.0 + GROWTH);
+        let stable =
+            |courant: f64| unit.iter().all(|u| self.factor(u * courant) <= 1.0 + GROWTH_TOLERANCE);
         let (mut good, step) = (0.0, 1e-3);
         while good < 100.0 && stable(good + step) {
             good += step;

@@ -5,16 +5,16 @@ use std::f64::consts::PI;
 use kolmo::scheme::{Scheme, SchemeFamily, families};
 use serde_json::{Value, json};
 
-/// Intervals of [0, π].
+/// Number of intervals of [0, π].
 pub(crate) const INTERVALS: u32 = 200;
 
-/// w from 0 to π.
+/// Returns w from 0 to π.
 pub(crate) fn wavenumbers() -> impl Iterator<Item = f64> {
     (0..=INTERVALS).map(|i| PI * f64::from(i) / f64::from(INTERVALS))
 }
 
-/// k'h and k''h² of every family, their maxima, and the fraction of [0, π] that is resolved to given relative errors of k' (Lele 1992,
-/// §3.1).
+/// Returns k'h and k''h² of every family, their maxima, and the fraction of [0, π] that is resolved to given relative errors of k'
+/// (Lele 1992, §3.1).
 pub(crate) fn symbols() -> Value {
     let of = |SchemeFamily { name, first, second, .. }: &SchemeFamily| {
         let over_waves =

@@ -1,8 +1,9 @@
-// border: the NB unknowns of each of COUNT rows that go to other ranks, from x to the border, or of columns that come, back (BACK).
-//   places   where the unknowns stand in x                                              read
-//   x        NB numbers a row, f64                                                  read, or written
-//   numbers  the same of these rows from number `first` on, REAL                    written, or read
-//   traffic: 4 bytes and NB numbers of both a row; no on-chip memory, no barrier
+// border: packs the unknowns of COUNT block rows that are sent to other ranks, from x to the border. With BACK = 1 it unpacks
+// received unknowns instead, from the border to the columns of x that they belong to. A block row has NB unknowns.
+//   places   position in x of each of the COUNT block rows or columns                read
+//   x        NB numbers per block row, f64                                          read, or written with BACK
+//   numbers  the border: these unknowns from number `first` on, REAL                written, or read with BACK
+//   traffic: per block row, 4 bytes of `places`, NB numbers of x and NB of `numbers`; no on-chip memory, no barrier
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

@@ -1,13 +1,15 @@
-// block_sweep: products and solution of the rows of a colour (system.cu) in one kernel. A block of threads takes ROWS rows, a
-// team (product.cu) each. Then LANES threads a row, the first ones of the block, add up the sums of the groups, exchange rows as
-// the pivots say and solve (triangles.cu).
-//   traffic: 8 NB^2 + 26 NB + 4 bytes a row and sizeof(REAL) NB^2 + 4 an off-diagonal block; x of neighbours from the caches
-//   on-chip  ROWS (GROUPS + 1) NB words of f64; barriers: 2, and those of the triangles
-#define WORDS ((GROUPS + 1) * NB)
+// block_sweep: updates the block rows of one colour (system.cu), products and solution in one kernel. A thread block takes ROWS block
+// rows, with one team (product.cu) for each. The first ROWS LANES threads of the thread block, LANES per block row, then add the sums
+// of the groups, permute the entries according to the pivots, and solve with the factors (triangles.cu).
+//   traffic: 8 NB^2 + 26 NB + 4 bytes per block row, and sizeof(REAL) NB^2 + 4 bytes per off-diagonal block; x of neighbours
+//            comes from the caches
+//   on-chip  ROWS (GROUPS + 1) NB words of f64; barriers: 2, and those of triangles.cu
+// ROW_WORDS is the number of on-chip words of a block row: NB sums for each group, and NB solved unknowns.
+#define ROW_WORDS ((GROUPS + 1) * NB)
 
 KERNEL_OF(TEAM * ROWS) void block_sweep(PARAMETERS)
 {
-    ON_CHIP_OF(double, chip, ROWS * WORDS);
+    ON_CHIP_OF(double, chip, ROWS * ROW_WORDS);
     const int thread = threadIdx.x, top = begin + (int)blockIdx.x * ROWS;
     const int place = thread / LANES, lane = thread % LANES;
     const int solves = place < ROWS && top + place < end;
@@ -17,7 +19,7 @@ KERNEL_OF(TEAM * ROWS) void block_sweep(PARAMETERS)
     int pivot[SHARE];
     if (solves) {
         UNROLL for (int s = 0; s < SHARE; ++s) {
-            const int64 at = row * NB + LEAST(lane + s * LANES, NB - 1);
+            const int64 at = row * NB + MIN_OF(lane + s * LANES, NB - 1);
             y[s] = b[at];
             before[s] = x[at];
             pivot[s] = pivots[at];
@@ -25,10 +27,10 @@ KERNEL_OF(TEAM * ROWS) void block_sweep(PARAMETERS)
     }
     const int team = thread / TEAM;
     if (top + team < end)
-        add_products(chip + team * WORDS, starts, columns, blocks, x, top + team, lane, thread % TEAM / LANES);
+        add_products(chip + team * ROW_WORDS, starts, columns, blocks, x, top + team, lane, thread % TEAM / LANES);
     __syncthreads();
 
-    ON_CHIP_PTR double *const own = chip + (solves ? place : 0) * WORDS;
+    ON_CHIP_PTR double *const own = chip + (solves ? place : 0) * ROW_WORDS;
     UNROLL for (int s = 0; s < SHARE; ++s) {
         const int k = lane + s * LANES;
         if (solves && k < NB) own[k] = y[s] - over_groups(own, k);

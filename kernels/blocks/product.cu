@@ -1,12 +1,15 @@
-// Products of a row of blocks with the unknowns of its columns. The off-diagonal blocks of row i lie one after another, each
-// column by column, so that they are one matrix O_i of NB rows whose columns a team of LANES x GROUPS threads shares:
-//   lane     takes rows lane, lane + LANES, ... of O_i, SHARE of them
-//   group    takes columns group, group + GROUPS, ..., AHEAD at a time, all loaded before one is used; beyond the end the
-//            last column is loaded again, times 0: a load on a condition waits for it
-// Neighbouring threads read neighbouring numbers, and a group adds up its columns in rising order.
+// Products of a block row with the unknowns of its columns. The off-diagonal blocks of block row i are stored one after another, each
+// column by column. They therefore form one matrix O_i of NB rows, stored by columns. A team of LANES x GROUPS threads shares it:
+//   lane     takes rows lane, lane + LANES, ... of O_i, at most SHARE rows
+//   group    takes columns group, group + GROUPS, ..., AHEAD columns at a time. All AHEAD columns are loaded before the first is used.
+//            Beyond the last column, the last column is loaded again and multiplied by 0: a load under a condition would have
+//            to wait for the condition.
+// Neighbouring threads read neighbouring numbers (coalesced access). A group adds its columns in rising order.
+// TEAM is the number of threads of a team.
 #define TEAM (LANES * GROUPS)
 
-// sums[group NB + k] = sum over the columns of this group of O_i[k][column] x[column].
+// sums[group NB + k] = sum of O_i[k][column] x[column] over the columns of this group, for the rows k of this lane. `sums` is on-chip
+// memory of the team.
 PHASE void add_products(
     ON_CHIP_PTR double *sums,
     GLOBAL const unsigned int *restrict starts, GLOBAL const unsigned int *restrict columns,
@@ -21,11 +24,11 @@ PHASE void add_products(
         REAL numbers[AHEAD][SHARE];
         double unknowns[AHEAD];
         UNROLL for (int a = 0; a < AHEAD; ++a) {
-            const unsigned int wanted = next + a * GROUPS, column = LEAST(wanted, count - 1);
+            const unsigned int wanted = next + a * GROUPS, column = MIN_OF(wanted, count - 1);
             const double unknown = x[(int64)columns[start + column / NB] * NB + column % NB];
             unknowns[a] = wanted < count ? unknown : 0;
             UNROLL for (int s = 0; s < SHARE; ++s)
-                numbers[a][s] = own[(int64)column * NB + LEAST(lane + s * LANES, NB - 1)];
+                numbers[a][s] = own[(int64)column * NB + MIN_OF(lane + s * LANES, NB - 1)];
         }
         UNROLL for (int a = 0; a < AHEAD; ++a)
             UNROLL for (int s = 0; s < SHARE; ++s) sum[s] += (double)numbers[a][s] * unknowns[a];
@@ -36,7 +39,7 @@ PHASE void add_products(
     }
 }
 
-// Entry k of the product: the sums of all groups, the first group first.
+// Entry k of the product: the sum over all groups, from the first group on.
 DEVICE double over_groups(ON_CHIP_PTR const double *sums, int k)
 {
     double sum = sums[k];

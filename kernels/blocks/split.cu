@@ -1,11 +1,13 @@
-// block_product, then block_solve: the rows of a colour (system.cu) in two kernels, as Zubair et al. (2017) have it, so that each
-// has as many threads as its own work can use.
-// block_product: left = b - O x; a block of threads takes ROWS rows, a team (product.cu) each.
-//   traffic: 24 NB + 4 bytes a row and sizeof(REAL) NB^2 + 4 an off-diagonal block; x of neighbours from the caches
+// block_product, then block_solve: update the block rows of one colour (system.cu) in two kernels, as in Zubair et al. (2017). Each
+// kernel has as many threads as its own work can use.
+// block_product: left = b - O x. A thread block takes ROWS block rows, with one team (product.cu) for each.
+//   traffic: 24 NB + 4 bytes per block row (b, x once, left), and sizeof(REAL) NB^2 + 4 bytes per off-diagonal block; further
+//            reads of x come from the caches
 //   on-chip  ROWS GROUPS NB words of f64; barriers: 1
-// block_solve: a block of threads takes SOLVED rows, LANES threads each (triangles.cu).
-//   traffic: 8 NB^2 + 26 NB bytes a row
-//   on-chip  SOLVED NB words of f64; barriers: those of the triangles
+// block_solve: x <- (1 - omega) x + omega D^-1 left. A thread block takes SOLVE_ROWS block rows, with LANES threads for each
+// (triangles.cu).
+//   traffic: 8 NB^2 + 26 NB bytes per block row
+//   on-chip  SOLVE_ROWS NB words of f64; barriers: those of triangles.cu
 KERNEL_OF(TEAM * ROWS) void block_product(PARAMETERS)
 {
     ON_CHIP_OF(double, chip, ROWS * GROUPS * NB);
@@ -25,17 +27,17 @@ KERNEL_OF(TEAM * ROWS) void block_product(PARAMETERS)
     }
 }
 
-KERNEL_OF(LANES * SOLVED) void block_solve(PARAMETERS)
+KERNEL_OF(LANES * SOLVE_ROWS) void block_solve(PARAMETERS)
 {
-    ON_CHIP_OF(double, chip, SOLVED * NB);
+    ON_CHIP_OF(double, chip, SOLVE_ROWS * NB);
     const int thread = threadIdx.x, place = thread / LANES, lane = thread % LANES;
-    const int wanted = begin + (int)blockIdx.x * SOLVED + place, solves = wanted < end;
+    const int wanted = begin + (int)blockIdx.x * SOLVE_ROWS + place, solves = wanted < end;
     const int64 row = solves ? wanted : begin;
     const double omega = scalars[first];
     double y[SHARE], before[SHARE];
     if (solves) {
         UNROLL for (int s = 0; s < SHARE; ++s) {
-            const int64 at = row * NB + LEAST(lane + s * LANES, NB - 1);
+            const int64 at = row * NB + MIN_OF(lane + s * LANES, NB - 1);
             y[s] = left[(row - begin) * NB + pivots[at]];
             before[s] = x[at];
         }

@@ -1,18 +1,21 @@
-// The rows `begin` to `end` - 1 of one colour of a system of NB x NB blocks (Zubair, Nielsen, Luitjens and Hammond 2017, section
-// III), of a matrix whose diagonal blocks are factored, P D_i = L U:
+// One colour of a system of NB x NB blocks: block rows `begin` to `end` - 1 (Zubair, Nielsen, Luitjens and Hammond 2017, section
+// III). The diagonal blocks are factored, P D_i = L U. The kernels compute
 //   x_i <- (1 - omega) x_i + omega D_i^-1 (b_i - sum_j O_ij x_j)
-// No row of a colour is a column of another, so that nothing that is read is written meanwhile, except x_i by its own threads.
-//   starts   number of the first off-diagonal block of each row, and of all                read
-//   columns  the column of each off-diagonal block                                         read
-//   blocks   off-diagonal blocks, entry (k, l) at k + l NB, REAL                           read
-//   factors  L and U of each diagonal block, laid out likewise, f64                        read
-//   pivots   the row of the diagonal block that became each row                            read
-//   b        NB numbers a row, f64                                                         read
-//   x        the same                                                             read, written
-//   left     b_i - sum_j O_ij x_j of the rows of this colour, f64, where two kernels share the work
-//   scalars  omega                                                                         read
-// A thread loads early what it needs after a barrier. That is not `restrict`: compilers move loads of what is, past barriers too,
-// to where they are used.
+// Block rows of the same colour are not coupled: no j of the sum has the colour of i. While a colour is updated, only the threads of
+// block row i access x_i, so no thread reads an unknown that another block row writes.
+//   starts   number of the first off-diagonal block of each block row, then the number of all blocks   read
+//   columns  block column of each off-diagonal block                                                   read
+//   blocks   off-diagonal blocks, entry (k, l) of a block at k + l NB, REAL                            read
+//   factors  L and U of each diagonal block, same layout, f64                                          read
+//   pivots   P: for each row of L U, the row of the diagonal block that it comes from                  read
+//   b        NB numbers per block row, f64                                                             read
+//   x        NB numbers per block row, f64                                                             read and written
+//   left     b_i - sum_j O_ij x_j of the block rows of this colour, f64, if two kernels share the work (split.cu); written by the
+//            first kernel, read by the second
+//   scalars  scalars[first] is omega                                                                   read
+// A thread loads the values that it needs after a barrier early, ahead of the barrier. The pointers to these values are not `restrict`:
+// compilers move loads through `restrict` pointers to where the values are used, even past barriers.
+// PARAMETERS is the parameter list that all kernels of a colour share.
 #define PARAMETERS \
     GLOBAL const unsigned int *restrict starts, GLOBAL const unsigned int *restrict columns, \
     GLOBAL const REAL *restrict blocks, GLOBAL const double *factors, GLOBAL const unsigned short *pivots, \
@@ -21,9 +24,10 @@
 #ifdef __OPENCL_VERSION__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+// MIN_OF(a, b) is the smaller of a and b.
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 
-// x <- (1 - omega) before + omega y of the unknowns lane, lane + LANES, ... of a row.
+// x <- (1 - omega) before + omega y for the unknowns lane, lane + LANES, ... of a block row. `before` is the old x.
 DEVICE void relax(GLOBAL double *x, const double before[SHARE], const double y[SHARE], double omega, int lane)
 {
     UNROLL for (int s = 0; s < SHARE; ++s) {

@@ -1,17 +1,19 @@
-// y <- U^-1 L^-1 y of a diagonal block, column by column, by LANES threads: y[s] is unknown lane + s LANES. L has 1 on its
-// diagonal, which is not stored; on the diagonal of U stand reciprocals. Every thread loads its rows of PANEL columns of the
-// factors at once, where it needs one of them. The unknown of a column is final when the column's turn comes: its thread puts it
-// on chip for the others.
-//   known    NB words on chip        barriers: 2 a column, columns in whole panels; in uniform control flow
-//   solves   0 for a thread that has no row: it waits with the others and touches nothing
+// solve_triangles: y <- U^-1 L^-1 y with the factors of one diagonal block: forward elimination, then back substitution, column by
+// column. LANES threads share the rows; y[s] is unknown lane + s LANES. The diagonal of L is 1 and is not stored. The diagonal of U is
+// stored as reciprocals. A thread loads PANEL columns of the factors at once, for its own rows, if it needs any of them. When a column
+// is processed, its unknown is final, and the thread of this unknown writes it to on-chip memory for the others.
+//   known    NB words of on-chip memory for these unknowns
+//   solves   0 for a thread without a block row: it takes part in the barriers and accesses no memory
+//   barriers: 2 per column, with the columns rounded up to whole panels; all threads of the thread block must call the function
+// PANELS is the number of panels of PANEL columns, rounded up.
 #define PANELS ((NB + PANEL - 1) / PANEL)
 
-// The columns from `first` on, of the rows of this thread.
+// Loads PANEL columns of the factors, from column `first` on, for the rows of this thread.
 DEVICE void load_panel(double panel[PANEL][SHARE], GLOBAL const double *factors, int first, int lane)
 {
     UNROLL for (int p = 0; p < PANEL; ++p)
         UNROLL for (int s = 0; s < SHARE; ++s)
-            panel[p][s] = factors[(int64)LEAST(first + p, NB - 1) * NB + LEAST(lane + s * LANES, NB - 1)];
+            panel[p][s] = factors[(int64)MIN_OF(first + p, NB - 1) * NB + MIN_OF(lane + s * LANES, NB - 1)];
 }
 
 DEVICE void solve_triangles(
@@ -19,7 +21,7 @@ DEVICE void solve_triangles(
 {
     double panel[PANEL][SHARE];
     for (int first = 0; first < NB; first += PANEL) {
-        // A panel of all columns serves U too.
+        // L concerns only rows below `first`. A single panel stays loaded for U, which concerns all rows.
         const int top = PANELS == 1 ? -1 : first;
         if (solves && lane + (SHARE - 1) * LANES > top) load_panel(panel, factors, first, lane);
         UNROLL for (int p = 0; p < PANEL; ++p) {

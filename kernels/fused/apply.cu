@@ -1,56 +1,69 @@
-// apply: one operator of a fused sweep, f' in place of f, A f' = B f. What neighbours need of a chunk goes through on-chip
-//   memory, all of it where the rows of an end need it; b = B f in registers; then eliminate.cu.
-//   b        f and then f'                                                         read and written
-//   chip     one field of the tile, then what eliminate.cu exchanges: nobody reads it any more      read and written
+// apply: applies one operator of a fused sweep. A thread replaces f by f' at the points of its chunk, where A f' = B f. Threads
+//   exchange the points that the stencil of B reads from other chunks through on-chip memory. A chunk at an end of the line is
+//   exchanged as a whole if the rows of B there need it. b = B f is computed in registers; eliminate.cu then solves A f' = b.
+//   b        f on entry, f' on return                                              read and written
+//   chip     one field of the tile (LENGTH STRIDE words), then the exchange area of eliminate.cu; when apply is called, no
+//            thread may still read it                                              read and written
 //   tables   see eliminate.cu                                                      read
-//   on-chip words a thread: LOW + HIGH both ways, and those of eliminate.cu
-//   barriers: one, and those of eliminate.cu; after the last one only what eliminate.cu reads is read, except by an
-//            explicit operator
-#define SHORT (LONG < CHUNKS)
+//   on-chip traffic: a thread writes LOW + HIGH words (a few more if chunks differ in length, LENGTH words if all points are
+//            exchanged) and reads LOW + HIGH words (more at the ends of a line); eliminate.cu adds its own
+//   barriers: one, and those of eliminate.cu. After the last barrier, threads read only the exchange area of eliminate.cu. An
+//            explicit operator (P = 0) is the exception: its only barrier comes before the reads of the field.
+// UNEQUAL_CHUNKS is 1 if some chunks have only LENGTH - 1 points, otherwise 0. It is a compile-time constant.
+#define UNEQUAL_CHUNKS (LONG_CHUNKS < CHUNKS)
+// AT_END is true if this thread's chunk, counted as LENGTH points, contains points that the rows of B at an end of the line read:
+// the first LEFT_WIDTH or the last RIGHT_WIDTH points. It is 0 at compile time if lines have no such rows.
 #if LEFT_ROWS + RIGHT_ROWS > 0
 #define AT_END (tile.first < LEFT_WIDTH || tile.first + LENGTH > N - RIGHT_WIDTH)
 #else
 #define AT_END 0
 #endif
-#define IS_NEAR (LOW <= LENGTH - SHORT && HIGH <= LENGTH - 2 * SHORT)
+// IS_NEAR is true if the stencil of B reaches no further than the two adjacent chunks. It is a compile-time constant.
+#define IS_NEAR (LOW <= LENGTH - UNEQUAL_CHUNKS && HIGH <= LENGTH - 2 * UNEQUAL_CHUNKS)
 
-// What others need of a chunk.
-PHASE void show(const REAL *b, ON_CHIP_PTR REAL *chip, Tile tile)
+// Writes to on-chip memory the points of this thread's chunk that other threads read: the first HIGH and the last LOW points (more by
+// UNEQUAL_CHUNKS, because chunks differ in length), or all points.
+PHASE void publish_operand(const REAL *b, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     const int all = !IS_NEAR || AT_END;
-    EACH(j)
+    FOR_EACH_POINT(j)
     {
-        if (all || j < HIGH + SHORT || j >= LENGTH - SHORT - LOW) SPOT(j, tile.thread) = b[j];
+        if (all || j < HIGH + UNEQUAL_CHUNKS || j >= LENGTH - UNEQUAL_CHUNKS - LOW) CHUNK_POINT(j, tile.thread) = b[j];
     }
 }
 
-// b = B f
+// b = B f. The operand is f in registers for points of the own chunk, and f in on-chip memory for points of other chunks.
 PHASE void multiply(REAL *b, ON_CHIP_PTR const REAL *chip, Tile tile)
 {
-    REAL near[LENGTH + LOW + HIGH]; // [LOW + j]: point j of the chunk
-    EACH(j) near[LOW + j] = b[j];
+    REAL near[LENGTH + LOW + HIGH]; // near[LOW + j] is point j of the chunk
+    FOR_EACH_POINT(j) near[LOW + j] = b[j];
+    // `before` and `next` are the threads of the adjacent chunks. A chunk that is one point short takes one more point of the next.
 #if IS_NEAR
     const int before = NEIGHBOUR(tile.thread, tile.chunk, -1), next = NEIGHBOUR(tile.thread, tile.chunk, 1);
     const int last = POINTS(CHUNK_OF(before)) - LOW;
-    UNROLL for (int i = 0; i < LOW; ++i) near[i] = SPOT(last + i, before);
-    UNROLL for (int i = 0; i < HIGH; ++i) near[LOW + LENGTH + i] = SPOT(i + LENGTH - tile.points, next);
-    if (SHORT && tile.points < LENGTH) near[LOW + LENGTH - 1] = SPOT(0, next);
+    UNROLL for (int i = 0; i < LOW; ++i) near[i] = CHUNK_POINT(last + i, before);
+    UNROLL for (int i = 0; i < HIGH; ++i) near[LOW + LENGTH + i] = CHUNK_POINT(i + LENGTH - tile.points, next);
+    if (UNEQUAL_CHUNKS && tile.points < LENGTH) near[LOW + LENGTH - 1] = CHUNK_POINT(0, next);
 #else
+    // The stencil reaches beyond the adjacent chunks: the chunk of every point is looked up.
     UNROLL for (int j = -LOW; j < LENGTH + HIGH; ++j) {
         const int m = on_line(tile.first + j);
-        if (j < 0 || j >= LENGTH - SHORT) near[LOW + j] = STAGED(tile.lane, m);
+        if (j < 0 || j >= LENGTH - UNEQUAL_CHUNKS) near[LOW + j] = LINE_POINT(tile.lane, m);
     }
 #endif
-    EACH(j)
+    FOR_EACH_POINT(j)
     {
-#define BESIDE(d) near[LOW + j + (d)]
-        b[j] = INNER_ROW(BESIDE);
+        // NEIGHBOUR_POINT(d) is f at the point d points after point j, in registers.
+#define NEIGHBOUR_POINT(d) near[LOW + j + (d)]
+        b[j] = INNER_ROW(NEIGHBOUR_POINT);
     }
 #if LEFT_ROWS + RIGHT_ROWS > 0
+    // The rows of B at the ends of the line replace the result of the stencil there.
     if (AT_END) {
-        EACH(j)
+        FOR_EACH_POINT(j)
         {
-#define POINT_ON_CHIP(k) STAGED(tile.lane, k)
+            // POINT_ON_CHIP(k) is f at point k of the line, in on-chip memory.
+#define POINT_ON_CHIP(k) LINE_POINT(tile.lane, k)
             const int m = tile.first + j;
             REAL sum = 0;
             if (m < LEFT_ROWS) {
@@ -63,17 +76,17 @@ PHASE void multiply(REAL *b, ON_CHIP_PTR const REAL *chip, Tile tile)
         }
     }
 #endif
-    if (SHORT && tile.points < LENGTH) b[LENGTH - 1] = 0;
+    if (UNEQUAL_CHUNKS && tile.points < LENGTH) b[LENGTH - 1] = 0;
 }
 
 DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, TABLE_SPACE const REAL *tables)
 {
-    // Addresses are worked out again for every operator.
+    // The compiler computes addresses again for every operator; otherwise it would keep them in registers between operators.
     FORGET_INT(tile.thread);
     tile.chunk = CHUNK_OF(tile.thread);
     tile.first = FIRST(tile.chunk);
     tile.points = POINTS(tile.chunk);
-    show(b, chip, tile);
+    publish_operand(b, chip, tile);
     __syncthreads();
     multiply(b, chip, tile);
 #if P > 0

@@ -1,12 +1,15 @@
-// add_inflow: what comes in from the neighbours of a block of a longer line is added to a result, b += C z, as inflow.cu does.
-//   b        result of the block alone                                             read and written
-//   columns  INFLOW_LEFT columns of LEFT_REACH values for the first points, then INFLOW_RIGHT of RIGHT_REACH for the last
-//   planes   z: plane `left` and on from the left, `right` and on from the right   read
+// add_inflow: adds the contribution of the neighbours to a result if lines are split across ranks: b += C z, as in
+// kernels/ranks/inflow.cu, but in the registers of a fused sweep.
+//   b        in: result of this rank's block of the line alone                      read and written
+//   columns  C: INFLOW_LEFT columns of LEFT_REACH values for the first points, then INFLOW_RIGHT columns of RIGHT_REACH values
+//            for the last points                                                    read
+//   planes   z, the interface values, one plane of LINES values each: planes left, left + 1, ... come from the left, and planes
+//            right, right + 1, ... from the right                                   read
 PHASE void add_inflow(REAL *b, GLOBAL const REAL *columns, GLOBAL const REAL *restrict planes, int left, int right,
     Tile tile)
 {
     const int64 line = tile.line < LINES ? tile.line : LINES - 1;
-    EACH(j)
+    FOR_EACH_POINT(j)
     {
         const int m = tile.first + j, back = m - (N - RIGHT_REACH);
         if (m < LEFT_REACH) {

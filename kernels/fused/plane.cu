@@ -1,19 +1,20 @@
-// v from the PLANE values of a plane of x and y, which are those at every z; along x through `chip` as in tile.cu.
+// load_plane: loads into v a field that does not depend on z. Only one plane of it is stored, the PLANE values over x and y. Along x
+// the values go through `chip`, as in `load` of tile.cu, with one barrier.
 DEVICE void load_plane(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1
     FORGET_INT(tile.thread);
     const int from = (int)((tile.line0 * N + tile.thread) % PLANE);
     const int left = points_left(tile);
-    EACH(k)
+    FOR_EACH_POINT(k)
     {
-        if (tile.thread + k * THREADS < TX * N) chip[PLACE(k)] = k * THREADS < left ? f[(from + k * THREADS) % PLANE] : 0;
+        if (tile.thread + k * THREADS < TX * N) chip[STAGING_INDEX(k)] = k * THREADS < left ? f[(from + k * THREADS) % PLANE] : 0;
     }
     __syncthreads();
-    take_staged(v, chip, tile);
+    read_staged(v, chip, tile);
 #else
-    // The lines along z have one value each.
+    // A line along z has one value, which all its points share.
     GLOBAL const REAL *from = f + tile.start % PLANE;
-    EACH(j) v[j] = HAS(j) ? from[INNER == PLANE ? 0 : j * INNER] : 0;
+    FOR_EACH_POINT(j) v[j] = HAS_POINT(j) ? from[INNER == PLANE ? 0 : j * INNER] : 0;
 #endif
 }

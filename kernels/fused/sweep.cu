@@ -1,26 +1,39 @@
-// fused: a whole sweep, a thread a chunk, a block a tile of lines (tile.cu) or several in turn. The host writes FIELDS (the
-// parameters: fields that are read, fields that are written), FIRST_TILE (what comes for it) and SWEEP: fields that come on chip
-// while operators work, where there is room, or are loaded late; those that are only read once more where registers are short;
-// products formed where an operator needs them; every operator on chip (apply.cu), its result added at once to the sums that
-// it is part of; every sum stored when it is complete.
-//   tables   of all operators that have some, one after another, TABLE_WORDS in all, which a block copies on chip: an assembler keeps what
-//            cannot change in registers from one operator to the next, and has none left; then the columns of inflow.cu       read
-//   scalars  from `first` on: beta and the advance of the run                     read
-//   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
-//            added to
-//   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, tables, places, what is parked and what comes
-//   IN_TURN  whether a block does one tile after another: not where tiles are no more than blocks, but in the same text, of whose
-//            registers is known that they suffice
-//   barriers: those of the operators; along x one a field loaded or stored, and one before where on-chip memory may still
-//            be read
+// fused: runs a whole sweep along one axis. A thread computes one chunk of a line. A thread block processes one tile of lines
+// (tile.cu), or several tiles in turn. The host writes three macros:
+//   FIELDS      the first parameters: coefficients of formulas, fields that are read, fields that are written, and the planes of
+//               interface values if lines are split across ranks
+//   FIRST_TILE_LOADS  statements that start to copy the operands of the first operator on the first tile; empty if not IN_TURN
+//   SWEEP       the statements of the sweep on one tile. A field is prefetched to on-chip memory while operators run, if there is
+//               room; otherwise it is loaded just before its first use. If registers are short, a field that still has its old
+//               content in device memory is dropped and loaded again at its next use. A product is computed where an operator
+//               needs it. Every operator runs on chip (apply.cu); its result is added at once to the sums that contain it. A
+//               sum is stored when it is complete.
+// Arguments, traffic and barriers:
+//   tables   the tables of all operators that have some, one after another, TABLE_WORDS words in all. A thread block copies
+//            them to on-chip memory: an assembler keeps values from read-only memory in registers from one operator to the
+//            next, and no registers are left for that. The columns of fused/inflow.cu follow; they are not copied    read
+//   scalars  scalars[first] is beta, the factor of the old content of a field to which a sum is added; scalars[first + 1]
+//            is advance, the factor of a sum that advances a value                  read
+//   traffic: each field that is read is read once (a second load comes from the caches), each field that is written is written
+//            once; a field to which a sum is added is also read once, if beta is not 0
+//   on-chip  ON_CHIP_WORDS words: one field of the tile, the exchange area of eliminate.cu, the tables, the staging places
+//            (STAGING_INDEX), then the parked values and the prefetched fields (PARKED)
+//   IN_TURN  1 if a thread block processes one tile after another: tiles blockIdx.x, blockIdx.x + BLOCKS, ... If there are no more
+//            tiles than thread blocks, the loop runs once. The text stays the same, because its registers are known to suffice.
+//   barriers: those of the operators; along x, one for each field that is loaded or stored through on-chip memory, and one per
+//            tile for the prefetched operands of the first operator if IN_TURN. One more comes before a write to on-chip
+//            memory that other threads may still read.
+// PREFETCH_NEXT_TILE(place, f, chip, tile) starts to copy field f of this thread block's next tile to on-chip location `place`, if there
+// is a next tile. The operands of the first operator are thus in flight while the block still computes the current tile.
+// The macro is empty if not IN_TURN.
 #if IN_TURN
-// What begins a tile comes while the block does the one before.
-#define BRING_LATER(place, f, chip, tile) \
-    if (number + BLOCKS < TILES) bring(place, f, chip, tile_of(number + BLOCKS, tile.thread))
+#define PREFETCH_NEXT_TILE(place, f, chip, tile) \
+    if (number + BLOCKS < TILES) prefetch(place, f, chip, tile_of(number + BLOCKS, tile.thread))
 #else
-#define BRING_LATER(place, f, chip, tile)
+#define PREFETCH_NEXT_TILE(place, f, chip, tile)
 #endif
 
+// The on-chip copy of the tables.
 #define ON_CHIP_TABLES (chip + TABLES_AT)
 
 KERNEL_OF(THREADS) void fused(
@@ -30,15 +43,15 @@ KERNEL_OF(THREADS) void fused(
     const REAL beta = scalars[first], advance = scalars[first + 1];
     int number = blockIdx.x;
     Tile tile = tile_of(number, threadIdx.x);
-#if PLACES > 0
-    work_out_places(chip, tile);
+#if STAGING_WORDS > 0
+    compute_staging_indices(chip, tile);
 #endif
-    // They are there behind the first barrier of an operator.
+    // Other threads see the copied tables after the barrier of the first operator.
     UNROLL for (int at = 0; at < TABLE_WORDS; at += THREADS) {
         if (at + tile.thread < TABLE_WORDS) ON_CHIP_TABLES[at + tile.thread] = tables[at + tile.thread];
     }
-    FIRST_TILE
-    COPIES_END();
+    FIRST_TILE_LOADS
+    COPY_COMMIT();
 #if IN_TURN
     _Pragma("unroll 1") for (; number < TILES; number += BLOCKS)
     {

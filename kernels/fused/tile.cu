@@ -1,26 +1,35 @@
-// What a block of a fused sweep holds: a tile of TX lines cut into chunks (chunks.cu), the points of a chunk in registers
-// of its thread, as in
-//   REAL v[LENGTH]; EACH(j) v[j] = 0;
-// One field of the tile fits on chip: SPOT(j, thread) is point j of a thread's chunk. Threads of a warp that take the same
-// point meet no bank twice; rows of STRIDE words are a few words longer than the threads need where lines along x are
-// gathered, so that neighbouring points of a line do not either. PARKED(place, j) is point j of a value for which there are no
-// registers, or that comes (bring); only its own thread reads it.
-#define SPOT(j, thread) chip[(j) * STRIDE + (thread)]
+// The tile of a thread block of a fused sweep: TX lines, cut into chunks (chunks.cu). A thread keeps the points of its chunk in
+// registers, for example
+//   REAL v[LENGTH]; FOR_EACH_POINT(j) v[j] = 0;
+// On-chip memory holds one field of the tile. Point j of all chunks is one row of STRIDE words.
+// CHUNK_POINT(j, thread) is the on-chip word for point j of a thread's chunk. The threads of a warp access consecutive words when they
+// access the same j, so there is no bank conflict. If lines along x are staged in storage order, STRIDE is a few words more than the
+// threads need, so that neighbouring points of a line have no bank conflict either.
+#define CHUNK_POINT(j, thread) chip[(j) * STRIDE + (thread)]
+// PARKED(place, j) is the on-chip word for point j of this thread's chunk at location `place`. A location holds a value that
+// does not fit in registers, or a field that is prefetched (`prefetch`). Only the thread of the chunk reads it.
 #define PARKED(place, j) chip[PARKED_AT + ((place) * LENGTH + (j)) * STRIDE + tile.thread]
-#define EACH(j) UNROLL for (int j = 0; j < LENGTH; ++j)
-// True where a thread has a point j.
-#define HAS(j) (LONG == CHUNKS || (j) < tile.points)
+// FOR_EACH_POINT(j) is an unrolled loop over the LENGTH points of a chunk; a shorter chunk has no point LENGTH - 1.
+#define FOR_EACH_POINT(j) UNROLL for (int j = 0; j < LENGTH; ++j)
+// HAS_POINT(j) is true if this thread's chunk has a point j. If all chunks have the same length, it is 1 at compile time.
+#define HAS_POINT(j) (LONG_CHUNKS == CHUNKS || (j) < tile.points)
 
-// The chunk that point m of a line lies in, and the point on chip.
-#if LONG == CHUNKS
+// CHUNK_AT(m) is the chunk that contains point m of a line. LINE_POINT(lane, m) is the on-chip word for point m of line `lane` of the
+// tile.
+#if LONG_CHUNKS == CHUNKS
 #define CHUNK_AT(m) ((m) / LENGTH)
 #else
-#define CHUNK_AT(m) ((m) < LONG * LENGTH ? (m) / LENGTH : LONG + ((m) - LONG * LENGTH) / (LENGTH - 1))
+#define CHUNK_AT(m) ((m) < LONG_CHUNKS * LENGTH ? (m) / LENGTH : LONG_CHUNKS + ((m) - LONG_CHUNKS * LENGTH) / (LENGTH - 1))
 #endif
-#define STAGED(lane, m) SPOT((m) - FIRST(CHUNK_AT(m)), THREAD_OF(lane, CHUNK_AT(m)))
+#define LINE_POINT(lane, m) CHUNK_POINT((m) - FIRST(CHUNK_AT(m)), THREAD_OF(lane, CHUNK_AT(m)))
 
-// A thread's place: the first of its `points` points and the place of that in fields; lines of the tile begin with line0.
-// Beyond the last line a thread works on the last one and stores nothing.
+// The position of a thread:
+//   lane     line within the tile              chunk    chunk of that line
+//   first    index of the chunk's first point within the line, of `points` points
+//   line0    first line of the tile            line     line of this thread, line0 + lane
+//   start    index of the chunk's first point in a field
+// The last tile may contain lines beyond the last line of the grid. A thread of such a line computes and takes part in barriers, but
+// stores nothing: along y and z it loads the last line instead; along x the loaded values are 0.
 typedef struct {
     int thread, lane, chunk, first, points;
     int64 line0, line, start;
@@ -40,26 +49,29 @@ DEVICE Tile tile_of(int block, int thread)
     return tile;
 }
 
-// Number thread + k THREADS of the points of the tile along x, in their order, is staged at chip[PLACE(k)]. Where that is no plain
-// function of the thread, each thread works it out once, on chip.
-#if PLACES == 0
-#define PLACE(k) (tile.thread % LENGTH * STRIDE + tile.thread / LENGTH + (k) * (THREADS / LENGTH))
+// Staging along x: a thread loads and stores points thread, thread + THREADS, ... of the tile in storage order, so that global memory
+// access is coalesced. chip[STAGING_INDEX(k)] is the on-chip word (a CHUNK_POINT) for point thread + k THREADS. If all chunks have LENGTH
+// points and THREADS is a multiple of LENGTH, STAGING_INDEX(k) is a simple function of the thread. Otherwise (STAGING_WORDS > 0 words) it
+// is an entry of an
+// on-chip table of 16-bit indices. A thread computes its own entries once and reads no others, so no barrier is needed.
+#if STAGING_WORDS == 0
+#define STAGING_INDEX(k) (tile.thread % LENGTH * STRIDE + tile.thread / LENGTH + (k) * (THREADS / LENGTH))
 #else
-#define PLACE(k) ((ON_CHIP_PTR unsigned short *)(chip + PLACES_AT))[tile.thread + (k) * THREADS]
+#define STAGING_INDEX(k) ((ON_CHIP_PTR unsigned short *)(chip + STAGING_AT))[tile.thread + (k) * THREADS]
 
-DEVICE void work_out_places(ON_CHIP_PTR REAL *chip, Tile tile)
+DEVICE void compute_staging_indices(ON_CHIP_PTR REAL *chip, Tile tile)
 {
     for (int k = 0; k < LENGTH; ++k) {
         const int at = tile.thread + k * THREADS, chunk = CHUNK_AT(at % N);
-        PLACE(k) = (at % N - FIRST(chunk)) * STRIDE + THREAD_OF(at / N, chunk);
+        STAGING_INDEX(k) = (at % N - FIRST(chunk)) * STRIDE + THREAD_OF(at / N, chunk);
     }
 }
 #endif
 
-// Whether every tile has all its lines, and every thread all its points of them: known when this is compiled.
-#define WHOLE (LINES % TX == 0 && TX * N == LENGTH * THREADS)
+// TILES_ARE_FULL is true if every tile has TX lines and every thread has LENGTH points. It is a compile-time constant.
+#define TILES_ARE_FULL (LINES % TX == 0 && TX * N == LENGTH * THREADS)
 
-// How many points of the tile's lines come from this thread's first on.
+// Number of points of the tile, in storage order, from point `thread` on. Point thread + k THREADS exists if k THREADS is less.
 DEVICE int points_left(Tile tile)
 {
     const int64 left = ((int64)LINES - tile.line0) * N;
@@ -67,98 +79,104 @@ DEVICE int points_left(Tile tile)
 }
 
 #if INNER == 1
-// The tile on chip from field f. Where a thread has all its points, no load waits for another.
+// Copies the tile from field f to on-chip memory with coalesced access; points beyond the last line become 0. If a thread has all
+// its points, it issues all loads before it uses the first result, so that they are in flight together.
 PHASE void load_rows(GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    if (WHOLE || left > (LENGTH - 1) * THREADS) {
+    if (TILES_ARE_FULL || left > (LENGTH - 1) * THREADS) {
         REAL came[LENGTH];
-        EACH(k) came[k] = from[k * THREADS];
-        EACH(k) chip[PLACE(k)] = came[k];
+        FOR_EACH_POINT(k) came[k] = from[k * THREADS];
+        FOR_EACH_POINT(k) chip[STAGING_INDEX(k)] = came[k];
     } else {
-        EACH(k)
+        FOR_EACH_POINT(k)
         {
-            if (tile.thread + k * THREADS < TX * N) chip[PLACE(k)] = k * THREADS < left ? from[k * THREADS] : 0;
+            if (tile.thread + k * THREADS < TX * N) chip[STAGING_INDEX(k)] = k * THREADS < left ? from[k * THREADS] : 0;
         }
     }
 }
 
-// The tile on chip to field w.
+// Copies the tile from on-chip memory to field w with coalesced access.
 PHASE void store_rows(GLOBAL REAL *w, ON_CHIP_PTR const REAL *chip, Tile tile)
 {
     GLOBAL REAL *to = w + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    EACH(k)
+    FOR_EACH_POINT(k)
     {
-        if (WHOLE || k * THREADS < left) to[k * THREADS] = chip[PLACE(k)];
+        if (TILES_ARE_FULL || k * THREADS < left) to[k * THREADS] = chip[STAGING_INDEX(k)];
     }
 }
 
-PHASE void take_staged(REAL *v, ON_CHIP_PTR const REAL *chip, Tile tile)
+// Loads v from on-chip memory.
+PHASE void read_staged(REAL *v, ON_CHIP_PTR const REAL *chip, Tile tile)
 {
-    EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;
+    FOR_EACH_POINT(j) v[j] = HAS_POINT(j) ? CHUNK_POINT(j, tile.thread) : 0;
 }
 
-PHASE void stage(const REAL *v, ON_CHIP_PTR REAL *chip, Tile tile)
+// Stores v to on-chip memory.
+PHASE void write_staged(const REAL *v, ON_CHIP_PTR REAL *chip, Tile tile)
 {
-    EACH(j)
+    FOR_EACH_POINT(j)
     {
-        if (HAS(j)) SPOT(j, tile.thread) = v[j];
+        if (HAS_POINT(j)) CHUNK_POINT(j, tile.thread) = v[j];
     }
 }
 
-// v from field f through `chip`, which nobody reads any more, with one barrier.
+// Loads v from field f through `chip`, with one barrier. When it is called, no thread may still read `chip`.
 DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     FORGET_INT(tile.thread);
     load_rows(f, chip, tile);
     __syncthreads();
-    take_staged(v, chip, tile);
+    read_staged(v, chip, tile);
 }
 
-// v to field w, as above.
+// Stores v to field w through `chip`, with one barrier. When it is called, no thread may still read `chip`.
 DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     FORGET_INT(tile.thread);
-    stage(v, chip, tile);
+    write_staged(v, chip, tile);
     __syncthreads();
     store_rows(w, chip, tile);
 }
 #else
+// Along y and z, `load` and `store` access a field directly, without a barrier: equal points of TX neighbouring
+// lines are adjacent in memory, so access is coalesced.
 PHASE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
-    EACH(j) v[j] = HAS(j) ? f[tile.start + (int64)j * INNER] : 0;
+    FOR_EACH_POINT(j) v[j] = HAS_POINT(j) ? f[tile.start + (int64)j * INNER] : 0;
 }
 
 PHASE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
 {
-    EACH(j)
+    FOR_EACH_POINT(j)
     {
-        if (HAS(j) && tile.line < LINES) w[tile.start + (int64)j * INNER] = v[j];
+        if (HAS_POINT(j) && tile.line < LINES) w[tile.start + (int64)j * INNER] = v[j];
     }
 }
 #endif
 
-// Field f to a place on chip, where it is PARKED once it has come; along x behind a barrier too, for it is other threads that ask for it.
-DEVICE void bring(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
+// Starts an asynchronous copy of field f to on-chip location `place`. After the wait for the copy, PARKED(place, j) is point j. Along
+// x a barrier must follow the wait, because other threads copy the points of a chunk.
+DEVICE void prefetch(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1
     FORGET_INT(tile.thread);
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    EACH(k)
+    FOR_EACH_POINT(k)
     {
-        ON_CHIP_PTR REAL *to = chip + PARKED_AT + place * LENGTH * STRIDE + PLACE(k);
-        if (WHOLE || k * THREADS < left)
-            COPY(to, from + k * THREADS);
+        ON_CHIP_PTR REAL *to = chip + PARKED_AT + place * LENGTH * STRIDE + STAGING_INDEX(k);
+        if (TILES_ARE_FULL || k * THREADS < left)
+            COPY_ASYNC(to, from + k * THREADS);
         else if (tile.thread + k * THREADS < TX * N)
             *to = 0;
     }
 #else
-    EACH(j)
+    FOR_EACH_POINT(j)
     {
-        if (HAS(j)) COPY(&PARKED(place, j), f + tile.start + (int64)j * INNER);
+        if (HAS_POINT(j)) COPY_ASYNC(&PARKED(place, j), f + tile.start + (int64)j * INNER);
     }
 #endif
 }

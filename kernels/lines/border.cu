@@ -1,11 +1,12 @@
-// A cyclic matrix with its last P unknowns bordered off (src/lines/border.rs): y solves the open core, then
+// Border of a cyclic matrix: its last P unknowns x' are separated from the others (src/lines/border.rs). The open matrix of the first CORE
+// rows is solved for y; then
 //   x' = UNKNOWNS (first P of y, last P of y, b'),   x = y - Z x'
-// where Z matters in the first HEAD rows and from row TAIL on; its rows stand in `tables` from BORDER_AT on, P numbers
-// each. Lines with ends have no border: CORE = N.
+// where b' is the right-hand side of the last P rows. UNKNOWNS[] is a P x 3 P matrix. Z is below round-off except in rows 0 .. HEAD - 1 and
+// TAIL .. CORE - 1: COUPLED(m). These rows are in `tables` from BORDER_AT on, P numbers each. Lines with ends have no border: CORE = N.
 #if PERIODIC
 #define COUPLED(m) ((m) < HEAD || (m) >= TAIL)
 
-// Adds to `sum` the border unknown r; Y(m) is y, or b' from row CORE on.
+// ADD_UNKNOWN adds unknown r of x' to `sum`. Y(m) is y[m] for m < CORE, and b'[m - CORE] from CORE on.
 #define ADD_UNKNOWN(sum, r, Y) \
     for (int k = 0; k < P; ++k) { \
         sum += UNKNOWNS[((r) * 3 + 0) * P + k] * Y(k); \
@@ -13,7 +14,7 @@
         sum += UNKNOWNS[((r) * 3 + 2) * P + k] * Y(CORE + k); \
     }
 
-// (Z x')[m], with x' given as two numbers (P = 1: the second is not used).
+// (Z x')[m] for x' = (last0, last1). For P = 1 last1 is not used.
 DEVICE REAL border_correction(GLOBAL const REAL *restrict tables, int m, REAL last0, REAL last1)
 {
     if (!COUPLED(m)) return 0;

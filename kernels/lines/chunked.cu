@@ -1,16 +1,20 @@
-// chunked: A f' = B f, one thread a chunk of a line; the elimination is that of src/lines/chunked.rs.
-//   b = B f in registers, unrolled, then eliminate.cu. TX lines a block, cut as in chunks.cu.
-// Lines along x (INNER = 1) go through on-chip memory both ways, so that threads of a warp access neighbouring points;
-// rows of 128 bytes are followed by one word that is left out, so that chunks of 4, 8 or 16 points do not meet in a bank.
-// Other lines are loaded and stored directly: TX neighbours in x are TX neighbours in memory.
+// chunked: A f' = B f, one thread per chunk of a line (chunks.cu). A thread computes b = B f for its chunk in registers, in unrolled loops;
+// the elimination follows (eliminate.cu, src/lines/chunked.rs). A block has TX lines.
+// Lines along x (INNER = 1) pass through on-chip memory, when they are loaded and when they are stored, so that accesses to device memory
+// are coalesced. On chip, one unused word follows every 128 bytes, so that chunks of 4, 8 or 16 points cause no bank conflicts. Lines along
+// y or z are loaded and stored directly: TX neighbouring lines are contiguous in memory.
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   see eliminate.cu                                                      read
-//   traffic: f once, out once = 16 bytes a point in f64 (halos come from the caches)
-//   on-chip  ON_CHIP_WORDS: the larger of TX staged lines and what eliminate.cu exchanges; barriers: one, along x 4 more
-#define SPAN (N + LOW + HIGH + 1) // of a staged line: points -LOW .. N + HIGH
+//   traffic: f once, out once = 16 bytes per point in f64 (halos come from the caches)
+//   on-chip words: ON_CHIP_WORDS, the larger of TX lines along x and of the exchange of eliminate.cu
+//   barriers: those of eliminate.cu, and 4 more along x
+// LINE_WORDS: words of a line on chip, points -LOW .. N + HIGH. BANK_ROW: words of 128 bytes. LINE_POINT(lane, m): point m of a line on
+// chip.
+// LOAD(m): the operand at point m; OPERAND(m): the same for -LOW <= m <= N + HIGH, continued beyond the ends of the line by on_line.
+#define LINE_WORDS (N + LOW + HIGH + 1)
 #define PADDED(m) ((m) + (m) / BANK_ROW)
-#define STAGED(lane, m) chip[(lane) * (PADDED(SPAN - 1) + 1) + PADDED((m) + LOW)]
+#define LINE_POINT(lane, m) chip[(lane) * (PADDED(LINE_WORDS - 1) + 1) + PADDED((m) + LOW)]
 
 KERNEL_OF(THREADS) void chunked(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
@@ -24,25 +28,25 @@ KERNEL_OF(THREADS) void chunked(GLOBAL const REAL *restrict f, GLOBAL REAL *rest
 
     // b = B f.
 #if INNER == 1
-    for (int at = thread; at < TX * SPAN; at += THREADS) {
-        const int q = at / SPAN, m = at % SPAN - LOW;
+    for (int at = thread; at < TX * LINE_WORDS; at += THREADS) {
+        const int q = at / LINE_WORDS, m = at % LINE_WORDS - LOW;
         const int64 from = START(line0 + q < LINES ? line0 + q : LINES - 1);
-        STAGED(q, m) = f[from + on_line(m)];
+        LINE_POINT(q, m) = f[from + on_line(m)];
     }
     __syncthreads();
-#define LOAD(m) STAGED(lane, m)
-#define FETCH(m) STAGED(lane, m)
+#define LOAD(m) LINE_POINT(lane, m)
+#define OPERAND(m) LINE_POINT(lane, m)
 #else
 #define LOAD(m) f[start + (int64)(m) * INNER]
-#define FETCH(m) LOAD(on_line(m))
+#define OPERAND(m) LOAD(on_line(m))
 #endif
     REAL b[LENGTH];
     {
-        REAL near[LENGTH + LOW + HIGH]; // [LOW + j]: point j of the chunk
-        UNROLL for (int j = 0; j < LENGTH + LOW + HIGH; ++j) near[j] = FETCH(first + j - LOW);
+        REAL near[LENGTH + LOW + HIGH]; // near[LOW + j]: point j of the chunk
+        UNROLL for (int j = 0; j < LENGTH + LOW + HIGH; ++j) near[j] = OPERAND(first + j - LOW);
         UNROLL for (int j = 0; j < LENGTH; ++j) {
-#define BESIDE(d) near[LOW + j + (d)]
-            b[j] = INNER_ROW(BESIDE);
+#define NEIGHBOUR_POINT(d) near[LOW + j + (d)]
+            b[j] = INNER_ROW(NEIGHBOUR_POINT);
         }
     }
 #if LEFT_ROWS + RIGHT_ROWS > 0
@@ -60,24 +64,24 @@ KERNEL_OF(THREADS) void chunked(GLOBAL const REAL *restrict f, GLOBAL REAL *rest
         }
     }
 #endif
-#if LONG < CHUNKS
+#if LONG_CHUNKS < CHUNKS
     if (points < LENGTH) b[LENGTH - 1] = 0;
 #endif
 
 #if INNER == 1
-    __syncthreads(); // all have read the staged line
+    __syncthreads(); // all threads have read the line on chip
 #endif
     eliminate(b, chip, thread, chunk, tables);
 
 #if INNER == 1
-    __syncthreads(); // all have read the exchange
+    __syncthreads(); // all threads have read the exchanged values
     UNROLL for (int j = 0; j < LENGTH; ++j) {
-        if (j < points) STAGED(lane, first + j) = b[j];
+        if (j < points) LINE_POINT(lane, first + j) = b[j];
     }
     __syncthreads();
     for (int at = thread; at < TX * N; at += THREADS) {
         const int q = at / N, m = at % N;
-        if (line0 + q < LINES) out[START(line0 + q) + m] = STAGED(q, m);
+        if (line0 + q < LINES) out[START(line0 + q) + m] = LINE_POINT(q, m);
     }
 #else
     if (line < LINES) {

@@ -1,6 +1,9 @@
-// Lines cut into CHUNKS chunks, a thread a chunk, TX lines a block of THREADS threads: the first LONG have LENGTH points,
-// the others one less. The thread of the chunk `by` on (or back, at most CHUNKS) on the same line, round its end:
-// NEIGHBOUR.
+// Lines split into CHUNKS chunks, one thread per chunk. A block has TX lines (lanes): THREADS = CHUNKS * TX. The first LONG_CHUNKS chunks
+// of a line have LENGTH points, the others one less.
+//   THREAD_OF(lane, chunk)   the thread of a chunk; LANE_OF(thread), CHUNK_OF(thread): its inverse. Along x the chunks of a line belong to
+//               neighbouring threads, otherwise the same chunk of neighbouring lines.
+//   NEIGHBOUR(thread, chunk, by)   the thread of the chunk `by` chunks further on the same line, periodically; -CHUNKS <= by <= CHUNKS
+//   FIRST(chunk), POINTS(chunk)    the first point and the number of points of a chunk
 #if INNER == 1
 #define THREAD_OF(lane, chunk) ((lane) * CHUNKS + (chunk))
 #define LANE_OF(thread) ((thread) / CHUNKS)
@@ -14,5 +17,5 @@
 #define NEIGHBOUR(thread, chunk, by) \
     ((int)((unsigned int)((thread) + THREADS + (by) * TX) % (unsigned int)THREADS))
 #endif
-#define FIRST(chunk) ((chunk) * (LENGTH - 1) + ((chunk) < LONG ? (chunk) : LONG))
-#define POINTS(chunk) (LONG == CHUNKS || (chunk) < LONG ? LENGTH : LENGTH - 1)
+#define FIRST(chunk) ((chunk) * (LENGTH - 1) + ((chunk) < LONG_CHUNKS ? (chunk) : LONG_CHUNKS))
+#define POINTS(chunk) (LONG_CHUNKS == CHUNKS || (chunk) < LONG_CHUNKS ? LENGTH : LENGTH - 1)

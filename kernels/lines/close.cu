@@ -1,7 +1,11 @@
-// The border of a cyclic matrix where y, with b' behind it, lies in `out`: two launches, since every row reads x'.
-//   close_unknowns   b' becomes x', one thread a line
-//   close_rows       y becomes x in the HEAD first rows and from row TAIL on, one thread a row
-//   traffic: a few numbers a line, and 16 bytes a coupled row in f64; no on-chip memory, no barrier
+// The border of a cyclic matrix (border.cu), with y and b' in `out`, as one array of N rows per line. There are two launches, because every
+// row of the second one reads x'.
+//   close_unknowns   replaces b' by x', one thread per line
+//   close_rows       replaces y by x in the first HEAD rows and from row TAIL on, one thread per row
+// Y(m) is row m of the line of a thread.
+//   out      y and b', then x                                                      read and written
+//   tables   the rows of Z                                                         read
+//   traffic: a few numbers per line, and 16 bytes per changed row in f64; no on-chip memory, no barrier
 #if PERIODIC
 KERNEL_OF(THREADS) void close_unknowns(GLOBAL REAL *restrict out)
 {

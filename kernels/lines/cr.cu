@@ -1,17 +1,18 @@
-// cr: A f' = B f, A tridiagonal, by cyclic reduction on chip (Srinath 2015, eq. 1.7 to 1.17), one team a line. Rows
-// i = 2s - 1, 4s - 1, ... lose their neighbours at distance s = 1, 2, 4, ...
+// cr: A f' = B f, A tridiagonal, by cyclic reduction in on-chip memory (Srinath 2015, eq. 1.7 to 1.17), one team per line. For
+// s = 1, 2, 4, ... the rows i = 2s - 1, 4s - 1, ... are decoupled from their neighbours at distance s,
 //   k1 = a[i]/b[i-s], k2 = c[i]/b[i+s]
 //   a[i] <- -a[i-s] k1,  b[i] <- b[i] - c[i-s] k1 - a[i+s] k2,  c[i] <- -c[i+s] k2,  d[i] <- d[i] - d[i-s] k1 - d[i+s] k2
-// until one is left; then back, x[i] = (d[i] - a[i] x[i-s] - c[i] x[i+s]) / b[i]. Rows beyond the last count as
-// x = 0, so any number will do; a cyclic matrix is solved through its core (border.cu).
+// until one row remains. Back substitution follows: x[i] = (d[i] - a[i] x[i-s] - c[i] x[i+s]) / b[i]. Rows beyond the last one count as
+// x = 0, so the number of rows is arbitrary. A cyclic matrix is solved through its open core (border.cu).
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   [a, b, c] of every row of the core, then the border                   read
-//   traffic: f once, out once = 16 bytes a point in f64, tables from the caches
-//   on-chip  4 SPAN words a line, SPAN = N; barriers: 2 a level + 2. Strides of powers of two meet in banks.
+//   traffic: f once, out once = 16 bytes per point in f64 (tables come from the caches)
+//   on-chip words: 4 LINE_WORDS per line, LINE_WORDS = N; barriers: 2 per level + 2. Accesses with power-of-two strides cause bank
+//            conflicts.
 KERNEL_OF(TEAM * TX) void cr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
-    ON_CHIP(chip, 4 * SPAN * TX);
+    ON_CHIP(chip, 4 * LINE_WORDS * TX);
     JOIN_TEAM
     LOAD_SYSTEM
     int s = 1;

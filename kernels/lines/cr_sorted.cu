@@ -1,20 +1,22 @@
-// cr_sorted: A x = b, A tridiagonal, by cyclic reduction in device memory with the rows reordered (Esfahanian et al. 2014,
-// section 2): of every level the even rows, which are done with until the way back, stand together, and the odd ones go
-// on. The coefficients are the same for all lines and come from tables (src/lines/cr.rs), in the order of use:
+// cr_sorted: A x = b, A tridiagonal, by cyclic reduction in device memory with reordered rows (Esfahanian et al. 2014, section 2). The even
+// rows of a level, which are not needed again before the back substitution, are stored together; the odd rows form the next level. The
+// coefficients come from tables that all lines share (src/lines/cr.rs).
 //   forward   odd row 2u + 1:   d <- d - k1[u] d[2u] - k2[u] d[2u+2]
 //   backward  even row 2t:      x = d/b - a/b x[2t-1] - c/b x[2t+1]
-// Place m of line q is START(q) + m*INNER, whatever row stands there.
-//   direct    sorted once: even rows of level 0, of level 1, ...; row i of the line at SORTED(i)
-//   stepwise  every level splits: its even rows go to `even`, the others to the front of the next array, alternately
-//             `out` and `next`; the way back merges
-// A cyclic matrix is solved through its core (close.cu).
-//   tables    [k1, k2] of every level and odd row; [1/b, a/b, c/b] of every level and even row      read
-//   traffic   in f64, all levels together, tables from the caches: direct 16 bytes a point to sort, 24 forward, 24 back,
-//             16 to unsort; stepwise 16 for b, 32 forward, 32 back. No on-chip memory, no barrier.
+// PLACE(array, m) is place m of this thread's line in an array: word START(line) + m*INNER, whichever row is stored there.
+//   direct    rows are sorted once: even rows of level 0, even rows of level 1, ...; row i of the line is at SORTED(i)
+//   stepwise  every level splits its rows: the even rows go to the array `even`, the odd rows to the front of the array `to`. The arrays
+//             `from` and `to` are the result and a scratch field, in turn. The backward pass merges the rows.
+// EVENS_BEFORE(level) is the number of even rows of all finer levels. A cyclic matrix is solved through its open core (close.cu).
+//   tables    [k1, k2] of every level and odd row; then [1/b, a/b, c/b] of every level and even row; then the border (close.cu). Those of a
+//             level begin at `forward_at` and at `backward_at`.                                       read
+//   traffic   in f64, all levels together, tables from the caches: direct 16 bytes per point to sort, 24 forward, 24 backward,
+//             16 to unsort; stepwise 16 for b, 32 forward, 32 backward. No on-chip memory, no barrier.
 #define PLACE(array, m) array[start + (int64)(m) * INNER]
 #define EVENS_BEFORE(level) (CORE - (CORE >> (level)))
 
-// Where row i of a line stands: level = twos in i + 1, behind the even rows of the levels before.
+// Place of row i of a line. Its level is the exponent of 2 in i + 1. It is an even row of this level, and is stored behind the even rows of
+// all finer levels.
 DEVICE int sorted_place(int i)
 {
     int level = 0;
@@ -23,14 +25,14 @@ DEVICE int sorted_place(int i)
 }
 #define SORTED(i) PLACE(sorted, sorted_place(i))
 
-// Line, row of `count` and start of this thread.
+// TAKE_ROW, for a kernel with `count` rows per line: declares at, row and start of this thread, and ends a thread beyond the last row.
 #define TAKE_ROW(count) \
     const int64 at = (int64)blockIdx.x * THREADS + threadIdx.x; \
     if (at >= (int64)LINES * (count)) return; \
     const int row = ROW_OF(at, count); \
     const int64 start = START(LINE_OF(at, count));
 
-// b = B f into its place; that of the border rows into `out`.
+// Stores b = B f at its place in `sorted`, and the right-hand side of the border rows in `out`.
 KERNEL_OF(THREADS) void sort_rows(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL REAL *restrict sorted)
 {
     TAKE_ROW(N)
@@ -102,7 +104,7 @@ KERNEL_OF(THREADS) void stepwise_backward(GLOBAL const REAL *restrict from, GLOB
     PLACE(to, 2 * row) = x;
 }
 
-// The row that is left, at `place` of every line.
+// Solves the remaining row, which is at `place` of every line.
 KERNEL_OF(THREADS) void last_row(GLOBAL REAL *restrict array, int place)
 {
     TAKE_ROW(1)

@@ -1,39 +1,54 @@
-// eliminate: x in place of b, A x = b for lines in chunks (chunks.cu), in registers, unrolled: each chunk's interior, then its own
-//   separators and those of the next chunk from what BACK chunks before and AHEAD behind say of theirs, x~ = S^-1 g, and then
-//   b - left x~[k] - right x~[k+1]. P separators begin a chunk.
-//   b        LENGTH points of a chunk; 0 where a shorter one has none              read and written
-//   chip     2 P numbers a chunk, which nobody reads any more: what it gives to separators, as seen from chunks before it and
-//            from those behind; round the end of a line once more, or zeros; where chunks differ, x of its separators, P more
-//                                                                                   read and written
-//   tables   where chunks differ, of each: BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P each, and where its class begins
-//            in CLASS_TABLE; in the memory that TABLE_SPACE says                    read
-//   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next        read
-//   barriers: one, where chunks differ two, after which `chip` is read
-#define LOW_SIDE (BACK + 1)
-#define HIGH_SIDE (AHEAD + 1)
+// eliminate: solves A x = b in place for lines split into chunks (chunks.cu; src/lines/chunked.rs). A chunk is in the registers of a
+//   thread, in unrolled loops. Its first P points are its separators x~[k], the others its interior.
+//   1. Each chunk solves its interior, b <- D^-1 b (forward elimination, back substitution).
+//   2. The separators of all chunks form a reduced system with the matrix S and the right-hand side g. A thread computes x~ = S^-1 g for
+//      its own separators and for those of the next chunk, from what the chunks nearby contribute to g. S^-1 decays away from its diagonal:
+//      a row has BACK blocks before the diagonal and AHEAD behind it, the others are below round-off.
+//   3. Back substitution in the interior: b - left x~[k] - right x~[k+1], with left = D^-1 L and right = D^-1 R.
+//   b        LENGTH points of a chunk; the last is 0 if a chunk has one point less                       read and written
+//   chip     its previous content is lost: no thread may still read it. Of every chunk the 2 P numbers that it contributes, P for
+//            the chunks before it and itself, P for those behind it; copies of them beyond the ends of a line, or zeros if it is open;
+//            if not UNIFORM, the P separators x~ of every chunk                                          read and written
+//   tables   if not UNIFORM, of every chunk: the BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P numbers each, and the index in
+//            CLASS_TABLE of its class. TABLE_SPACE is the address space of this pointer (GLOBAL or ON_CHIP_PTR).   read
+//   CLASS_TABLE[]   of every class of chunks and every point: inv l1 l2 | u1 u2 | left | right; then own, next     read
+//   UNIFORM  1 if all chunks have the same coefficients. Then WEIGHTS[] has the blocks of `tables`, as compile-time constants.
+//   barriers: one; two if not UNIFORM. `chip` is still read after the last one, so a barrier must precede its next use.
+// IMAGES_BEFORE, IMAGES_AFTER: number of chunks beyond the beginning and the end of a line of which `chip` has copies.
+// CHUNK_SLOT(thread, chunk): place of a chunk among those of `chip`; CHUNK_STRIDE: distance to the place of the next chunk of its line.
+#define IMAGES_BEFORE (BACK + 1)
+#define IMAGES_AFTER (AHEAD + 1)
 #if INNER == 1
-#define BESIDE_CHUNK 1
-#define PLACE_OF(thread, chunk) (LANE_OF(thread) * (CHUNKS + LOW_SIDE + HIGH_SIDE) + (chunk) + LOW_SIDE)
+#define CHUNK_STRIDE 1
+#define CHUNK_SLOT(thread, chunk) (LANE_OF(thread) * (CHUNKS + IMAGES_BEFORE + IMAGES_AFTER) + (chunk) + IMAGES_BEFORE)
 #else
-#define BESIDE_CHUNK TX
-#define PLACE_OF(thread, chunk) ((thread) + LOW_SIDE * TX)
+#define CHUNK_STRIDE TX
+#define CHUNK_SLOT(thread, chunk) ((thread) + IMAGES_BEFORE * TX)
 #endif
-#define EXCHANGED_SIDE ((CHUNKS + LOW_SIDE + HIGH_SIDE) * TX)
-#define GIVEN(i, m) chip[(i) * EXCHANGED_SIDE + at + (m) * BESIDE_CHUNK]
-#define SEPARATOR(i, thread) chip[2 * P * EXCHANGED_SIDE + (i) * THREADS + (thread)]
-// Number i of a chunk, and once more beyond the end of its line where others look for it, or as often as it comes round there.
-#if CHUNKS < LOW_SIDE || CHUNKS < HIGH_SIDE
-#define AGAIN(condition, i, to, by, value) for (int away = to; condition; away += by) GIVEN(i, away) = value;
+// EXCHANGE_WORDS: words of one of the 2 P numbers, for all chunks. CONTRIBUTION(i, m): number i of the chunk m chunks further; `at` is the
+// place of this chunk. SEPARATOR(i, thread): separator i of the chunk of a thread.
+#define EXCHANGE_WORDS ((CHUNKS + IMAGES_BEFORE + IMAGES_AFTER) * TX)
+#define CONTRIBUTION(i, m) chip[(i) * EXCHANGE_WORDS + at + (m) * CHUNK_STRIDE]
+#define SEPARATOR(i, thread) chip[2 * P * EXCHANGE_WORDS + (i) * THREADS + (thread)]
+// STORE_FOR_PREVIOUS and STORE_FOR_NEXT store number i, for chunks before and behind this one, at the place of this chunk and at its
+// periodic images that these chunks read beyond the end or the beginning of the line. On an open line zeros replace the images. STORE_IMAGE
+// stores the image `to` chunks away if `condition` is true. If a line has fewer chunks than IMAGES_BEFORE or IMAGES_AFTER there may be
+// several images, `by` chunks apart.
+#if CHUNKS < IMAGES_BEFORE || CHUNKS < IMAGES_AFTER
+#define STORE_IMAGE(condition, i, to, by, value) for (int away = to; condition; away += by) CONTRIBUTION(i, away) = value;
 #else
-#define AGAIN(condition, i, to, by, value) { const int away = to; if (condition) GIVEN(i, away) = value; }
+#define STORE_IMAGE(condition, i, to, by, value) { const int away = to; if (condition) CONTRIBUTION(i, away) = value; }
 #endif
-#define GIVE_BEFORE(i, value) \
-    GIVEN(i, 0) = value; \
-    AGAIN(chunk + away < CHUNKS + HIGH_SIDE, i, CHUNKS, CHUNKS, PERIODIC ? value : 0)
-#define GIVE_BEHIND(i, value) \
-    GIVEN(i, 0) = value; \
-    AGAIN(chunk + away >= -LOW_SIDE, i, -CHUNKS, -CHUNKS, PERIODIC ? value : 0)
+#define STORE_FOR_PREVIOUS(i, value) \
+    CONTRIBUTION(i, 0) = value; \
+    STORE_IMAGE(chunk + away < CHUNKS + IMAGES_AFTER, i, CHUNKS, CHUNKS, PERIODIC ? value : 0)
+#define STORE_FOR_NEXT(i, value) \
+    CONTRIBUTION(i, 0) = value; \
+    STORE_IMAGE(chunk + away >= -IMAGES_BEFORE, i, -CHUNKS, -CHUNKS, PERIODIC ? value : 0)
 
+// The numbers of the class of this chunk, ROW of them per point j. INVERSE, LOWER, UPPER: 1 / pivot, l and u of the LU decomposition of D;
+// LEFT, RIGHT: rows of D^-1 L and D^-1 R. Then OWN(i, q): weight of point P + q in row i of the chunk's own separators; NEXT(i, q): weight
+// of point LENGTH - P - 1 + q in row i of the separators of the next chunk.
 #define TABLE(j, k) CLASS_TABLE[class_at + (j) * ROW + (k)]
 #define ROW (1 + 4 * P)
 #define INVERSE(j) TABLE(j, 0)
@@ -44,7 +59,9 @@
 #define OWN(i, q) CLASS_TABLE[class_at + LENGTH * ROW + (i) * P + (q)]
 #define NEXT(i, q) CLASS_TABLE[class_at + LENGTH * ROW + P * P + (i) * (P + 1) + (q)]
 
-// Entry (i, q) of the block at distance m in a row of S^-1, and of tau (side 0) and sigma.
+// WEIGHT(m, i, q): entry (i, q) of block S^-1[k, k + m] of this chunk k. TAU_SIGMA(side, i, q): entry (i, q) of tau (side 0) or sigma (side
+// 1).
+// OF_CHUNK(block, i, q): entry (i, q) of a block in the order of `tables`. CLASS_AT: index in CLASS_TABLE of the class of this chunk.
 #if UNIFORM
 #define OF_CHUNK(block, i, q) WEIGHTS[((block) * P + (i)) * P + (q)]
 #define CLASS_AT 0
@@ -53,9 +70,10 @@
 #define CLASS_AT ((int)OF_CHUNK(BACK + AHEAD + 3, 0, 0))
 #endif
 #define WEIGHT(m, i, q) OF_CHUNK((m) + BACK, i, q)
-#define SEEN(side, i, q) OF_CHUNK(BACK + AHEAD + 1 + (side), i, q)
+#define TAU_SIGMA(side, i, q) OF_CHUNK(BACK + AHEAD + 1 + (side), i, q)
 
-// The interior, b = D^-1 b, and what it gives to the separators.
+// Step 1: b = D^-1 b in the interior. Then the contributions of this chunk j to g: o (`own`) for its own separators,
+// -h (`given`) for the next ones. Chunks k <= j multiply o - tau h by S^-1[k,j], chunks k > j multiply sigma o - h by S^-1[k,j+1].
 PHASE void eliminate_interior(
     REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, int class_at, TABLE_SPACE const REAL *tables)
 {
@@ -73,7 +91,7 @@ PHASE void eliminate_interior(
 #endif
     }
 
-    const int at = PLACE_OF(thread, chunk);
+    const int at = CHUNK_SLOT(thread, chunk);
     REAL own[P], given[P];
     UNROLL for (int i = 0; i < P; ++i) {
         own[i] = b[i];
@@ -86,39 +104,39 @@ PHASE void eliminate_interior(
     UNROLL for (int i = 0; i < P; ++i) {
         REAL before = own[i], behind = -given[i];
         UNROLL for (int q = 0; q < P; ++q) {
-            before -= SEEN(0, i, q) * given[q];
-            behind += SEEN(1, i, q) * own[q];
+            before -= TAU_SIGMA(0, i, q) * given[q];
+            behind += TAU_SIGMA(1, i, q) * own[q];
         }
-        GIVE_BEFORE(i, before)
-        GIVE_BEHIND(P + i, behind)
+        STORE_FOR_PREVIOUS(i, before)
+        STORE_FOR_NEXT(P + i, behind)
     }
 }
 
-// x of the separators of a chunk, and where all chunks are alike of those of the next one.
+// Step 2: `x`, the separators of this chunk. If UNIFORM also `after`, those of the next chunk.
 PHASE void solve_separators(
     REAL *x, REAL *after, ON_CHIP_PTR const REAL *chip, int thread, int chunk, TABLE_SPACE const REAL *tables)
 {
-    const int at = PLACE_OF(thread, chunk);
+    const int at = CHUNK_SLOT(thread, chunk);
     UNROLL for (int i = 0; i < P; ++i) x[i] = after[i] = 0;
     UNROLL for (int m = 0; m <= AHEAD; ++m) {
         UNROLL for (int q = 0; q < P; ++q) {
             UNROLL for (int i = 0; i < P; ++i) {
-                x[i] += WEIGHT(m, i, q) * GIVEN(q, m);
-                if (UNIFORM) after[i] += WEIGHT(m, i, q) * GIVEN(q, m + 1);
+                x[i] += WEIGHT(m, i, q) * CONTRIBUTION(q, m);
+                if (UNIFORM) after[i] += WEIGHT(m, i, q) * CONTRIBUTION(q, m + 1);
             }
         }
     }
     UNROLL for (int m = 0; m <= BACK; ++m) {
         UNROLL for (int q = 0; q < P; ++q) {
             UNROLL for (int i = 0; i < P; ++i) {
-                x[i] += WEIGHT(-m, i, q) * GIVEN(P + q, -m - 1);
-                if (UNIFORM) after[i] += WEIGHT(-m, i, q) * GIVEN(P + q, -m);
+                x[i] += WEIGHT(-m, i, q) * CONTRIBUTION(P + q, -m - 1);
+                if (UNIFORM) after[i] += WEIGHT(-m, i, q) * CONTRIBUTION(P + q, -m);
             }
         }
     }
 }
 
-// b - left x - right x of the next chunk; after an open end `right` is zero, whatever `after` is.
+// Step 3: b - left x - right after. At an open end of a line `right` is zero, so `after` has no effect.
 PHASE void substitute_separators(REAL *b, const REAL *x, const REAL *after, int class_at)
 {
     UNROLL for (int j = P; j < LENGTH; ++j) {
@@ -136,7 +154,7 @@ DEVICE void eliminate(
     REAL x[P], after[P];
     solve_separators(x, after, chip, thread, chunk, tables);
 #if !UNIFORM
-    // Another chunk's weights would take as many registers again.
+    // The next chunk's thread stores its separators: to compute them here would need as many registers again for its weights.
     UNROLL for (int i = 0; i < P; ++i) SEPARATOR(i, thread) = x[i];
     __syncthreads();
     const int next = NEIGHBOUR(thread, chunk, 1);

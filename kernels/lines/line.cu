@@ -1,11 +1,11 @@
-// What all kernels about lines share: where lines lie, and sums over the ends of one. The host writes above:
-//   N LINES INNER   points of a line, number of lines, distance of neighbouring points; point m of line q lies at
-//                   START(q) + m*INNER
-//   PERIODIC        1 where lines wrap round
+// Layout of lines, and sums over the points near their ends, for all line kernels. The host writes above:
+//   N LINES INNER   points per line, number of lines, distance of neighbouring points of a line in memory
+//   PERIODIC        1 if lines are periodic, else 0
+// START(line): index of the first point of a line. Point m of the line is at START(line) + m * INNER.
 
 #define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
 
-// Line and row of item `at` of `count` rows of every line, so that neighbouring items lie side by side in memory.
+// A kernel with `count` items (rows) per line: line and row of item number `at`, such that neighbouring items are adjacent in memory.
 #if INNER == 1
 #define LINE_OF(at, count) ((at) / (count))
 #define ROW_OF(at, count) ((int)((at) % (count)))
@@ -14,7 +14,7 @@
 #define ROW_OF(at, count) ((int)((at) / LINES))
 #endif
 
-// (m mod N) for -N <= m < 2 N, or the nearest point of a line with ends.
+// For -N <= m < 2 N: m mod N on a periodic line, otherwise the point of the line that is nearest to m.
 DEVICE int on_line(int m)
 {
 #if PERIODIC
@@ -24,7 +24,8 @@ DEVICE int on_line(int m)
 #endif
 }
 
-// Adds to `sum` row m, or row N - RIGHT_ROWS + m, of an end; LOAD(k) is the operand at point k.
+// ADD_LEFT_END adds row m of B f to `sum`, m < LEFT_ROWS; ADD_RIGHT_END adds row N - RIGHT_ROWS + m, m < RIGHT_ROWS (rows.cu). LOAD(k) is
+// the operand at point k.
 #define ADD_LEFT_END(sum, m, LOAD) \
     for (int k = 0; k < LEFT_WIDTH; ++k) sum += LEFT_END[(m) * LEFT_WIDTH + k] * LOAD(k)
 #define ADD_RIGHT_END(sum, m, LOAD) \

@@ -1,11 +1,12 @@
-// neato_global: A x = b, A tridiagonal and near-Toeplitz, by cyclic reduction in device memory with constants for
-// coefficients (Srinath 2015, section 2.2.2): b = B f lies in `out` (stencil.cu), one launch a level and way.
+// neato_global: A x = b, A tridiagonal and near-Toeplitz, by cyclic reduction in device memory with compile-time constants as coefficients
+// (Srinath 2015, section 2.2.2). stencil.cu has stored b = B f in `out`. There is one launch per level for each of the two passes.
 //   forward   odd rows r of the level:   d[r] <- d[r] - k1 d[r-1] - k2 d[r+1]
-//   backward  even rows:                 x[r] = d[r]/b - a/b x[r-1] - c/b x[r+1];  level LEVELS: the row that is left
-// Row r of a level is row (r + 1) 2^level - 1 of the line. A cyclic matrix is solved through its core (close.cu).
-//   out      b, then x                                                             read, written
-//   traffic: 16 bytes a point for b, 24 forward and 24 back in f64, all levels together, where neighbouring lines share
-//            sectors; along x rows of a level lie 2^level apart, and a sector of 32 bytes is moved for every number.
+//   backward  even rows:                 x[r] = d[r]/b - a/b x[r-1] - c/b x[r+1];  level LEVELS: the remaining row
+// Row r of a level is row (r + 1) 2^level - 1 of the line; ROW_AT(r) is its word in `out`. A cyclic matrix is solved through its open core
+// (close.cu).
+//   out      b, then x                                                             read and written
+//   traffic: 16 bytes per point for b, 24 forward and 24 backward in f64, all levels together, if neighbouring lines share sectors (lines
+//            along y or z). Along x the rows of a level are 2^level words apart, and a sector of 32 bytes is moved for every number.
 //   no on-chip memory, no barrier
 #define ROW_AT(r) out[start + (int64)((((r) + 1) << level) - 1) * INNER]
 

@@ -1,25 +1,28 @@
-// neato_shared: A f' = B f, A tridiagonal and near-Toeplitz, by cyclic reduction on chip with constants for coefficients
-// (Srinath 2015, section 2.2.3), one team a line. Odd rows lose their neighbours while the line is loaded, so that half
-// of it goes on chip; even rows wait in registers, and follow while the line is stored:
+// neato_shared: A f' = B f, A tridiagonal and near-Toeplitz, by cyclic reduction in on-chip memory with compile-time constants as
+// coefficients (Srinath 2015, section 2.2.3), one team per line. The first level is reduced while the line is loaded, so only its odd rows,
+// half of the line, are stored on chip. The even rows remain in registers; they are substituted while the line is stored:
 //   v[j] = b[2j+1] - k1 b[2j] - k2 b[2j+2];   reduction of v on chip;   x[2j] = b[2j]/beta - a/beta v[j-1] - c/beta v[j]
-// Any number of rows; a cyclic matrix is solved through its core (border.cu).
+// with the diagonal entry beta of row 2j. The number of rows is arbitrary. A cyclic matrix is solved through its open core (border.cu).
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   the border                                                            read
-//   traffic: f once, out once = 16 bytes a point in f64 (right-hand sides of even rows are formed
-//            twice, from the caches)
-//   on-chip  SPAN = CORE/2 + 3 words a line; barriers: 2 a level, and 1 for the border. Strides of powers of two meet in banks.
+//   traffic: f once, out once = 16 bytes per point in f64 (right-hand sides of even rows are computed twice; the second
+//            read of f comes from the caches)
+//   on-chip words: LINE_WORDS = CORE/2 + 3 per line; barriers: 2 per level, and 1 for the border. Accesses with power-of-two strides cause
+//            bank conflicts.
+// V(j): v[j] of the line of this team. HALF, EVEN: number of odd and of even rows. A thread has ROWS_PER_THREAD even rows. CORRECTED(y, m):
+// x[m] from y[m].
 #define V(j) CHIP(0, j)
 #define HALF (CORE / 2)
 #define EVEN ((CORE + 1) / 2)
 
 KERNEL_OF(TEAM * TX) void neato_shared(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
-    ON_CHIP(chip, SPAN * TX);
+    ON_CHIP(chip, LINE_WORDS * TX);
     JOIN_TEAM
-    REAL even[SHARE];
+    REAL even[ROWS_PER_THREAD];
 #pragma unroll
-    for (int q = 0; q < SHARE; ++q) {
+    for (int q = 0; q < ROWS_PER_THREAD; ++q) {
         const int j = member + q * TEAM;
         even[q] = 0;
         if (j < EVEN) even[q] = right_hand_side(f, start, 2 * j);
@@ -55,7 +58,7 @@ KERNEL_OF(TEAM * TX) void neato_shared(GLOBAL const REAL *restrict f, GLOBAL REA
         __syncthreads();
     }
 #pragma unroll
-    for (int q = 0; q < SHARE; ++q) {
+    for (int q = 0; q < ROWS_PER_THREAD; ++q) {
         const int j = member + q * TEAM;
         if (j < EVEN) {
             even[q] *= BACK(0, 2 * j, 0);
@@ -64,13 +67,13 @@ KERNEL_OF(TEAM * TX) void neato_shared(GLOBAL const REAL *restrict f, GLOBAL REA
         }
     }
 #if PERIODIC
-    // y[0], y[CORE - 1] and b', for all of the team.
+    // y[0], y[CORE - 1] and b' for all threads of the team, behind the HALF words of v. KNOWN(m): y[m], or b' at m = CORE.
     if (member == 0) {
         V(HALF) = even[0];
         V(HALF + 2) = right_hand_side(f, start, CORE);
     }
 #pragma unroll
-    for (int q = 0; q < SHARE; ++q) {
+    for (int q = 0; q < ROWS_PER_THREAD; ++q) {
         const int j = member + q * TEAM;
         if (j == EVEN - 1) V(HALF + 1) = CORE % 2 ? even[q] : V(HALF - 1);
     }
@@ -84,7 +87,7 @@ KERNEL_OF(TEAM * TX) void neato_shared(GLOBAL const REAL *restrict f, GLOBAL REA
 #define CORRECTED(y, m) (y)
 #endif
 #pragma unroll
-    for (int q = 0; q < SHARE; ++q) {
+    for (int q = 0; q < ROWS_PER_THREAD; ++q) {
         const int j = member + q * TEAM;
         if (inside && j < EVEN) out[start + (int64)(2 * j) * INNER] = CORRECTED(even[q], 2 * j);
         if (inside && j < HALF) out[start + (int64)(2 * j + 1) * INNER] = CORRECTED(V(j), 2 * j + 1);

@@ -1,21 +1,22 @@
-// pcr: A f' = B f, A tridiagonal, by parallel cyclic reduction on chip (Srinath 2015, section 1.4.3), one team a line.
-// Every row i loses its neighbours at distance s = 1, 2, 4, ... as in cr.cu until it stands alone: x[i] = d[i] / b[i].
-// Any number of rows; a cyclic matrix is solved through its core (border.cu).
+// pcr: A f' = B f, A tridiagonal, by parallel cyclic reduction in on-chip memory (Srinath 2015, section 1.4.3), one team per line. For
+// s = 1, 2, 4, ... every row i is decoupled from its neighbours at distance s as in cr.cu, until no coupling remains: x[i] = d[i] / b[i].
+// The number of rows is arbitrary. A cyclic matrix is solved through its open core (border.cu).
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   [a, b, c] of every row of the core, then the border                   read
-//   traffic: f once, out once = 16 bytes a point in f64, tables from the caches
-//   on-chip  4 SPAN words a line, SPAN = N; the new values of the SHARE rows of a thread wait in registers for the others
-//   barriers: 2 a level + 2
+//   traffic: f once, out once = 16 bytes per point in f64 (tables come from the caches)
+//   on-chip words: 4 LINE_WORDS per line, LINE_WORDS = N. A thread has ROWS_PER_THREAD rows. It keeps their new values in registers until
+//            all threads have read the old ones.
+//   barriers: 2 per level + 2
 KERNEL_OF(TEAM * TX) void pcr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
-    ON_CHIP(chip, 4 * SPAN * TX);
+    ON_CHIP(chip, 4 * LINE_WORDS * TX);
     JOIN_TEAM
     LOAD_SYSTEM
     for (int s = 1; s < CORE; s *= 2) {
-        REAL a[SHARE], b[SHARE], c[SHARE], d[SHARE];
+        REAL a[ROWS_PER_THREAD], b[ROWS_PER_THREAD], c[ROWS_PER_THREAD], d[ROWS_PER_THREAD];
 #pragma unroll
-        for (int r = 0; r < SHARE; ++r) {
+        for (int r = 0; r < ROWS_PER_THREAD; ++r) {
             const int i = member + r * TEAM;
             a[r] = c[r] = 0;
             if (i < CORE) {
@@ -37,7 +38,7 @@ KERNEL_OF(TEAM * TX) void pcr(GLOBAL const REAL *restrict f, GLOBAL REAL *restri
         }
         __syncthreads();
 #pragma unroll
-        for (int r = 0; r < SHARE; ++r) {
+        for (int r = 0; r < ROWS_PER_THREAD; ++r) {
             const int i = member + r * TEAM;
             if (i < CORE) {
                 A(i) = a[r];

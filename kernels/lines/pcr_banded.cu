@@ -1,27 +1,29 @@
-// pcr_banded: A f' = B f, A tri- or pentadiagonal, by parallel cyclic reduction with the coefficients worked out
-// beforehand (Song et al. 2022, eq. 3 to 6; src/lines/pcr.rs), one team a line. At s = 1, 2, 4, ..., LEVELS times,
+// pcr_banded: A f' = B f, A tri- or pentadiagonal, by parallel cyclic reduction with precomputed coefficients (Song et al. 2022, eq. 3 to
+// 6; src/lines/pcr.rs), one team per line. On LEVELS levels, with s = 1, 2, 4, ...,
 //   d[i] <- d[i] - sum_j k_j[i] d[i + j s],  j = -P ... P without 0
-// and then x[i] = d[i] / diagonal[i]. A cyclic matrix is solved through its core (border.cu).
+// Then x[i] = d[i] / diagonal[i]. A cyclic matrix is solved through its open core (border.cu).
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   k of every level, j and row of the core; 1 / diagonal; the border     read
-//   traffic: f once, out once = 16 bytes a point in f64; 16 P bytes a row and level of tables,
-//            the same for all lines: from the caches
-//   on-chip  SPAN words a line, SPAN = N; the new values of the SHARE rows of a thread wait in registers for the others
-//   barriers: 2 a level + 2
+//   traffic: f once, out once = 16 bytes per point in f64. The tables have 16 P bytes per row and level; they are
+//            the same for all lines and come from the caches.
+//   on-chip words: LINE_WORDS per line, LINE_WORDS = N. A thread has ROWS_PER_THREAD rows. It keeps their new values in registers until all
+//            threads have read the old ones.
+//   barriers: 2 per level + 2
+// D(m): d of row m of the line of this team.
 #define D(m) CHIP(0, m)
 
 KERNEL_OF(TEAM * TX) void pcr_banded(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
-    ON_CHIP(chip, SPAN * TX);
+    ON_CHIP(chip, LINE_WORDS * TX);
     JOIN_TEAM
     for (int m = member; m < N; m += TEAM) D(m) = right_hand_side(f, start, m);
     __syncthreads();
     for (int level = 0; level < LEVELS; ++level) {
-        REAL d[SHARE];
+        REAL d[ROWS_PER_THREAD];
         const int s = 1 << level;
 #pragma unroll
-        for (int r = 0; r < SHARE; ++r) {
+        for (int r = 0; r < ROWS_PER_THREAD; ++r) {
             const int i = member + r * TEAM;
             if (i < CORE) {
                 GLOBAL const REAL *restrict k = tables + level * 2 * P * CORE + i;
@@ -35,7 +37,7 @@ KERNEL_OF(TEAM * TX) void pcr_banded(GLOBAL const REAL *restrict f, GLOBAL REAL 
         }
         __syncthreads();
 #pragma unroll
-        for (int r = 0; r < SHARE; ++r) {
+        for (int r = 0; r < ROWS_PER_THREAD; ++r) {
             const int i = member + r * TEAM;
             if (i < CORE) D(i) = d[r];
         }

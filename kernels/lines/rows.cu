@@ -1,11 +1,14 @@
-// The right-hand side B f of an operator, from device memory. The host writes above:
-//   INNER_ROW(F)    row of B at an inner point, F(d) the operand d points on; it reads d = -LOW .. HIGH
-//   LEFT_ROWS LEFT_WIDTH LEFT_END[]   rows of B at points 0, 1, ... of a line with ends, read from point 0 on
-//   RIGHT_ROWS RIGHT_WIDTH RIGHT_END[]   rows of B at the last points, read up to the last point
-//   CORE P          rows of the open matrix that is solved, and its half-bandwidth: a cyclic one has its last P unknowns
-//                   bordered off, CORE = N - P (border.cu)
+// The right-hand side B f of an operator, with f in device memory. The host writes above:
+//   INNER_ROW(F)    the row of B f at an inner point, as an expression. F(d) is the operand d points ahead, d = -LOW .. HIGH.
+//   LEFT_ROWS LEFT_WIDTH LEFT_END[]   closure at the left end: the first LEFT_ROWS rows of B, each with weights of the first LEFT_WIDTH
+//                   points; no rows on a periodic line
+//   RIGHT_ROWS RIGHT_WIDTH RIGHT_END[]   closure at the right end: the last RIGHT_ROWS rows of B, each with weights of the last RIGHT_WIDTH
+//                   points
+//   P               half-bandwidth of A
+//   CORE            number of rows of the open matrix that is solved. For a cyclic A this is N - P if its last P unknowns are bordered off
+//                   (border.cu, thomas.cu); otherwise it is N.
 
-// B f at point m of the line that begins at `start`, f from device memory.
+// B f at point m of the line that begins at `start`. OPERAND_AT(k) is f at point k, OPERAND_BESIDE(d) f at point m + d.
 DEVICE REAL right_hand_side(GLOBAL const REAL *restrict f, int64 start, int m)
 {
 #define OPERAND_AT(k) f[start + (int64)(k) * INNER]

@@ -1,7 +1,8 @@
-// stencil: out = B f, one thread a point, for explicit operators.
+// stencil: out = B f, one thread per point. It is the complete operator of an explicit scheme (A = I), and the first launch of solvers that
+// need B f in device memory.
 //   f        operand                                                               read
 //   out      same layout                                                           written
-//   traffic: every field once (neighbours come from the caches), out once = 16 bytes a point in f64 and one field
+//   traffic: f once (neighbours come from the caches), out once = 16 bytes per point in f64
 //   no on-chip memory, no barrier
 KERNEL_OF(THREADS) void stencil(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out)
 {

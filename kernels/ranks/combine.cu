@@ -1,11 +1,12 @@
-// combine: planes made of other planes, the same few coefficients on every line.
-//   lists    for every operand: where its rows begin, how many they are                                    read
-//   rows     for every plane that is made: its number, where its terms begin, how many they are            read
-//   terms    (plane, coefficient) one after another; whole numbers are exact in REAL                       read
-//   planes   one value a line                                                                     read and written
-//   traffic: every plane that is read or made, once where the first cache holds those of a list
-//   no on-chip memory, no barrier; blocks along y: lists. A row may read planes that rows before it in its list make, on the
-//   same thread; no list touches a plane that another makes, no row its own.
+// combine: linear combinations of planes, with the same coefficients on every line. A plane has one value per line.
+//   lists    of every list (one per operand): its first row, its number of rows                             read
+//   rows     of every row: the plane that it computes, its first term, its number of terms                  read
+//   terms    (plane, coefficient) of every term; REAL represents the integers exactly                       read
+//   planes   plane number p at p * LINES                                                                    read and written
+//   traffic: every plane that is read or written once, if the planes of a list fit in the L1 cache
+//   no on-chip memory, no barrier; blockIdx.y: the list. One thread computes all rows of a list for its line, in order. So a row may read
+//   planes that earlier rows of its list have written. No list reads or writes a plane that another list writes, and no row reads the plane
+//   that it writes.
 KERNEL_OF(THREADS) void combine(
     GLOBAL const REAL *restrict lists, GLOBAL const REAL *restrict rows, GLOBAL const REAL *restrict terms,
     GLOBAL REAL *planes)

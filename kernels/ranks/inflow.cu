@@ -1,11 +1,14 @@
-// inflow: what comes in from the neighbours is added to the ends of the lines, out += C z.
-//   out      result of the block alone                                                    read and written
-//   columns  INFLOW_LEFT columns of LEFT_REACH values for the first points, then INFLOW_RIGHT of RIGHT_REACH for the last
-//   planes   z: plane LEFT_PLANE and on from the left, RIGHT_PLANE and on from the right            read
-//   traffic: the ends of `out` twice, the planes once (again from the caches)
+// inflow: adds the contribution of the neighbouring ranks near the ends of every line, out += C z, with the interface values z.
+//   out      result of this block without its neighbours                                           read and written
+//   columns  C: INFLOW_LEFT columns for the first LEFT_REACH points, then INFLOW_RIGHT columns for the last RIGHT_REACH points   read
+//   planes   z, one value per line and plane: from the left in planes LEFT_PLANE, LEFT_PLANE + 1, ..., from the right in planes
+//            RIGHT_PLANE, RIGHT_PLANE + 1, ...                                                      read
+//   traffic: the points near the ends of `out` twice, the planes once (repeated reads come from the caches)
 //   no on-chip memory, no barrier
+// START(line): index of the first point of a line.
 #define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
-// The points that change, side by side in memory for neighbouring threads: those at both ends, or all.
+// There is one thread per point that changes. COUNT: number of these points per line, near both ends or all; POINT_OF(row): number `row` of
+// them. LINE_OF(at), ROW_OF(at): line and row of thread number `at`, such that neighbouring threads access neighbouring addresses.
 #if LEFT_REACH + RIGHT_REACH < N
 #define COUNT (LEFT_REACH + RIGHT_REACH)
 #define POINT_OF(row) ((row) < LEFT_REACH ? (row) : N - COUNT + (row))

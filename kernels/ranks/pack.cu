@@ -1,11 +1,13 @@
-// pack: what the neighbours have to know of an operand: weighted sums over the first or last points of every line.
-//   f        operand                                                                          read
-//   weights  of all planes, one after another                                                  read
-//   planes   one value a line; plane PLANE[row] of them is made                                  written
-//   traffic: the ends of the operand once (weights and repeated points come from the caches), every plane once
-//   no on-chip memory, no barrier; blocks along y: rows
-//   FIRST_WEIGHT[] POINTS[] FROM_END[] PLANE[]   of every row: where its weights begin, how many points it sums over,
-//                   whether they are the last ones of the line, and which plane it makes
+// pack: interface data of an operand, for the neighbouring ranks and for this rank: weighted sums over the first or the last points of
+// every line.
+//   f        operand                                                                                  read
+//   weights  of all rows, one row after another                                                       read
+//   planes   one value per line and plane; row number `row` computes plane PLANE[row]                 written
+//   traffic: the points near the ends of the operand once (weights and repeated points come from the caches), every plane once
+//   no on-chip memory, no barrier; one thread per line, blockIdx.y: the row
+//   FIRST_WEIGHT[] POINTS[] FROM_END[] PLANE[]   of every row: index of its first weight, number of points of the sum, whether these are
+//                   the last points of the line (1) or the first (0), and the plane that it computes
+// START(line): index of the first point of a line.
 #define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
 
 KERNEL_OF(THREADS) void pack(

@@ -45,8 +45,8 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
         raise KolmoError(f"{path} is a Zarr group, but not one that Kolmo wrote") from why
     except (OSError, ValueError) as why:
         raise KolmoError(f"{path} is not a checkpoint: {why}") from why
-    curved = "mapping" in tomllib.loads(head["config"])["grid"]
-    dimensions = ("z", "j", "i") if curved else ("z", "y", "x")
+    is_curvilinear = "mapping" in tomllib.loads(head["config"])["grid"]
+    dimensions = ("z", "j", "i") if is_curvilinear else ("z", "y", "x")
 
     def stored(name: str) -> tuple[Any, float]:
         """Return the values of an array and the offset that was subtracted from them."""
@@ -60,17 +60,17 @@ def read(path: Path, names: str | Sequence[str] | None = None) -> "xarray.Datase
             raise KolmoError(f"{path / name} is damaged: {why}") from why
 
     variables = {}
-    wanted = columns.names_of(names)
-    for name in head["fields"] if wanted is None else wanted:
+    requested = columns.names_of(names)
+    for name in head["fields"] if requested is None else requested:
         if name not in head["fields"]:
             raise KolmoError(f"{path} holds no `{name}`, but {', '.join(head['fields'])}")
-        values, rest = stored(name)
+        values, offset = stored(name)
         # Single precision is stored relative to a state at rest. In double precision the sum is exact.
-        values = values.astype("f8") + rest
+        values = values.astype("f8") + offset
         meaning = columns.of_field(name)
         notes = {"long_name": meaning.what, "units": meaning.unit} if meaning else {}
         variables[name] = xarray.DataArray(values, dims=dimensions, attrs=notes)
-    axes = "z" if curved else "zyx"
+    axes = "z" if is_curvilinear else "zyx"
     coordinates = {axis: (axis, stored(axis)[0], {"units": "L"}) for axis in axes if f"{axis}/zarr.json" in files}
     return xarray.Dataset(variables, coords=coordinates, attrs={"step": head["step"], "time": head["time"]})
 

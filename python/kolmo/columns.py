@@ -88,7 +88,7 @@ SERIES: dict[str, Meaning] = {
 ENERGY_LOSS = Meaning("⟨(p − p₀) div u⟩ − dE/dt plus the rate due to a force", _RATE)
 
 # Columns of each passive scalar; the key follows its name.
-_PASSIVE: dict[str, Meaning] = {
+_SCALAR: dict[str, Meaning] = {
     "_mean": Meaning("m = ⟨ρφ⟩/⟨ρ⟩ of {}", "1"),
     "_variance": Meaning("⟨ρ(φ - m)²⟩/⟨ρ⟩ of {}", "1"),
     "_min": Meaning("smallest {}", "1"),
@@ -112,7 +112,7 @@ LINES: dict[str, Meaning] = {
 }
 
 # Columns of the tables of `statistics/`: those of all tables, then those of each.
-_ALL: dict[str, Meaning] = {
+_COMMON: dict[str, Meaning] = {
     "step": SERIES["step"],
     "time": SERIES["time"],
     "weight": Meaning("averaging time", "L/V₀"),
@@ -213,13 +213,13 @@ _TENSORS: dict[str, Meaning] = {
 }
 
 
-def names_of(asked: str | Iterable[str] | None) -> list[str] | None:
+def names_of(requested: str | Iterable[str] | None) -> list[str] | None:
     """Return the names of the requested fields, one or several; None for all of them."""
-    if asked is None:
+    if requested is None:
         return None
-    names = [asked] if isinstance(asked, str) else list(asked) if isinstance(asked, Iterable) else [asked]
+    names = [requested] if isinstance(requested, str) else list(requested) if isinstance(requested, Iterable) else [requested]
     if not all(isinstance(name, str) for name in names):
-        raise KolmoError(f"names = {asked!r}; allowed: the name of a field, several of them, or None for all")
+        raise KolmoError(f"names = {requested!r}; allowed: the name of a field, several of them, or None for all")
     return names
 
 
@@ -228,7 +228,7 @@ def of_series(name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:
     if name in SERIES:
         return SERIES[name]
     for scalar in scalars:
-        found = _PASSIVE.get(name.removeprefix(scalar)) if name.startswith(scalar) else None
+        found = _SCALAR.get(name.removeprefix(scalar)) if name.startswith(scalar) else None
         if found:
             return Meaning(found.what.format(scalar), found.unit)
     return None
@@ -239,7 +239,7 @@ def of_statistics(table: str, name: str, scalars: tuple[str, ...] = ()) -> Meani
     for scalar in scalars:
         if (table, name) == ("spectra", f"{scalar}_variance"):
             return Meaning(f"spectrum of the variance of {scalar}", "1")
-    own = STATISTICS.get(table, {}) | _ALL
+    own = STATISTICS.get(table, {}) | _COMMON
     if name in own:
         return own[name]
     over_time = of_statistics(table, name.removeprefix("average_")) if name.startswith("average_") else None

@@ -77,8 +77,8 @@ class Plots:
         reference = self._run.reference
         if reference is not None:
             reference = reference[reference["time"] <= series["time"].max()]
-            every = max(1, len(reference) // 40)
-            points = reference["time"][::every], reference["dissipation"][::every]
+            stride = max(1, len(reference) // 40)
+            points = reference["time"][::stride], reference["dissipation"][::stride]
             curves.plot(*points, label="reference", color=INK, **_POINTS)
         curves.set(ylabel="dissipation", ylim=(0, None), xlim=(0, series["time"].max()))
         curves.legend(frameon=False)
@@ -169,9 +169,9 @@ class Plots:
         if across not in allowed:
             raise KolmoError(f"a plane of this grid cannot be normal to `{across}`; allowed: {', '.join(allowed)}")
         first, last = float(plane[across].min()), float(plane[across].max())
-        # A typed position need not have all digits of 2π.
-        digits = 1e-4 * (last - first)
-        if at is not None and not first - digits <= at <= last + digits:
+        # A position may be given with few digits, as for 2π.
+        tolerance = 1e-4 * (last - first)
+        if at is not None and not first - tolerance <= at <= last + tolerance:
             raise KolmoError(f"at = {at:g}: the fields reach from {across} = {first:g} to {last:g}")
         middle = plane.sizes[across] // 2
         plane = plane.isel({across: middle}) if at is None else plane.sel({across: at}, method="nearest")
@@ -183,18 +183,18 @@ class Plots:
         inside = (left <= plane[x]) & (plane[x] <= right) & (below <= plane[y]) & (plane[y] <= above)
         if not inside.any():
             raise KolmoError(f"no point of the plane lies within edges = {edges}")
-        seen = plane.where(inside & numpy.isfinite(plane))
+        visible = plane.where(inside & numpy.isfinite(plane))
         plane.plot.pcolormesh(
             ax=axes,
             x=x,
             y=y,
             cmap="viridis",
-            vmin=float(seen.min()),
-            vmax=float(seen.max()),
+            vmin=float(visible.min()),
+            vmax=float(visible.max()),
             extend="neither",
             shading="gouraud",
             infer_intervals=False,
-            # Raster in vector graphics: otherwise there are a hundred shapes per cell.
+            # A raster in vector graphics; otherwise there are a hundred shapes per cell.
             rasterized=True,
             cbar_kwargs={"label": label(fields[name])},
         )
@@ -240,19 +240,20 @@ def label(field: "xarray.DataArray") -> str:
     return name + (f", in {field.attrs['units']}" if "units" in field.attrs else "")
 
 
-def _edges(x: "xarray.DataArray", y: "xarray.DataArray", asked: Edges) -> numpy.ndarray:
+def _edges(x: "xarray.DataArray", y: "xarray.DataArray", requested: Edges) -> numpy.ndarray:
     """Return the edges of the picture of a plane whose points, including those that close a period, lie at x and y."""
-    if not (asked is None or isinstance(asked, str) and asked == "all"):
+    if not (requested is None or isinstance(requested, str) and requested == "all"):
         try:
-            edges = numpy.asarray(asked, dtype=float)
+            edges = numpy.asarray(requested, dtype=float)
         except (TypeError, ValueError):
             edges = numpy.empty(0)
         if edges.shape == (2, 2) and numpy.isfinite(edges).all() and (edges[:, 0] < edges[:, 1]).all():
             return edges
-        raise KolmoError(f'edges = {asked!r}; allowed: ((left, right), (below, above)), "all", or None')
+        raise KolmoError(f'edges = {requested!r}; allowed: ((left, right), (below, above)), "all", or None')
     bounds = numpy.array([[float(of.min()), float(of.max())] for of in (x, y)])
-    goes_round = "j" in x.dims and all(numpy.allclose(of[:, 0], of[:, -1]) for of in (x, y))
-    if asked == "all" or not goes_round:
+    # On a grid around a body the first and the last points along i coincide, and the points with j = 0 are on the body.
+    is_o_grid = "j" in x.dims and all(numpy.allclose(of[:, 0], of[:, -1]) for of in (x, y))
+    if requested == "all" or not is_o_grid:
         return bounds
     body = numpy.array([[float(of[0].min()), float(of[0].max())] for of in (x, y)])
     size = numpy.ptp(body, axis=1).max()

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     import pandas
 
 # Prefix of the folder for inputs given as dicts, and the line that the program prints after the last error of an input.
-_SCRATCH = "kolmo-"
-_COUNT = re.compile(r"\d+ errors?; nothing was run")
+_SCRATCH_PREFIX = "kolmo-"
+_ERROR_COUNT = re.compile(r"\d+ errors?; nothing was run")
 # Exit code of a run that stopped early on request, with a checkpoint.
-_STOPPED = 3
+_EXIT_STOPPED = 3
 
 
 @cache
-def _absolute(named: str) -> Path:
+def _absolute(configured: str) -> Path:
     """Return the absolute path, resolved in the working directory of the first call; a later `os.chdir` has no effect on it."""
-    return Path(named).absolute()
+    return Path(configured).absolute()
 
 
 if "KOLMO_PROGRAM" in os.environ:
@@ -46,15 +46,15 @@ def program() -> Path:
     It is the one named by the variable `KOLMO_PROGRAM`, else the one installed with this package, else the first
     `kolmo` in `PATH`.
     """
-    named = os.environ.get("KOLMO_PROGRAM")
-    if named:
-        path = _absolute(named)
+    configured = os.environ.get("KOLMO_PROGRAM")
+    if configured:
+        path = _absolute(configured)
         if not os.access(path, os.X_OK):
             raise KolmoError(f"KOLMO_PROGRAM is {path}, which is not an executable file")
         return path
     name = "kolmo" + (sysconfig.get_config_var("EXE") or "")
-    users = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
-    for folder in (sysconfig.get_path("scripts"), users, str(Path(__file__).parents[1] / "bin")):
+    user_scripts = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
+    for folder in (sysconfig.get_path("scripts"), user_scripts, str(Path(__file__).parents[1] / "bin")):
         if os.access(Path(folder) / name, os.X_OK):
             return Path(folder) / name
     found = shutil.which("kolmo")
@@ -91,11 +91,11 @@ def run(
         KeyboardInterrupt: The run was interrupted. It finished its step and wrote a checkpoint, from which `kolmo.restart`
             continues.
     """
-    with _typed(config) as name:
+    with _input_name(config) as name:
         command = ["run", *_set(changes, keys)]
         command += ["--out", os.fspath(out)] if out is not None else []
         command += ["--overwrite"] if overwrite else []
-        _, stderr = _call([*command, "--", name], quiet=quiet, shown=name, may_stop=True)
+        _, stderr = _call([*command, "--", name], quiet=quiet, input_name=name, may_stop=True)
     if out is not None:
         return runs.open(out)
     # At its end a run prints the path of its report.
@@ -152,10 +152,10 @@ def converge(
     command = ["--json", "--points", ",".join(str(n) for n in points), *_set(changes, keys)]
     command += ["--keep-cfl"] if keep_cfl else []
     command += ["--overwrite"] if overwrite else []
-    with _typed(config) as name, tempfile.TemporaryDirectory() as scratch:
-        command += ["--out", scratch if out is None else os.fspath(out)]
-        printed, _ = _call(["converge", *command, "--", name], quiet=quiet, shown=name)
-    study = json.loads(printed)
+    with _input_name(config) as name, tempfile.TemporaryDirectory() as folder:
+        command += ["--out", folder if out is None else os.fspath(out)]
+        stdout, _ = _call(["converge", *command, "--", name], quiet=quiet, input_name=name)
+    study = json.loads(stdout)
     table = pandas.DataFrame(study.pop("rows"))
     orders = ["error_l2", "error_max", "order_l2", "order_max"]
     table[orders] = table[orders].astype("float64")
@@ -178,24 +178,24 @@ def verify(*names: str, quick: bool = True, quiet: bool = True) -> "pandas.DataF
 
     command = ["verify", "--json", *(["--quick"] if quick else []), "--", *names]
     # A failed check is a row of the table, not an error.
-    printed, _ = _call(command, quiet=quiet, may_fail=True)
-    return pandas.DataFrame(json.loads(printed)["checks"])
+    stdout, _ = _call(command, quiet=quiet, may_fail=True)
+    return pandas.DataFrame(json.loads(stdout)["checks"])
 
 
 def cases() -> dict[str, str]:
     """Return the names of the cases with their summaries."""
-    printed, _ = _call(["cases"], quiet=True)
-    return dict(line.split(maxsplit=1) for line in printed.splitlines())
+    stdout, _ = _call(["cases"], quiet=True)
+    return dict(line.split(maxsplit=1) for line in stdout.splitlines())
 
 
 def config(case: str) -> dict[str, Any]:
     """Return the default input of a case, to change and pass to `run`."""
-    printed, _ = _call(["init", "--", case], quiet=True)
-    return tomllib.loads(printed)
+    stdout, _ = _call(["init", "--", case], quiet=True)
+    return tomllib.loads(stdout)
 
 
 @contextmanager
-def _typed(config: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[str]:
+def _input_name(config: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[str]:
     """Yield the name of an input for the command line; a dict is written to a temporary file, removed on exit."""
     if not isinstance(config, Mapping):
         if not isinstance(config, (str, os.PathLike)):
@@ -203,7 +203,7 @@ def _typed(config: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[str]:
         yield os.fspath(config)
         return
     text = toml.document(config)
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX) as scratch:
         path = Path(scratch) / "config.toml"
         path.write_text(text, encoding="utf-8")
         yield str(path)
@@ -216,11 +216,11 @@ def _set(changes: Mapping[str, Any] | None, keys: Mapping[str, Any]) -> list[str
 
 
 def _call(
-    command: list[str], *, quiet: bool, shown: str | None = None, may_stop: bool = False, may_fail: bool = False
+    command: list[str], *, quiet: bool, input_name: str | None = None, may_stop: bool = False, may_fail: bool = False
 ) -> tuple[str, list[str]]:
     """Run the program, forward its messages, and return its standard output and the lines of its standard error.
 
-    `shown` is the name of the input in its messages. A run with `may_stop` may end early; a command with `may_fail` prints a result
+    `input_name` is the name of the input in its messages. A run with `may_stop` may end early; a command with `may_fail` prints a result
     even if it fails.
     """
     try:
@@ -236,9 +236,9 @@ def _call(
     except OSError as why:
         raise KolmoError(f"{program()} cannot be started: {why.strerror}") from why
     assert process.stdout is not None and process.stderr is not None
-    printed: list[str] = []
-    listener = threading.Thread(target=lambda out: printed.append(out.read()), args=[process.stdout], daemon=True)
-    listener.start()
+    stdout: list[str] = []
+    reader = threading.Thread(target=lambda out: stdout.append(out.read()), args=[process.stdout], daemon=True)
+    reader.start()
     stderr: list[str] = []
     failed = False
     with process.stdout, process.stderr as messages:
@@ -246,30 +246,30 @@ def _call(
             for line in messages:
                 stderr.append(line.rstrip("\n"))
                 failed = failed or line.startswith("error: ")
-                # Errors are raised as an exception.
+                # Error messages are raised as an exception, not printed.
                 if not quiet and not failed:
                     print(stderr[-1], file=sys.stderr, flush=True)
             code = process.wait()
         except KeyboardInterrupt:
-            # The terminal sends the signal to both processes; the program treats two within two seconds as one request.
+            # The terminal sends the signal to both processes. The program treats two signals within two seconds as one request.
             process.send_signal(signal.SIGINT)
             process.communicate()
             raise
-        listener.join()
-    if code == 0 or (code == _STOPPED and may_stop) or (code == 1 and may_fail and printed[0]):
-        return printed[0], stderr
-    raise KolmoError(_error_message(stderr, code, shown), code)
+        reader.join()
+    if code == 0 or (code == _EXIT_STOPPED and may_stop) or (code == 1 and may_fail and stdout[0]):
+        return stdout[0], stderr
+    raise KolmoError(_error_message(stderr, code, input_name), code)
 
 
-def _error_message(stderr: list[str], code: int, shown: str | None) -> str:
+def _error_message(stderr: list[str], code: int, input_name: str | None) -> str:
     """Return the error message of the program: the lines from its first error on."""
-    first = next((at for at, line in enumerate(stderr) if line.startswith("error: ")), None)
+    first = next((index for index, line in enumerate(stderr) if line.startswith("error: ")), None)
     if first is None:
         last = stderr[-1] if stderr else "it printed nothing"
         return f"the program ended with {code}: {last}"
-    lines = [line for line in stderr[first:] if not _COUNT.fullmatch(line)]
+    lines = [line for line in stderr[first:] if not _ERROR_COUNT.fullmatch(line)]
     text = "\n".join(lines).removeprefix("error: ")
-    if shown is not None and Path(shown).parent.name.startswith(_SCRATCH):
-        # The caller does not know the temporary file and its lines.
-        text = re.sub(re.escape(shown) + r"(:\d+)?", "config", text)
+    if input_name is not None and Path(input_name).parent.name.startswith(_SCRATCH_PREFIX):
+        # The temporary file and its line numbers are unknown to the caller.
+        text = re.sub(re.escape(input_name) + r"(:\d+)?", "config", text)
     return text

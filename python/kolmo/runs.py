@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Times = float | Iterable[float] | Literal["all"] | None
 
-# Distance in time beyond which a warning is given, relative to the duration of the run. Number of times that the warning lists.
-_NEAR, _NAMED = 1e-3, 6
+# Distance in time beyond which a warning is given, relative to the duration of the run, and largest number of times in the warning.
+_TIME_TOLERANCE, _MAX_LISTED_TIMES = 1e-3, 6
 
 
 def open(run: "Run | str | os.PathLike[str]") -> "Run":
@@ -263,25 +263,25 @@ def check_one(time: Times) -> None:
         raise KolmoError(f"time = {time!r}: one time is drawn; allowed: a number, or None for the last")
 
 
-def nearest(written: Sequence[tuple[float, Any]], asked: Times) -> list[tuple[float, Any]]:
+def nearest(written: Sequence[tuple[float, Any]], requested: Times) -> list[tuple[float, Any]]:
     """Return the entry of `written`, which is ordered by time, nearest to each requested time, with a warning if it is not near; the
     last entry if no time is requested."""
-    if asked is None:
+    if requested is None:
         return [written[-1]]
     times = [at for at, _ in written]
     try:
-        if isinstance(asked, str):
-            wanted = times if asked == "all" else []
+        if isinstance(requested, str):
+            requested_times = times if requested == "all" else []
         else:
-            wanted = [float(at) for at in cast(Iterable[float], [asked] if is_one(asked) else asked)]
+            requested_times = [float(at) for at in cast(Iterable[float], [requested] if is_one(requested) else requested)]
     except (TypeError, ValueError):
-        wanted = []
-    if not wanted or not all(map(math.isfinite, wanted)):
-        raise KolmoError(f'time = {asked!r}; allowed: a number, several of them, "all", or None for the last')
-    found = [min(written, key=lambda one: abs(one[0] - at)) for at in wanted]
-    for at, (time, _) in zip(wanted, found):
-        if abs(time - at) > max(_NEAR * (times[-1] - times[0]), 1e-9 * abs(at)):
-            near = sorted(sorted(times, key=lambda one: abs(one - at))[:_NAMED])
+        requested_times = []
+    if not requested_times or not all(map(math.isfinite, requested_times)):
+        raise KolmoError(f'time = {requested!r}; allowed: a number, several of them, "all", or None for the last')
+    found = [min(written, key=lambda one: abs(one[0] - at)) for at in requested_times]
+    for at, (time, _) in zip(requested_times, found):
+        if abs(time - at) > max(_TIME_TOLERANCE * (times[-1] - times[0]), 1e-9 * abs(at)):
+            near = sorted(sorted(times, key=lambda one: abs(one - at))[:_MAX_LISTED_TIMES])
             there = ", ".join(f"{one:g}" for one in near)
             # The warning names the line that called the method of a run.
             warnings.warn(f"nothing was written at t = {at:g}, t = {time:g} is taken; near it are {there}", stacklevel=3)

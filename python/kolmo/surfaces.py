@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 # Pixels of a picture, its colour map and the colour of its text.
 _SIZE = (1200, 1000)
 _COLOURS, _INK = "viridis", "#1a1a1a"
-# Grids coarser than this are refined by Fourier interpolation before a surface is computed.
-_FINE = 128
+# Grids with fewer points along every axis are refined by Fourier interpolation before a surface is computed.
+_MIN_POINTS = 128
 
 
 def grid(fields: "xarray.Dataset") -> "pyvista.DataSet":
@@ -38,7 +38,7 @@ def grid(fields: "xarray.Dataset") -> "pyvista.DataSet":
     if x.ndim == 2:
         points = numpy.broadcast_arrays(x, y, z[:, None, None])
         dataset = pyvista.StructuredGrid(*(of.transpose(2, 1, 0) for of in points))
-    elif all(_even(of) for of in (x, y, z)):
+    elif all(_is_uniform(of) for of in (x, y, z)):
         spacing = [of[1] - of[0] if of.size > 1 else 1.0 for of in (x, y, z)]
         dataset = pyvista.ImageData(dimensions=(x.size, y.size, z.size), spacing=spacing, origin=(x[0], y[0], z[0]))
     else:
@@ -89,11 +89,11 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
         open_without_display()
     plotter = pyvista.Plotter(off_screen=off_screen, window_size=_SIZE)
     plotter.background_color = "white"
-    # In two lines, because a longer title overlaps the picture and is cut off.
+    # The title has two lines, because a longer line overlaps the picture and is cut off.
     bar = {"title": "enstrophy,\nin V0^2/L^2", "color": _INK, "n_labels": 4, "vertical": True}
     bar |= {"title_font_size": 20, "label_font_size": 18, "position_x": 0.88, "position_y": 0.25}
-    ends = numpy.percentile(mesh["enstrophy"], (2, 98))
-    plotter.add_mesh(mesh, scalars="enstrophy", cmap=_COLOURS, clim=ends, smooth_shading=True, scalar_bar_args=bar)
+    limits = numpy.percentile(mesh["enstrophy"], (2, 98))
+    plotter.add_mesh(mesh, scalars="enstrophy", cmap=_COLOURS, clim=limits, smooth_shading=True, scalar_bar_args=bar)
     plotter.add_mesh(shown.outline(), color=_INK, line_width=1)
     text = f"{run.title}\nQ = {level:g} max Q, t = {float(fields.time):g}"
     plotter.add_text(text, position="upper_left", font_size=14, color=_INK)
@@ -105,7 +105,7 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_scre
 
 def _refined(q: numpy.ndarray, enstrophy: numpy.ndarray, spacing: tuple[float, ...]) -> "pyvista.ImageData":
     """Interpolate both fields to a grid that is fine enough for a smooth surface."""
-    times = max(1, _FINE // max(q.shape))
+    times = max(1, _MIN_POINTS // max(q.shape))
     fine = refine(q, times)
     image = pyvista.ImageData(dimensions=fine.shape[::-1], spacing=[h / times for h in spacing])
     image.point_data["q_criterion"] = fine.ravel()
@@ -128,7 +128,7 @@ def open_without_display() -> None:
     raise KolmoError("there is no display, no EGL and no OSMesa to draw with; apt install libegl1 libgl1-mesa-dri")
 
 
-def _even(coordinates: numpy.ndarray) -> bool:
+def _is_uniform(coordinates: numpy.ndarray) -> bool:
     """Return whether the points are equally spaced."""
     steps = numpy.diff(coordinates)
     return coordinates.ndim == 1 and (steps.size == 0 or numpy.ptp(steps) < 1e-9 * abs(steps).max())

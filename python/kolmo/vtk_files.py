@@ -72,15 +72,15 @@ def read(path: Path, names: str | Sequence[str] | None = None, closed: bool = Fa
 
     names = columns.names_of(names)
     with _Mapped(path) as (head, data):
-        own = _own(head, closed)
+        kept = _kept_slices(head, closed)
         found = _fields(path, head, names, data)
-        coordinates = _coordinates(path, head, own, data)
+        coordinates = _coordinates(path, head, kept, data)
     curved = head.kind.endswith("StructuredGrid")
     dimensions = ("z", "j", "i") if curved else ("z", "y", "x")
     variables = {}
     for name, values in found.items():
-        # A copy, so that the points that are cut off are freed.
-        values = numpy.array(values[own])
+        # A copy frees the memory of the points that are not returned.
+        values = numpy.array(values[kept])
         meaning = columns.of_field(name)
         notes = {"long_name": meaning.what, "units": meaning.unit} if meaning else {}
         more = ("component",) if values.ndim == 4 else ()
@@ -172,12 +172,12 @@ def _shape(extent: tuple[int, ...]) -> tuple[int, int, int]:
     return z, y, x
 
 
-def _own(head: _File, closed: bool) -> tuple[slice, ...]:
+def _kept_slices(head: _File, closed: bool) -> tuple[slice, ...]:
     """Return the slices along z, y, x of the points that are returned to the caller."""
     return tuple(slice(-1 if repeats and not closed else None) for repeats in head.repeats[::-1])
 
 
-def _decoded(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.ndarray:
+def _decode(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.ndarray:
     """Decode the values of an array of `points` points."""
     try:
         bytes_ = base64.b64decode(data[array.place])
@@ -192,7 +192,7 @@ def _decoded(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.n
 def _fields(path: Path, head: _File, names: Sequence[str] | None, data: mmap.mmap) -> dict[str, numpy.ndarray]:
     """Read the fields at all points of the file, [k, j, i] or [k, j, i, component]."""
     if head.pieces:
-        return _joined(path, head, names)
+        return _join_pieces(path, head, names)
     found = {}
     for name in head.fields if names is None else names:
         if name not in head.fields:
@@ -200,11 +200,11 @@ def _fields(path: Path, head: _File, names: Sequence[str] | None, data: mmap.mma
             raise KolmoError(f"{path} holds no `{name}`, but {held}; add it to output.fields.variables")
         array, shape = head.fields[name], _shape(head.part)
         more = (array.components,) if array.components > 1 else ()
-        found[name] = _decoded(path, array, data, math.prod(shape)).reshape(shape + more)
+        found[name] = _decode(path, array, data, math.prod(shape)).reshape(shape + more)
     return found
 
 
-def _joined(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, numpy.ndarray]:
+def _join_pieces(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, numpy.ndarray]:
     """Join the fields of pieces; adjacent pieces share a layer of points."""
     whole: dict[str, numpy.ndarray] = {}
     for extent, source in head.pieces:
@@ -213,17 +213,17 @@ def _joined(path: Path, head: _File, names: Sequence[str] | None) -> dict[str, n
             for name, values in _fields(piece, part, names, data).items():
                 if name not in whole:
                     whole[name] = numpy.empty(_shape(head.extent) + values.shape[3:], values.dtype)
-                whole[name][_within(extent, head)] = values
+                whole[name][_piece_slices(extent, head)] = values
     return whole
 
 
-def _within(extent: tuple[int, ...], head: _File) -> tuple[slice, ...]:
+def _piece_slices(extent: tuple[int, ...], head: _File) -> tuple[slice, ...]:
     """Return the slices along z, y, x of a piece within the complete grid."""
     along = zip(extent[::2], extent[1::2], head.extent[::2])
     return tuple(slice(first - start, last - start + 1) for first, last, start in along)[::-1]
 
 
-def _coordinates(path: Path, head: _File, own: tuple[slice, ...], data: mmap.mmap) -> dict[str, object]:
+def _coordinates(path: Path, head: _File, kept: tuple[slice, ...], data: mmap.mmap) -> dict[str, object]:
     """Return x, y and z of the points that are returned to the caller, as coordinates of a Dataset."""
     length = {"units": "L"}
     if head.kind.endswith("ImageData"):
@@ -232,26 +232,26 @@ def _coordinates(path: Path, head: _File, own: tuple[slice, ...], data: mmap.mma
             for origin, spacing, points in zip(head.origin, head.spacing, _shape(head.extent)[::-1])
         )
     elif head.kind.endswith("RectilinearGrid"):
-        x, y, z = _along(path, head, data)
+        x, y, z = _axis_coordinates(path, head, data)
     else:
         x, y, z = _points(path, head, data)
         plane = ("j", "i")
-        return {"x": (plane, x[own[1:]], length), "y": (plane, y[own[1:]], length), "z": ("z", z[own[0]], length)}
-    named = zip("zyx", (z, y, x), own)
-    return {axis: (axis, values[cut], length) for axis, values, cut in named}
+        return {"x": (plane, x[kept[1:]], length), "y": (plane, y[kept[1:]], length), "z": ("z", z[kept[0]], length)}
+    named = zip("zyx", (z, y, x), kept)
+    return {axis: (axis, values[part], length) for axis, values, part in named}
 
 
-def _along(path: Path, head: _File, data: mmap.mmap) -> list[numpy.ndarray]:
+def _axis_coordinates(path: Path, head: _File, data: mmap.mmap) -> list[numpy.ndarray]:
     """Return the coordinates along x, y, z of a rectilinear grid."""
     if not head.pieces:
         points = _shape(head.part)[::-1]
-        return [_decoded(path, head.places[axis], data, n) for axis, n in zip("xyz", points)]
+        return [_decode(path, head.places[axis], data, n) for axis, n in zip("xyz", points)]
     whole = [numpy.empty(n) for n in _shape(head.extent)[::-1]]
     for extent, source in head.pieces:
         piece = path.parent / source
-        with _Mapped(piece) as (part, own):
-            for values, found, cut in zip(whole, _along(piece, part, own), _within(extent, head)[::-1]):
-                values[cut] = found
+        with _Mapped(piece) as (part, piece_data):
+            for values, found, inside in zip(whole, _axis_coordinates(piece, part, piece_data), _piece_slices(extent, head)[::-1]):
+                values[inside] = found
     return whole
 
 
@@ -259,13 +259,13 @@ def _points(path: Path, head: _File, data: mmap.mmap) -> tuple[numpy.ndarray, ..
     """Return x and y [j, i] and z [k] of a structured grid, whose x and y are the same at every z."""
     if not head.pieces:
         shape = _shape(head.part)
-        points = _decoded(path, head.places["Points"], data, math.prod(shape)).reshape(shape + (3,))
+        points = _decode(path, head.places["Points"], data, math.prod(shape)).reshape(shape + (3,))
         return points[0, :, :, 0], points[0, :, :, 1], points[:, 0, 0, 2]
     nz, ny, nx = _shape(head.extent)
     x, y, z = numpy.empty((ny, nx)), numpy.empty((ny, nx)), numpy.empty(nz)
     for extent, source in head.pieces:
         piece = path.parent / source
-        with _Mapped(piece) as (part, own):
-            cut = _within(extent, head)
-            x[cut[1:]], y[cut[1:]], z[cut[0]] = _points(piece, part, own)
+        with _Mapped(piece) as (part, piece_data):
+            inside = _piece_slices(extent, head)
+            x[inside[1:]], y[inside[1:]], z[inside[0]] = _points(piece, part, piece_data)
     return x, y, z

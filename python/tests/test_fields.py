@@ -128,7 +128,7 @@ def test_fields_have_units_and_named_components(vortex):
     fields = vortex.fields()
     assert fields.pressure.attrs["units"] == "ρ₀V₀²" and fields.q_criterion.attrs["units"] == "V₀²/L²"
     assert fields.velocity.sel(component="z").shape == (12, 13, 14)
-    # u = sin x cos y cos z.
+    # u = sin x cos y cos z, which is sin x at y = z = 0: catches exchanged axes.
     u = vortex.fields(0).velocity.sel(component="x").sel(y=0, z=0)
     numpy.testing.assert_allclose(u, numpy.sin(u.x), atol=1e-15)
 

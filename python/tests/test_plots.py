@@ -106,7 +106,7 @@ def test_spectra_are_those_nearest_to_the_times(vortex):
 
 
 def test_mean_velocity_between_walls_is_plotted_in_wall_units(channel):
-    """Catches the points at the walls, where the logarithm of y+ is infinite."""
+    """Catches a missing or an extra half of the channel, and points at the walls, where the logarithm of y+ is infinite."""
     axes = channel.plot.profiles()
     table = channel.statistics["profiles"]
     assert len(drawn(axes, "this run")) == (table["time"] == table["time"].max()).sum() - 2

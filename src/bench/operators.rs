@@ -104,9 +104,8 @@ fn measure_size(
     let parts = || axes.iter().flat_map(|&axis| lines.iter().map(move |lines| (axis, lines)));
     let pool = RefCell::new(Pool::new(&*setup.place(len, None)?, len, MIN_FIELDS)?);
     for &solver in methods {
-        let obstacle =
-            |(axis, of): (_, &Lines)| setup.why_unsupported(solver?, &of.operators, axis);
-        if let Some(sentence) = parts().find_map(obstacle) {
+        let reason = |(axis, of): (_, &Lines)| setup.why_unsupported(solver?, &of.operators, axis);
+        if let Some(sentence) = parts().find_map(reason) {
             if methods.len() == 1 {
                 return Err(refused(&sentence, "use another method, or `--method all`"));
             }

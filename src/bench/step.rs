@@ -117,8 +117,8 @@ fn measure_size(
     for config in configs {
         let grid = config.grid();
         let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
-        let obstacle = |axis| setup.why_unsupported(solver?, &operators, axis);
-        if let Some(sentence) = grid.active_axes().find_map(obstacle) {
+        let reason = |axis| setup.why_unsupported(solver?, &operators, axis);
+        if let Some(sentence) = grid.active_axes().find_map(reason) {
             return Err(refused(&sentence, "use another method"));
         }
     }

@@ -148,7 +148,7 @@ pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> 
     })
 }
 
-/// Returns the first rank on which `is` is true, if any. Collective.
+/// Returns the first rank on which `condition` is true, if any. Collective.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
 fn first_rank(comm: &dyn Communicator, condition: bool) -> Option<usize> {
     let mut first = [if condition { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];

@@ -108,9 +108,9 @@ impl Config {
         Some(point.mass_and_momentum()[flow.shown()])
     }
 
-    /// See [`Problem::starts_from_case`].
-    pub fn starts_from_case(&self) -> bool {
-        self.problem().starts_from_case()
+    /// See [`Problem::follows_case`].
+    pub fn follows_case(&self) -> bool {
+        self.problem().follows_case()
     }
 
     /// Whether the boundaries are those of the case.

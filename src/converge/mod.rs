@@ -173,12 +173,12 @@ fn resolution(config: &Config) -> f64 {
 /// The first step on the grid of `config` for which the error of the time step decreases like that of the scheme in space: with
 /// an integrator of order q it decreases as h^p if dt decreases as h^(p/q). `None` if it does so without a change.
 fn matched_step((coarsest, dt): (&Config, f64), config: &Config) -> Option<f64> {
-    let power = order_excess(config);
+    let power = relative_order_excess(config);
     (power > 0.0).then(|| dt * (resolution(coarsest) / resolution(config)).powf(1.0 + power))
 }
 
 /// p/q − 1 if the order p in space is higher than q in time, otherwise 0.
-fn order_excess(config: &Config) -> f64 {
+fn relative_order_excess(config: &Config) -> f64 {
     (f64::from(formal_order(config)) / f64::from(config.time.method().1) - 1.0).max(0.0)
 }
 
@@ -208,7 +208,7 @@ fn has_exact(config: &Config) -> bool {
         (Some(scalar), _) => scalar.exact(domain, active, domain.middle(), 0.0).is_some(),
         (_, flow) => flow.is_some_and(|flow| flow.is_exact(&config.gas)),
     };
-    has_solution && config.starts_from_case()
+    has_solution && config.follows_case()
 }
 
 fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<Row> {
@@ -270,10 +270,10 @@ impl Study {
             None => format!("of {}, against the exact solution", config.case.error_quantity()),
         };
         let step = match config.time.step {
-            StepSize::Cfl(cfl) if !keep_cfl && order_excess(config) > 0.0 => format!(
+            StepSize::Cfl(cfl) if !keep_cfl && relative_order_excess(config) > 0.0 => format!(
                 "time.cfl = {cfl} on the coarsest grid, dt smaller by (n0/n)^{:.2} on the others, so that the error of {name} (order \
                  {order}) falls with h^{formal_order} like that of the scheme",
-                1.0 + order_excess(config)
+                1.0 + relative_order_excess(config)
             ),
             StepSize::Cfl(cfl) => format!(
                 "time.cfl = {cfl}: dt falls with h, with h² where viscosity limits it, and the error of {name} (order \

@@ -154,7 +154,7 @@ impl Shared {
                 *cached = CachedPage { etag, html };
             }
         }
-        let state = if ended { "ended" } else { "goes on" };
+        let state = if ended { "ended" } else { "running" };
         let headers = [("Kolmo-Run", state), ("ETag", cached.etag.as_str())];
         let known = header_values(&request, "If-None-Match")
             .next()

@@ -153,11 +153,11 @@ pub(crate) fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) ->
 
 /// The text of a file that a run directory should contain.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    open::text(path, open::MAX_TEXT).map_err(Error::io(path))
+    open::text(path, open::MAX_TEXT_BYTES).map_err(Error::io(path))
 }
 
-/// Refuse a directory that cannot exist, because it or one of its parents is a file. `needs` is the beginning of the
-/// sentence: `a run needs`.
+/// Refuse a directory that cannot exist, because it or one of its parents is a file. `needs` is subject and verb
+/// of the message, such as `a run needs`.
 ///
 /// # Errors
 /// Where this is the case.

@@ -5,7 +5,7 @@ use std::io::{Error, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
 /// Maximum size of a table or a text: bytes.
-pub(crate) const MAX_TEXT: u64 = 4 << 30;
+pub(crate) const MAX_TEXT_BYTES: u64 = 4 << 30;
 /// Maximum size of a JSON file: bytes.
 pub(crate) const MAX_JSON_BYTES: u64 = 256 << 20;
 

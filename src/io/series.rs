@@ -27,7 +27,7 @@ impl TableMark {
     /// # Errors
     /// Where the table at `path` does not begin with the marked bytes.
     pub fn check(&self, path: &Path) -> Result<()> {
-        let what = match open::read(path, open::MAX_TEXT) {
+        let what = match open::read(path, open::MAX_TEXT_BYTES) {
             Err(why) if why.kind() == ErrorKind::NotFound => "the file is gone".to_string(),
             Err(why) => return Err(Error::io(path)(why)),
             Ok(text) => {

@@ -24,7 +24,7 @@ pub const MACH_NUMBER: &str = "Mach number";
 /// Signature of a PNG file.
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// Maximum number of bytes of a picture.
-const MAX_PICTURE_SIZE: u64 = 1 << 30;
+const MAX_PICTURE_BYTES: u64 = 1 << 30;
 
 /// The plane of a slice, named by the axes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ impl SliceEntry {
         }
         let path = run_dir.join("slices").join(&self.file);
         check_inside(run_dir, &path)?;
-        let png = open::read(&path, MAX_PICTURE_SIZE).map_err(Error::io(&path))?;
+        let png = open::read(&path, MAX_PICTURE_BYTES).map_err(Error::io(&path))?;
         match png.starts_with(&SIGNATURE) {
             true => Ok(png),
             false => Err(malformed(&path, "it is not a PNG picture")),
@@ -214,7 +214,7 @@ impl SliceWriter {
                 continue;
             }
             let path = self.directory.join(&entry.file);
-            if let Ok(png) = open::read(&path, MAX_PICTURE_SIZE) {
+            if let Ok(png) = open::read(&path, MAX_PICTURE_BYTES) {
                 let png = entry.coloured(png, scale);
                 write_atomically(&path, |writer| writer.write_all(&png))?;
             }

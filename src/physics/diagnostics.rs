@@ -180,7 +180,7 @@ impl NavierStokes {
     /// The flow of the case if it is the exact solution; `None` with a force or boundaries that the case does not have.
     fn exact(&self) -> Option<&dyn FlowCase> {
         let flow = self.case.flow().filter(|flow| flow.is_exact(&self.gas));
-        flow.filter(|_| self.starts_from_case)
+        flow.filter(|_| self.follows_case)
     }
 
     /// Contribution of the terms `group` to the rate of kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩. `All` includes the force.

@@ -62,8 +62,8 @@ pub struct NavierStokes {
     pub(super) body: Option<Body>,
     /// The channel; `None` unless exactly one axis has two walls.
     pub(super) channel: Option<Channel>,
-    /// See [`Problem::starts_from_case`].
-    pub(super) starts_from_case: bool,
+    /// See [`Problem::follows_case`].
+    pub(super) follows_case: bool,
     pub(super) forcing: Option<Forcing>,
     /// `None` if the flow carries no scalars.
     pub(super) scalars: Option<PassiveScalars>,
@@ -161,7 +161,7 @@ impl NavierStokes {
             sweeps: new_sweeps()?,
             filter_sweeps: on.filter_programs(conserved::COUNT)?,
             filter_rate: None,
-            starts_from_case: problem.starts_from_case(),
+            follows_case: problem.follows_case(),
             volume,
             body: Body::of(problem, base),
             metric: on.metric,

@@ -60,7 +60,7 @@ impl Problem {
     }
 
     /// Whether the flow is that of the case at all times, with the force and the boundaries of the case.
-    pub fn starts_from_case(&self) -> bool {
+    pub fn follows_case(&self) -> bool {
         self.forcing == self.case.forcing(&self.gas, &self.domain)
             && self.boundaries == self.case.boundaries(&self.gas)
     }

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::real::Values;
 
 /// Number of fields that can be averaged without allocation: a step allocates nothing.
-const MAX_FIELDS: usize = 24;
+const INLINE_FIELDS: usize = 24;
 
 /// A field of `len` values.
 pub(super) fn field_of(
@@ -54,7 +54,7 @@ impl VolumeAverage {
         fields: &[&Field],
         parameters: &[f64],
     ) -> Result<[f64; W]> {
-        let fields: SmallVec<[&Field; MAX_FIELDS]> =
+        let fields: SmallVec<[&Field; INLINE_FIELDS]> =
             fields.iter().copied().chain(&self.weights).collect();
         let sums = backend.reduce(formula, &fields, parameters)?.wait::<W>()?;
         Ok(sums.map(|sum| sum * self.per_interval))

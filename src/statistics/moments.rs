@@ -114,7 +114,7 @@ impl Average {
         Self { weight: total * grid.per_point(), means, pairs: pairs.to_vec(), products }
     }
 
-    /// Merge `other`, with its weight multiplied by `times`.
+    /// Merge `other`, with its weight multiplied by `factor`.
     fn merge(&mut self, other: &Self, factor: f64) {
         let weight = self.weight + factor * other.weight;
         if weight <= 0.0 {

@@ -36,7 +36,7 @@ pub(super) fn largest(
     lengths.map(scaled).find(fits).map(|config| config.grid.points)
 }
 
-/// Advice where the grid of `config` does not fit.
+/// Advice where a grid does not fit.
 pub(super) fn advice(largest: Option<[usize; 3]>) -> String {
     let alternatives = "`compute.precision = \"f32\"`, or an integrator in 2N storage";
     match largest {

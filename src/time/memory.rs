@@ -3,7 +3,7 @@
 use super::available_memory;
 use super::largest::{advice, largest};
 use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
-use crate::backend::ranks::Needed;
+use crate::backend::ranks::WorkArrayLengths;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, FilterConfig, Pencils, Variable};
 use crate::error::{Error, Result, out_of_memory};
@@ -144,7 +144,7 @@ pub fn message_bytes(config: &Config, decomposition: Decomposition, block: &Bloc
     }
     let (sweeps, operators) = all_sweeps(&config.problem(), block);
     let (points, method) = (config.grid.points, config.compute.distributed);
-    let needed = Needed::of(&sweeps, &operators, decomposition, (points, block), method);
+    let needed = WorkArrayLengths::of(&sweeps, &operators, decomposition, (points, block), method);
     (needed.values(block.len()) * config.compute.precision.bytes()) as f64
 }
 

@@ -15,7 +15,7 @@ impl Run<'_> {
     pub(super) fn write_profile(&mut self) -> Result<()> {
         let (grid, config) = (self.simulation.grid().clone(), self.config);
         let axis = (0..3).find(|&axis| grid.points[axis] > 1);
-        let Some(axis) = axis.filter(|_| config.starts_from_case()) else { return Ok(()) };
+        let Some(axis) = axis.filter(|_| config.follows_case()) else { return Ok(()) };
         let middle = grid.points.map(|n| n / 2);
         let point = |i: usize| {
             let mut index = middle;

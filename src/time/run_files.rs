@@ -55,7 +55,7 @@ impl Files {
         let reference = reference_csv(simulation);
         reference.as_ref().map_or(Ok(()), |text| write("reference.csv", text))?;
         curves.as_ref().map_or(Ok(()), |text| write(USER_REFERENCE, text))?;
-        if config.output.statistics.is_some() && config.starts_from_case() {
+        if config.output.statistics.is_some() && config.follows_case() {
             let active = simulation.grid().active();
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;

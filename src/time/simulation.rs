@@ -285,13 +285,13 @@ impl Simulation {
         Ok(dt)
     }
 
-    /// Check the new state. If the run `continues`, a device begins the next step before the result of the check is known.
-    fn check(&mut self, continues: bool) -> Result<()> {
+    /// Check the new state. With `begin_next` a device begins the next step before the result of the check is known.
+    fn check(&mut self, begin_next: bool) -> Result<()> {
         let Self { system, state, stepper, phases, time_level, .. } = self;
         let queues = system.backend().queues();
         let rate = phases.time(if queues { STEPS_PHASE } else { CHECKS_PHASE }, || {
             let pending = system.begin_check(state)?;
-            if queues && continues {
+            if queues && begin_next {
                 stepper.begin(system.as_mut(), state);
             }
             system.finish_check(pending, state, *time_level)

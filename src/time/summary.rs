@@ -218,7 +218,7 @@ pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides:
 /// changed.
 fn reference(simulation: &Simulation) -> Option<Reference> {
     let (config, active) = (&simulation.config, simulation.grid().active());
-    if !config.starts_from_case() {
+    if !config.follows_case() {
         return None;
     }
     let known = config.case.reference(&config.gas, &config.grid.domain, active)?;

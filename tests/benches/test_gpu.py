@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benches"))
 
 import parts
-from parts import Campaign, Command, Part, Wrong
+from parts import Campaign, Command, InvalidResult, Part
 
 
 @pytest.fixture
@@ -102,20 +102,20 @@ def test_results_without_reference_and_missing_tests_fail(gpu):
     row |= {"ns_per_point": {"min": 6.0}, "ns_per_point_stage": {"min": 1.0}, "time_over_copy": 3.0, "error": 1e-15}
     report = lambda error: json.dumps({"results": [row | {"error": error}], "notes": []})
     assert gpu.checked(report(1e-15)) == {"step 8x8x9": {"ns": 1.0, "GB/s": 2.0, "copies": 3.0, "error": 1e-15}}
-    assert gpu.figures(report(None))["without reference"] == "step 8x8x9"
+    assert gpu.bench_numbers(report(None))["without reference"] == "step 8x8x9"
     sweep = row | {"name": "sweep", "axis": "z", "sweep": "terms", "stages": "last", "error": 1e-15}
-    of_sweep = lambda kernel: gpu.figures(json.dumps({"results": [sweep | {"kernel": kernel}], "notes": []}))["sweep z terms last 8x8x9"]
+    of_sweep = lambda kernel: gpu.bench_numbers(json.dumps({"results": [sweep | {"kernel": kernel}], "notes": []}))["sweep z terms last 8x8x9"]
     assert of_sweep({"registers": 254, "resident": 2, "lines": 8}) == of_sweep(None) | {"registers": 254, "resident": 2}
-    with pytest.raises(Wrong, match="without reference") as failure:
+    with pytest.raises(InvalidResult, match="without reference") as failure:
         gpu.checked(report(None))
     assert failure.value.numbers["step 8x8x9"]["ns"] == 1.0
-    with pytest.raises(Wrong, match="JSON"):
+    with pytest.raises(InvalidResult, match="JSON"):
         gpu.checked("not JSON")
     assert gpu.passed("test result: ok. 7 passed; 0 failed; 1 ignored") == {"passed": 7}
     for wrong in ("test result: ok. 0 passed; 0 failed; 0 ignored", "running 1 test"):
-        with pytest.raises(Wrong):
+        with pytest.raises(InvalidResult):
             gpu.passed(wrong)
-    with pytest.raises(Wrong):
+    with pytest.raises(InvalidResult):
         gpu.device("cuda     CUDA cannot be used: no driver\n")
     assert gpu.device("cuda     0: NVIDIA H200\nnvrtc    13.0, /x\n") == {"device": "NVIDIA H200", "NVRTC": "13.0, /x"}
 
@@ -156,7 +156,7 @@ def test_packed_programs_and_cache_are_those_used_after_unpacking(gpu, tmp_path,
     line = 'test "$("$KOLMO_PROGRAM" it)" = it && test "$KOLMO_TEST_DEVICE" = cuda'
     for command in ([tests], ["sh", "-c", line]):
         subprocess.run(command, env=environment, check=True)
-    monkeypatch.setattr(gpu, "MOST", 1000)
+    monkeypatch.setattr(gpu, "MAX_SIZE", 1000)
     with pytest.raises(SystemExit):
         gpu.pack(options)
 

@@ -198,7 +198,7 @@ def test_guarded_work_counts_and_slow_paths_do_not():
 PACE = sass.Pace(instruction=4.0, barrier=30.0, load=600.0, byte=10.0)
 
 
-def waited(*lines):
+def waiting_cycles(*lines):
     """Cycles that a block with these instructions and an exit waits at barriers and for memory."""
     times = sass.timed(kernel("\n".join([*lines, "EXIT"])), PACE)
     assert times["computing"] == 4 * (len(lines) + 1)
@@ -210,21 +210,21 @@ def test_a_thread_waits_for_a_loaded_value_at_its_first_use():
     first, second = "LDG.E.64 R2, desc[UR8][R20.64]", "LDG.E.64 R4, desc[UR8][R22.64]"
     uses = "STS.64 [R9], R2", "STS.64 [R9+0x8], R4"
     # The second load is issued one instruction later, and the use of the first takes one instruction.
-    assert waited(first, second, *uses) == (0, 600 - 4)
-    assert waited(first, uses[0], second, uses[1]) == (0, 1200)
-    assert waited(first, *["DADD R6, R6, R6"] * 100, uses[0]) == (0, 200)
-    assert waited("BAR.SYNC 0x0", first, "BAR.SYNC 0x0", uses[0]) == (60, 600 - 4 - 30)
+    assert waiting_cycles(first, second, *uses) == (0, 600 - 4)
+    assert waiting_cycles(first, uses[0], second, uses[1]) == (0, 1200)
+    assert waiting_cycles(first, *["DADD R6, R6, R6"] * 100, uses[0]) == (0, 200)
+    assert waiting_cycles("BAR.SYNC 0x0", first, "BAR.SYNC 0x0", uses[0]) == (60, 600 - 4 - 30)
     store = "STG.E.64 desc[UR8][R20.64], R6"
-    assert waited(store, *["DADD R6, R6, R6"] * 100) == (0, 0)
+    assert waiting_cycles(store, *["DADD R6, R6, R6"] * 100) == (0, 0)
 
 
 def test_memory_transfers_words_sequentially():
     """Catches a transfer rate above that of the memory, and a block that ends before its last words are transferred."""
     first = [f"LDG.E.64 R{2 * at}, desc[UR8][R90.64]" for at in range(1, 21)]
     # Twenty words take 1600 cycles; 76 cycles pass between the requests of the first and the last word.
-    assert waited(*first, "STS.64 [R9], R40") == (0, 1600 - 76)
+    assert waiting_cycles(*first, "STS.64 [R9], R40") == (0, 1600 - 76)
     store = "STG.E.64 desc[UR8][R20.64], R6"
-    assert waited(*[store] * 10) == (0, 800 - 40)
+    assert waiting_cycles(*[store] * 10) == (0, 800 - 40)
 
 
 def test_asynchronous_copies_are_awaited_by_groups():
@@ -232,9 +232,9 @@ def test_asynchronous_copies_are_awaited_by_groups():
     copy, end = "LDGSTS.E.64 [R9], desc[UR8][R2.64]", "LDGDEPBAR"
     last_but_one, last = "DEPBAR.LE SB0, 0x1", "DEPBAR.LE SB0, 0x0"
     work = ["DADD R6, R6, R6"] * 100
-    assert waited(copy, end, *work, copy, end, last_but_one) == (0, 600 - 4 - 400 - 4 - 4)
-    assert waited(copy, end, *work, copy, end, last) == (0, 600 - 4)
-    assert waited(copy, end, "STS.64 [R9], R9", *work, *work, last) == (0, 0)
+    assert waiting_cycles(copy, end, *work, copy, end, last_but_one) == (0, 600 - 4 - 400 - 4 - 4)
+    assert waiting_cycles(copy, end, *work, copy, end, last) == (0, 600 - 4)
+    assert waiting_cycles(copy, end, "STS.64 [R9], R9", *work, *work, last) == (0, 0)
 
 
 def test_one_iteration_of_a_loop_over_tiles_is_counted_and_timed():

@@ -39,7 +39,7 @@ def test_waves_grow_with_taylor_rows_where_points_are_clustered(stability, monke
 def test_waves_grow_with_a_five_point_derivative_at_a_face(stability, monkeypatch, family, rate):
     """Catches a growth rate that does not depend on the derivative used at an open face."""
     five = stability.np.array([19 / 12, -2, 0, 2 / 3, -1 / 4] + (stability.POINTS - 5) * [0.0])
-    monkeypatch.setattr(stability, "cut", lambda row: -five * (row @ stability.np.arange(len(row))))
+    monkeypatch.setattr(stability, "truncated", lambda row: -five * (row @ stability.np.arange(len(row))))
     assert abs(stability.largest(family, [33], *stability.CASES["inflow, outflow, tanh 2 at the outflow"]) - rate) < 0.01
 
 

@@ -277,14 +277,14 @@ def test_drawn_edges_of_parallel_reduction_solve_the_system(explorable, scheme):
 
 def test_cyclic_reduction_is_shown_level_by_level(explorable):
     browser = explorable("reduction", method="cyclic", points=16)
-    says = browser.find_element(By.ID, "says")
-    seen = [says.text]
+    explanation = browser.find_element(By.ID, "explanation")
+    seen = [explanation.text]
     while browser.find_element(By.ID, "next").is_enabled():
         browser.find_element(By.ID, "next").click()
-        seen.append(says.text)
+        seen.append(explanation.text)
     # 15 rows: three levels to one row, and three back.
     assert len(seen) == 7 and len(set(seen)) >= 6
-    assert seen[0].startswith("forward 0") and seen[3].startswith("the last") and seen[-1].startswith("back 0")
+    assert seen[0].startswith("forward 0") and seen[3].startswith("last row") and seen[-1].startswith("back 0")
 
 
 def test_the_focus_moves_to_the_other_button_at_the_last_level(explorable):

@@ -71,7 +71,7 @@ fn live_page_grows_during_the_run_and_ends_as_the_report() {
         page.contains("The run is in progress") && page.contains("id=\"plot-kinetic_energy\"")
     });
     assert!(
-        first.contains("\r\nKolmo-Run: goes on\r\n")
+        first.contains("\r\nKolmo-Run: running\r\n")
             && first.contains("To t = 1000. This page follows it.")
     );
     let length = |page: &str| {

@@ -45,7 +45,7 @@ fn start_paused(dir: &Path, arguments: &[&str]) -> Child {
     let _ = fs::remove_file(&loaded);
     let mut command = Command::new(program());
     command.args(arguments).current_dir(dir).env("LD_LIBRARY_PATH", dir);
-    command.env("KOLMO_TEST_LOADED", &loaded).env("KOLMO_TEST_GO", go);
+    command.env("KOLMO_TEST_LOADED", &loaded).env("KOLMO_TEST_PROCEED", go);
     command.env("OCL_ICD_VENDORS", "none").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = with_default_sighup(&mut command).spawn().unwrap();
     wait_until(&mut child, || loaded.exists());

@@ -28,7 +28,8 @@ fn a_steady_run_stops_when_converged_restarts_and_is_reported_finished() {
         [lines.next().unwrap(), lines.next_back().unwrap()];
     assert!(first < 5.0 && last >= 10.0 && [target, last_target] == [10.0; 2], "{stderr}");
     assert!(!stderr.contains('%'), "{stderr}");
-    // Each step is longer than 0.5. Times have no meaning here: no fields are written between the first and the last, as in the plan.
+    // Each step passes an output time (every 0.5), but times have no meaning in a steady run: only the first and the last fields are
+    // written, as in the plan.
     let fields = file_names(&dir.path().join("whole/fields"));
     assert_eq!(fields.iter().filter(|name| name.ends_with(".vts")).count(), 2, "{fields:?}");
     let plan = run_ok(dir.path(), ["info", "--plan", "my.toml"]).stdout;

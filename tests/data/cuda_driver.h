@@ -1,4 +1,4 @@
-/* What the parts of the driver without a GPU know of each other. */
+/* Functions shared by the parts of the substitute CUDA driver. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -6,7 +6,7 @@ enum { OK = 0, INVALID = 1 };
 
 /* cuda_driver.c */
 
-/* Let `call` be made when all before it on the stream is done, and again until it returns 1. */
+/* Queues `call` on a stream. It is called with `of` after the preceding work is done, repeatedly until it returns 1. */
 int cuda_queue(void *stream, int (*call)(void *), void *of);
 int cuda_is_stream(void *stream);
 int cuda_holds(const void *at, size_t size);
@@ -14,7 +14,7 @@ int cuda_has_context(void);
 
 /* opencl.c */
 
-/* Whether kernels are run by it. */
+/* Returns 0 if kernels do not run by OpenCL, otherwise the value of KOLMO_CUDA_KERNELS. */
 int opencl(void);
 void *opencl_allocate(size_t size);
 void opencl_free(void *memory);
@@ -24,6 +24,6 @@ void *opencl_program_of(void *kernel);
 int opencl_arguments(void *kernel);
 int opencl_is_pointer(void *kernel, int argument);
 size_t opencl_size(void *kernel, int argument);
-/* Whether all pointers among the arguments are of the device. */
+/* Returns whether all pointers among the arguments are device addresses. */
 int opencl_takes(void *kernel, const uint64_t *arguments);
 void opencl_run(void *kernel, const unsigned *blocks, const unsigned *threads, const uint64_t *arguments);

@@ -1,10 +1,10 @@
-/* A library without functions. Whoever loads it makes the file KOLMO_TEST_LOADED, and waits until there is a file KOLMO_TEST_GO. */
+/* A library without functions. Loading it creates the file KOLMO_TEST_LOADED and waits until the file KOLMO_TEST_PROCEED exists. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 __attribute__((constructor)) static void loaded(void) {
-    const char *mark = getenv("KOLMO_TEST_LOADED"), *go = getenv("KOLMO_TEST_GO");
-    if (mark) close(creat(mark, 0600));
-    while (go && access(go, F_OK)) usleep(1000);
+    const char *created = getenv("KOLMO_TEST_LOADED"), *proceed = getenv("KOLMO_TEST_PROCEED");
+    if (created) close(creat(created, 0600));
+    while (proceed && access(proceed, F_OK)) usleep(1000);
 }

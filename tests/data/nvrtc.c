@@ -1,4 +1,4 @@
-/* A compiler for the driver without a GPU that runs kernels by OpenCL (KOLMO_CUDA_KERNELS): what it makes of a text is the text. */
+/* A substitute NVRTC for the substitute CUDA driver with KOLMO_CUDA_KERNELS: the compiled image of a text is the text. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,6 @@ int nvrtcGetProgramLogSize(char *program, size_t *size) { *size = program ? 1 : 
 int nvrtcGetProgramLog(char *program, char *log) { *log = 0; return !program; }
 int nvrtcGetCUBINSize(char *program, size_t *size) { *size = strlen(program) + 1; return 0; }
 int nvrtcGetCUBIN(char *program, char *image) { strcpy(image, program); return 0; }
-/* Nobody is to ask for assembly of a chip that is known. */
+/* PTX must not be requested for a known architecture. */
 int nvrtcGetPTXSize(char *program, size_t *size) { *size = 0; return program != NULL; }
 int nvrtcGetPTX(char *program, char *image) { *image = 0; return program != NULL; }

@@ -1,4 +1,4 @@
-/* Kernels of the driver without a GPU, compiled and run by OpenCL on the host, whose memory is the device's. */
+/* Kernels of the substitute CUDA driver. OpenCL compiles and runs them on the host, whose memory is that of the device. */
 #define _GNU_SOURCE
 #include "cuda_driver.h"
 
@@ -42,15 +42,15 @@ static void open_device(void) {
         abort();
     }
 }
-static void need(void) {
+static void require_device(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, open_device);
 }
 
-void *opencl_allocate(size_t size) { need(); return clSVMAlloc(context, READ_WRITE, size, 0); }
+void *opencl_allocate(size_t size) { require_device(); return clSVMAlloc(context, READ_WRITE, size, 0); }
 void opencl_free(void *memory) { clSVMFree(context, memory); }
 
-/* What the program gives PoCL in place of the declarations of all functions. */
+/* Returns the declarations that the program passes to PoCL in place of those of all functions. */
 static const char *declarations(void) {
     static char text[4096], path[4096];
     snprintf(path, sizeof path, "%.*s/../../kernels/pocl.h", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__);
@@ -61,19 +61,19 @@ static const char *declarations(void) {
     return text;
 }
 
-/* PoCL cannot build one program in two processes at once (pocl issue 1480). */
+/* PoCL cannot build a program in two processes at once (pocl issue 1480). */
 void *opencl_program(const char *text) {
-    need();
+    require_device();
     char name[4096];
     snprintf(name, sizeof name, "%s/opencl.lock", getenv("XDG_CACHE_HOME"));
-    int one = open(name, O_CREAT | O_RDWR, 0600);
-    flock(one, LOCK_EX);
+    int lock_file = open(name, O_CREAT | O_RDWR, 0600);
+    flock(lock_file, LOCK_EX);
     const char *parts[2] = {declarations(), text};
     void *program = clCreateProgramWithSource(context, 2, parts, NULL, NULL);
     char options[] = "-cl-std=CL1.2 -D_OPENCL_H_ -cl-kernel-arg-info -cl-opt-disable";
     if (opencl() != 2) *strstr(options, " -cl-opt-disable") = 0;
     int code = clBuildProgram(program, 1, &device, options, NULL, NULL);
-    close(one);
+    close(lock_file);
     if (code) {
         static char log[65536];
         clGetProgramBuildInfo(program, device, LOG, sizeof log, log, NULL);
@@ -97,7 +97,7 @@ int opencl_is_pointer(void *kernel, int argument) {
     clGetKernelArgInfo(kernel, argument, ADDRESS, sizeof address, &address, NULL);
     return address == GLOBAL;
 }
-/* Bytes of an argument that is no pointer: an int, a float or a double. */
+/* Returns the bytes of an argument that is not a pointer: an int, a float or a double. */
 size_t opencl_size(void *kernel, int argument) {
     char type[16] = "";
     clGetKernelArgInfo(kernel, argument, TYPE, sizeof type, type, NULL);

@@ -101,7 +101,7 @@ fn words(kernel: &KernelRequest) -> usize {
         let (what, rest) = line.trim_start_matches("if (beta != 0) ").split_once('(')?;
         let field = rest.split(", ").nth(1)?.to_string();
         let is_stored = match what {
-            "load" | "bring" | "BRING_LATER" => false,
+            "load" | "prefetch" | "PREFETCH_NEXT_TILE" => false,
             "store" => true,
             _ => return None,
         };

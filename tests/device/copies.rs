@@ -35,7 +35,7 @@ fn faults(statements: &[String], for_others: bool) -> Vec<String> {
             read_since_barrier.clear();
             pending.retain(|_, event| *event != Event::Barrier);
         } else if let Some(slot) =
-            ["bring", "BRING_LATER"].iter().find_map(|name| numbers(line, name).next())
+            ["prefetch", "PREFETCH_NEXT_TILE"].iter().find_map(|name| numbers(line, name).next())
         {
             if pending.insert(slot, Event::End).is_some() {
                 faults.push(format!(
@@ -45,11 +45,11 @@ fn faults(statements: &[String], for_others: bool) -> Vec<String> {
             if for_others && read_since_barrier.contains(&slot) {
                 faults.push(format!("a thread may still read slot {slot}: {line}"));
             }
-        } else if line.starts_with("COPIES_END") {
+        } else if line.starts_with("COPY_COMMIT") {
             let ended = pending.values_mut().filter(|event| **event == Event::End);
             ended.for_each(|event| *event = Event::Group(groups));
             groups += 1;
-        } else if let Some(remaining) = numbers(line, "COPIES_WAIT").next() {
+        } else if let Some(remaining) = numbers(line, "COPY_WAIT").next() {
             let is_complete =
                 |event: &Event| matches!(event, Event::Group(of) if of + remaining < groups);
             pending.retain(|_, event| for_others || !is_complete(event));
@@ -86,11 +86,11 @@ fn sweeps() -> Vec<(Vec<String>, bool)> {
         texts.extend(recording.kernels().into_iter().map(|kernel| kernel.source.text));
     }
     let followed = texts.iter().map(|text| {
-        let (first, tile) = (statements(text, "FIRST_TILE"), statements(text, "SWEEP"));
-        let lines = [first, vec!["COPIES_END();".into()], tile.clone(), tile].concat();
+        let (first, tile) = (statements(text, "FIRST_TILE_LOADS"), statements(text, "SWEEP"));
+        let lines = [first, vec!["COPY_COMMIT();".into()], tile.clone(), tile].concat();
         (lines, text.contains("#define INNER 1\n"))
     });
-    followed.filter(|(lines, _)| lines.iter().any(|line| line.contains("bring("))).collect()
+    followed.filter(|(lines, _)| lines.iter().any(|line| line.contains("prefetch("))).collect()
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn sweeps_wait_for_async_copies_and_planted_errors_are_detected() {
         let found = faults(statements, *for_others);
         assert!(found.is_empty(), "{}\n{}", found.join("\n"), statements.join("\n"));
         for (at, line) in statements.iter().enumerate() {
-            let Some(remaining) = numbers(line, "COPIES_WAIT").next() else {
+            let Some(remaining) = numbers(line, "COPY_WAIT").next() else {
                 continue;
             };
             let text = statements.join("\n");
@@ -114,10 +114,10 @@ fn sweeps_wait_for_async_copies_and_planted_errors_are_detected() {
                 assert!(detected, "not detected: {mistake}, statement {at} of\n{text}");
             };
             mistaken("one group too few", &|lines| {
-                lines[at] = format!("COPIES_WAIT({});", remaining + 1)
+                lines[at] = format!("COPY_WAIT({});", remaining + 1)
             });
             mistaken("no wait", &|lines| drop(lines.remove(at)));
-            let reads = |line: &String| line.contains("HAS(j) ? PARKED(");
+            let reads = |line: &String| line.contains("HAS_POINT(j) ? PARKED(");
             let read = at + statements[at..].iter().position(reads).unwrap();
             mistaken("a late wait", &|lines| {
                 let wait = lines.remove(at);

@@ -318,7 +318,7 @@ fn startup_compiles_only_the_kernels_of_a_step() {
     let mut command = Command::new(program());
     command.args(["run", "taylor-green", "--backend", "cuda", "--set", "grid.points=[12, 12, 1]"]);
     let command = Driver::Strict.with(driver.path(), command.current_dir(driver.path()));
-    let output = command.env("KOLMO_CUDA_OTHERS", "2").output().unwrap();
+    let output = command.env("KOLMO_CUDA_OTHER_KERNELS", "2").output().unwrap();
     // Kernels that compute nothing give an invalid initial state.
     let stderr = output_text(&output).1;
     assert!(stderr.contains("the initial state has"), "{stderr}");
@@ -338,7 +338,7 @@ fn startup_compiles_only_the_kernels_of_a_step() {
 /// A substitute driver and the libraries that accompany it.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Driver {
-    /// It computes one kernel, and cuSPARSE.
+    /// It computes one kernel; cuSPARSE is there, NCCL is not.
     Strict,
     /// With NCCL.
     Nccl,
@@ -381,7 +381,7 @@ impl Driver {
         command.env("LD_LIBRARY_PATH", folder).env("XDG_CACHE_HOME", folder);
         let set = |so: bool| if so { "1" } else { "0" };
         // Trials of memory need the kernels that clear and copy it: with NCCL they exist, but do not run.
-        command.env("KOLMO_CUDA_OTHERS", set(self == Driver::Nccl));
+        command.env("KOLMO_CUDA_OTHER_KERNELS", set(self == Driver::Nccl));
         command.env("KOLMO_CUDA_KERNELS", set(self == Driver::OpenCl));
         command.env("VIRTUAL_ENV", root().join(".venv"))
     }

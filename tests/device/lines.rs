@@ -292,7 +292,7 @@ fn line_solver_limits_are_reported_with_suitable_alternatives() {
 }
 
 #[test]
-fn line_solvers_are_created_exactly_if_no_obstacle_is_reported() {
+fn line_solvers_are_created_exactly_if_supported() {
     let info = DeviceInfo { api: Api::Cuda, ..device().info().clone() };
     let (device, _) = Device::recording(info, |_| 0);
     let scratch = Scratch::new(&device, Precision::F64);

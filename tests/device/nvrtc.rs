@@ -119,7 +119,7 @@ pub(super) fn run(case: &'static str, points: [usize; 3], set: &'static [&'stati
     })
 }
 
-/// Returns a function that requests the kernels of one line solver, where it has no obstacle: both precisions, axes, periodic and closed
+/// Returns a function that requests the kernels of one line solver, where it is supported: both precisions, axes, periodic and closed
 /// lines, long and short lines.
 fn line_solver(solver: LineSolver) -> Ask {
     fn ask<T: Real>(

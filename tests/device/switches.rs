@@ -102,7 +102,7 @@ fn sweeps_early_and_turns_set_prefetching_and_tiles_per_block() {
             sweep
                 .lines()
                 .take_while(|line| line.ends_with('\\'))
-                .any(|line| line.contains("bring("))
+                .any(|line| line.contains("prefetch("))
         };
         sweeps([64; 3], set).iter().filter(is_early).count()
     };

@@ -19,7 +19,7 @@ fn neighbour_errors_name_the_reach_and_the_shortest_block() {
 }
 
 #[test]
-fn every_method_rejects_blocks_shorter_than_the_stencil_of_neighbours() {
+fn all_methods_but_transpose_reject_blocks_shorter_than_the_stencil() {
     let operator = formula(scheme_family("compact6").first).operator::<f64>(13, true);
     for method in [Method::Neighbour, Method::Pcr, Method::Gather, Method::Chain] {
         let message = distribute(&operator, &[7, 5, 1], 1, method).unwrap_err();

@@ -29,7 +29,7 @@ pub(super) const FORMATS: &[Format] = &[
     ("blocks.p3d", |path, points| text(path, points, 3), 0.0),
     ("records.x", |path, points| fs::write(path, records(points, false)).unwrap(), 0.0),
     ("big.x", |path, points| fs::write(path, records(points, true)).unwrap(), SINGLE),
-    ("bare.x", |path, points| fs::write(path, bare(points)).unwrap(), 0.0),
+    ("raw_bytes.x", |path, points| fs::write(path, raw_bytes(points)).unwrap(), 0.0),
     ("text.vts", |path, points| vts(path, points, "ascii"), 0.0),
     ("inline.vts", |path, points| vts(path, points, "inline"), 0.0),
     ("appended.vts", |path, points| vts(path, points, "appended"), 0.0),
@@ -128,7 +128,7 @@ pub(super) fn records(points: &Points, is_big: bool) -> Vec<u8> {
 }
 
 /// PLOT3D as raw bytes: f64 in three dimensions, with `iblank`.
-fn bare(points: &Points) -> Vec<u8> {
+fn raw_bytes(points: &Points) -> Vec<u8> {
     let [nx, ny] = points.n.map(|n| u32::try_from(n).unwrap());
     let header = [nx, ny, 1].into_iter().flat_map(u32::to_le_bytes);
     let z = vec![0.0; points.x.len()];

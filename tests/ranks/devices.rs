@@ -33,7 +33,7 @@ fn with_driver(
 /// Runs the program on two ranks without NCCL and with the tool.
 fn with_tool(arguments: &[&str], tool: &Path, set: &[(&str, &str)]) -> Job {
     let tool = tool.to_string_lossy();
-    let set = [set, &[("KOLMO_CUDA_OTHERS", "1"), ("LD_PRELOAD", &tool)]].concat();
+    let set = [set, &[("KOLMO_CUDA_OTHER_KERNELS", "1"), ("LD_PRELOAD", &tool)]].concat();
     ranks(2, arguments, Driver::Strict, &set)
 }
 
@@ -63,14 +63,14 @@ fn failed_device_aware_mpi_falls_back_to_host_memory_and_reports_why() {
         ("all-to-all", "an all-to-all of 4000008 bytes between two devices arrived wrong"),
         ("calls", "a message of 8168 bytes from one device to the next failed: "),
     ] {
-        let set = [("KOLMO_TOOL_AWARE", "1"), ("KOLMO_TOOL_SPOILS", corrupted)];
+        let set = [("KOLMO_TOOL_AWARE", "1"), ("KOLMO_TOOL_CORRUPTS", corrupted)];
         let job = with_tool(&["info"], &tool, &set);
         assert_eq!(job.code, Some(0), "{corrupted}: {}", job.err);
         let prefix = "go through host memory: MPI reports that it accepts device memory, but ";
         assert!(job.out.contains(&format!("{prefix}{reason}")), "{corrupted}: {}", job.out);
     }
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.device_aware=force"];
-    let rejected = with_tool(&force, &tool, &[("KOLMO_TOOL_SPOILS", "long")]);
+    let rejected = with_tool(&force, &tool, &[("KOLMO_TOOL_CORRUPTS", "long")]);
     assert_eq!(rejected.code, Some(2), "{}", rejected.err);
     let reason = "messages between devices fail: a message of 8000024 bytes from one device to the next arrived wrong";
     assert!(rejected.err.contains(reason), "{}", rejected.err);
@@ -87,17 +87,17 @@ fn nccl_is_used_only_if_its_message_test_passes() {
     for (name, value, reason) in [
         ("KOLMO_NCCL_VERSION", "21304", "NCCL (libnccl.so.2) is 2.13.4, older than 2.14"),
         (
-            "KOLMO_NCCL_FAILS",
+            "KOLMO_NCCL_FAULT",
             "init",
             "NCCL could not join the group of all ranks: invalid usage (Duplicate GPU detected : ",
         ),
         (
-            "KOLMO_NCCL_FAILS",
+            "KOLMO_NCCL_FAULT",
             "messages",
             "NCCL was found, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: invalid usage (the network is down)",
         ),
         (
-            "KOLMO_NCCL_FAILS",
+            "KOLMO_NCCL_FAULT",
             "wrong",
             "NCCL was found, but a message of 8168 bytes from one device to the next arrived wrong",
         ),
@@ -105,7 +105,7 @@ fn nccl_is_used_only_if_its_message_test_passes() {
         assert_through_host(&info(2, &[(name, value)]), reason);
     }
     let force = ["run", "taylor-green", "--backend", "cuda", "--set", "compute.nccl=force"];
-    let rejected = ranks(2, &force, Driver::Nccl, &[("KOLMO_NCCL_FAILS", "wrong")]);
+    let rejected = ranks(2, &force, Driver::Nccl, &[("KOLMO_NCCL_FAULT", "wrong")]);
     assert_eq!(rejected.code, Some(2), "{}", rejected.err);
     let reason = "`compute.nccl = \"force\"`, but messages between devices fail: NCCL was found, but a message of 8168 bytes";
     assert!(rejected.err.contains(reason), "{}", rejected.err);
@@ -114,7 +114,7 @@ fn nccl_is_used_only_if_its_message_test_passes() {
 /// A separate test because it waits for 30 s.
 #[test]
 fn nccl_message_that_never_completes_times_out() {
-    let set = [("KOLMO_NCCL_FAILS", "never")];
+    let set = [("KOLMO_NCCL_FAULT", "never")];
     let job = with_driver(&["info"], Driver::Nccl, &set, |command| waiting_job(2, command));
     let reason = "NCCL was found, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s";
     assert_through_host(&job, reason);

@@ -36,7 +36,7 @@ pub(crate) struct Job {
     pub(crate) err: String,
 }
 
-/// Runs the worker with this path in this binary, for example `ranks::calls::worker::messages`, on `ranks` ranks. All must succeed.
+/// Runs the worker with this path in this binary, for example `ranks::calls::worker::every_call`, on `ranks` ranks. All must succeed.
 pub(crate) fn mpirun(ranks: usize, worker: &str) {
     let job = work(ranks, worker);
     let (code, out, err) = (job.code, job.out, job.err);

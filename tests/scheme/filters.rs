@@ -139,7 +139,7 @@ fn pentadiagonal_filters_have_the_published_cutoff() {
 }
 
 #[test]
-fn weaker_filters_resolve_more_wavenumbers() {
+fn weaker_and_higher_order_filters_resolve_more() {
     let efficiency = |order, alpha| compact_filter(order, alpha).resolving_efficiency(0.01);
     assert!([-0.3, 0.0, 0.3, 0.45, 0.495].map(|alpha| efficiency(8, alpha)).is_sorted());
     assert!([2, 4, 6, 8, 10].map(|order| efficiency(order, 0.45)).is_sorted());

@@ -177,7 +177,7 @@ fn restart_is_bitwise_identical_on_same_ranks_and_to_round_off_on_others() {
 }
 
 #[test]
-fn fields_are_written_in_the_requested_number_of_pieces() {
+fn fields_are_written_in_at_most_the_requested_number_of_pieces() {
     let dir = tempfile::tempdir().unwrap();
     for (pieces, expected) in [(1, 0), (2, 2), (3, 3), (9, 4)] {
         let mut config = vortex(1);

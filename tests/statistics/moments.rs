@@ -125,7 +125,7 @@ fn a_small_variance_is_accurate_despite_a_large_mean() {
         let sample = flow(|x| [1.0, 7e5 + 1e-3 * (x + phase).cos(), 1.0, 0.0, 0.0, 0.0]);
         running.add(f64::from(step), &moments_of(&sample));
     }
-    // The round-off of p is 1.2e-10, relative to its fluctuation 1e-3.
+    // The round-off of p, 1.2e-10, is 1.2e-7 of its fluctuation 1e-3.
     let variance = named(&running.values().unwrap(), "pressure_variance");
     assert_close(variance, 0.5e-6, 1e-6, "variance");
 }

@@ -182,12 +182,12 @@ fn stacks_fit(threads: usize) -> bool {
 }
 
 /// Number of threads that is allowed even on a machine of few cores; with more, idle threads take time from the others.
-const MAX_THREADS: usize = 256;
+const ALWAYS_ALLOWED_THREADS: usize = 256;
 
 /// Rejects numbers of threads at which scheduling dominates: the time of a step rises with the square of their number.
 fn check_threads(threads: usize) -> Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let max = MAX_THREADS.max(4 * cores);
+    let max = ALWAYS_ALLOWED_THREADS.max(4 * cores);
     if threads <= max {
         return Ok(());
     }

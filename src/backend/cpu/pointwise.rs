@@ -137,7 +137,7 @@ impl<T: Real> Cpu<T> {
 const ROW_POINTS: usize = 32;
 const MAX_ROWS: usize = 128;
 /// Minimum number of rows per task.
-const ROWS_PER_TASK: usize = 16;
+const MIN_ROWS_PER_TASK: usize = 16;
 
 impl<T: Real> Cpu<T> {
     /// Evaluates a map at the points of its part.
@@ -195,7 +195,8 @@ impl<T: Real> Cpu<T> {
                 }
             }
         };
-        let rows = (0..part.len().div_ceil(ROW_POINTS)).into_par_iter().with_min_len(ROWS_PER_TASK);
+        let rows =
+            (0..part.len().div_ceil(ROW_POINTS)).into_par_iter().with_min_len(MIN_ROWS_PER_TASK);
         self.pool.install(|| rows.for_each_init(|| [T::ZERO; MAX_ROWS * ROW_POINTS], row));
     }
 }

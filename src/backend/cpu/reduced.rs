@@ -45,7 +45,7 @@ pub(super) struct Reduce<'a, T> {
     pub(super) row: &'a dyn Fn(usize) -> *mut T,
     /// Number of rows.
     pub(super) rows: usize,
-    /// Workspace for as many rows, and for those of [`Reduced::room`].
+    /// Workspace for as many rows, and for those of [`Reduced::workspace`].
     pub(super) workspace: *mut T,
 }
 

@@ -66,7 +66,7 @@ impl Shape {
         text.define("LANES", lanes);
         text.define("GROUPS", groups);
         text.define("ROWS", rows);
-        text.define("SOLVED", solved);
+        text.define("SOLVE_ROWS", solved);
         text.define("SHARE", share);
         text.define("PANEL", nb.div_ceil(panels));
         text.define("AHEAD", (AHEAD / share).clamp(1, MAX_AHEAD));

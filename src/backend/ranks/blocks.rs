@@ -138,7 +138,7 @@ pub trait Blocks: Backend {
         weights: Weights,
     );
 
-    /// Runs a program for lines that are not split, which reads one array and sets one, like [`Backend::run`]. The values of the
+    /// Runs a program for complete lines, which reads one array and sets one, like [`Backend::run`]. The values of the
     /// program's grid lie at the start of both arrays, which may be longer.
     fn run_on_leading_values(&self, program: &Program, read: &Field, write: &mut Field);
 

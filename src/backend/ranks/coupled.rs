@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use super::choices::Choice;
 use super::joined::Joined;
 use super::messages::{Peers, Round, Underway};
-use super::room::{Needed, Planes};
+use super::work_arrays::{Planes, WorkArrayLengths};
 use super::{Phase, Ranks, SplitLines, locked};
 use crate::backend::{Combination, Program, Sources, Targets, Weights};
 use crate::engine::distributed::{self, Layout, Method, Plan};
@@ -58,7 +58,7 @@ impl Coupled {
             let steps = Joined::steps(&plans, &layout).into_iter();
             stages.push(steps.map(|step| prepare_step(ranks, step, lines)).collect::<Result<_>>()?);
         }
-        let needed = Needed::planes(axis.index(), lens);
+        let needed = WorkArrayLengths::planes(axis.index(), lens);
         ranks.work_arrays.grow(ranks, &needed, block.iter().product())?;
         let program = ranks.inner.program(sweep, (axis, block, &blocks))?;
         Ok(Self { axis: axis.index(), program, stages })

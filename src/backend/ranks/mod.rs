@@ -12,10 +12,10 @@ mod group;
 mod joined;
 mod messages;
 mod phases;
-mod room;
 mod route;
 mod transposed;
 mod trial;
+mod work_arrays;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,8 +24,8 @@ pub use group::{DeviceGroup, DeviceMessage, Underway};
 pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
 pub use phases::{ALONG, Phase, PhaseTimes};
-pub(crate) use room::Needed;
 pub use route::{Route, RouteChoice};
+pub(crate) use work_arrays::WorkArrayLengths;
 
 use crate::backend::{
     Backend, BlockSolver, ComputeConfig, Field, Lines, OnPart, Prepared, Program, Reduction,
@@ -42,8 +42,8 @@ use among::SplitBlockSolver;
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
-use room::WorkArrays;
 use transposed::Transposed;
+use work_arrays::WorkArrays;
 
 /// A grid distributed over ranks, with one block per rank on the rank's backend.
 pub struct Ranks {

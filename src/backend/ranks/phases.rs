@@ -10,8 +10,8 @@ use super::{Ranks, locked};
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Sweeps over lines that are not split, products, and the local solves of split lines with the contribution of the interface
-    /// values.
+    /// Sweeps over complete lines (not split, or completed by a transpose), products, and the local solves of split lines with
+    /// the contribution of the interface values.
     Local,
     /// Computation of the values to send.
     Pack,

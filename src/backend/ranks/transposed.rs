@@ -1,7 +1,7 @@
 //! A sweep along a split axis by transposed lines: operands are exchanged so that every rank stores some complete
 //! lines, and results are sent back. Each batch of operands of one operator takes two all-to-alls.
 
-use super::room::{Needed, TransposeArrays};
+use super::work_arrays::{TransposeArrays, WorkArrayLengths};
 use super::{Phase, Ranks, SplitLines, Staging, TransposeLayout, locked};
 use crate::backend::{Field, Program, Sources, Targets, Weights};
 use crate::engine::distributed::{Batch, Parts, Source};
@@ -53,7 +53,11 @@ impl Transposed {
         let parts = Parts::of(sweep);
         let SplitLines { axis, block, .. } = *split_lines;
         let field = block.iter().product();
-        ranks.work_arrays.grow(ranks, &Needed::for_transpose(&parts, split_lines), field)?;
+        ranks.work_arrays.grow(
+            ranks,
+            &WorkArrayLengths::for_transpose(&parts, split_lines),
+            field,
+        )?;
         let transfer = |batch: &Batch| Transfer::new(ranks, split_lines, batch, operators);
         Ok(Self {
             axis: axis.index(),

@@ -34,7 +34,7 @@ impl<'a> Team<'a> {
     }
 
     /// Returns (index of this rank in, size of) the team.
-    fn position(&self) -> (usize, usize) {
+    fn index_and_size(&self) -> (usize, usize) {
         match self {
             Self::Mpi(ranks) => (ranks.rank(), ranks.size()),
             Self::Group { size, rank, .. } => (*rank, *size),
@@ -46,7 +46,7 @@ impl<'a> Team<'a> {
     /// # Safety
     /// Both memories must have this length, and stay valid until the device has finished, or for ever if this fails.
     unsafe fn send_to_next(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
-        let (rank, size) = self.position();
+        let (rank, size) = self.index_and_size();
         let (before, after) = ((rank + size - 1) % size, (rank + 1) % size);
         match self {
             Self::Mpi(ranks) => {
@@ -71,7 +71,7 @@ impl<'a> Team<'a> {
     /// # Safety
     /// As above, with `bytes` bytes for each rank.
     unsafe fn all_to_all(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
-        let all = 0..self.position().1;
+        let all = 0..self.index_and_size().1;
         match self {
             Self::Mpi(ranks) => {
                 let shares: Vec<_> = all.map(|rank| (rank * bytes, bytes)).collect();
@@ -156,7 +156,7 @@ fn run_test(
     ends: Ends,
     kind: Kind,
 ) -> Result<()> {
-    let ((rank, size), width) = (team.position(), backend.precision().bytes());
+    let ((rank, size), width) = (team.index_and_size(), backend.precision().bytes());
     let own = numbers(backend, rank, 0..LONG);
     // Old values must not pass for received ones.
     let zeros = Values::zeros(backend.precision(), LONG);

@@ -12,7 +12,7 @@ use super::{ArrayFile, open};
 use crate::grid::{Block, MAX_POINTS_PER_AXIS};
 
 /// Maximum file size: bytes.
-const MAX_FILE_SIZE: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 /// Relative tolerance on x and y of planes, in units of the spacing: rounding in f32.
 const PLANE_TOLERANCE: f64 = 1e-3;
 /// Relative error of numbers with six digits.
@@ -62,7 +62,7 @@ pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
-    open::read(path, MAX_FILE_SIZE).map_err(|why| format!("cannot be read: {why}"))
+    open::read(path, MAX_FILE_BYTES).map_err(|why| format!("cannot be read: {why}"))
 }
 
 /// x and y, and z where present, as arrays (ny, nx) or (nz, ny, nx).

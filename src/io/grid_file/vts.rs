@@ -207,7 +207,8 @@ impl Encoding {
         let (mut bytes, mut rest) = (Vec::new(), &packed[..]);
         for length in lengths {
             let (own, after) = rest.split_at_checked(length).ok_or_else(cut_off)?;
-            let unpacked = ZlibDecoder::new(own).take(super::MAX_FILE_SIZE).read_to_end(&mut bytes);
+            let unpacked =
+                ZlibDecoder::new(own).take(super::MAX_FILE_BYTES).read_to_end(&mut bytes);
             unpacked.map_err(|why| format!("its points cannot be unpacked: {why}"))?;
             rest = after;
         }

@@ -1,36 +1,37 @@
-// A report that follows its run: it polls its origin for a newer page, and takes over the changes. Zoom, hidden curves and
-// selections stay.
+// The report of a run in progress: it polls its origin for a newer page and applies the changes. Zoom, hidden curves and selections
+// stay.
 "use strict";
 (() => {
-  // Milliseconds between two requests; when the run ends it waits ten seconds for one more.
-  const [LEAST, MOST] = [2000, 8000];
+  // Smallest and largest delay between two requests in milliseconds. At its end the run waits ten seconds for one more request.
+  const [MIN_DELAY, MAX_DELAY] = [2000, 8000];
   let tag = null;
   const state = kolmo.element("p", { class: "following", role: "status" }, "The run is in progress.");
   document.querySelector("main .what").after(state);
 
-  /** Curves of a newer section of the page. Existing plots stay the same objects, even where others are added. */
-  function figures(old, fresh, same) {
+  /** Updates the curves of a section from a newer page. Existing plots stay the same objects, even if others are added. */
+  function updateFigures(old, fresh, unchanged) {
     for (const figure of fresh.querySelectorAll("figure[id]")) {
       const plot = kolmo.plots.get(figure.id);
       if (!plot) continue;
       plot.figure.querySelector(":scope > svg").replaceWith(figure.querySelector("svg"));
       plot.figure.querySelector("figcaption").replaceWith(figure.querySelector("figcaption"));
       plot.update(JSON.parse(figure.querySelector('script[type="application/json"]').textContent));
-      if (!same) figure.replaceWith(plot.figure);
+      if (!unchanged) figure.replaceWith(plot.figure);
     }
-    if (same) return;
+    if (unchanged) return;
     old.replaceChildren(...fresh.childNodes);
     kolmo.start(old);
   }
 
-  function take(fresh) {
+  /** Replaces the sections that differ in a newer page. */
+  function applyChanges(fresh) {
     for (const part of fresh.querySelectorAll("main > section")) {
       const old = document.getElementById(part.id);
       const ids = of => [...of.querySelectorAll("figure[id], .plane")].map(one => one.id).join();
       if (part.id === "slices" && ids(part) && ids(part) === ids(old)) {
         kolmo.films.films.forEach((film, id) => film.update(part.querySelector(`#${id}`)));
       } else if (part.querySelector("figure[id]")) {
-        figures(old, part, ids(part) === ids(old));
+        updateFigures(old, part, ids(part) === ids(old));
       } else if (part.innerHTML !== old.innerHTML) {
         old.replaceChildren(...part.childNodes);
         kolmo.films.start(old);
@@ -38,13 +39,13 @@
     }
   }
 
-  async function follow() {
-    const asked = performance.now();
+  async function poll() {
+    const start = performance.now();
     try {
       const answer = await fetch("/", { headers: tag ? { "If-None-Match": tag } : {}, cache: "no-store" });
       if (answer.status === 200) {
         tag = answer.headers.get("ETag");
-        take(new DOMParser().parseFromString(await answer.text(), "text/html"));
+        applyChanges(new DOMParser().parseFromString(await answer.text(), "text/html"));
         if (answer.headers.get("Kolmo-Run") === "ended") {
           state.textContent = "The run has ended. This page is the whole report; report.html in the run directory is the same.";
           return;
@@ -55,9 +56,9 @@
       state.classList.add("lost");
       return;
     }
-    // A run whose page takes long to draw is polled less often.
-    setTimeout(follow, Math.min(MOST, Math.max(LEAST, 10 * (performance.now() - asked))));
+    // A run is polled less often if its page takes longer to draw.
+    setTimeout(poll, Math.min(MAX_DELAY, Math.max(MIN_DELAY, 10 * (performance.now() - start))));
   }
 
-  setTimeout(follow, LEAST);
+  setTimeout(poll, MIN_DELAY);
 })();

@@ -1,10 +1,10 @@
-// Pictures of planes as a film: a slider for their time, the value under the pointer, and profiles through the point that is clicked.
+// Pictures of planes as a film: a slider for the time, the value at the pointer, and profiles through the clicked point.
 "use strict";
 kolmo.films = (() => {
-  const films = new Map(); // by the id of the section
+  const films = new Map(); // keys: ids of the sections
   const { element, number, Plot } = kolmo;
 
-  /** The pixels of a picture: four bytes each. */
+  /** Returns the pixels of a picture, four bytes each. */
   function pixels(image) {
     const canvas = element("canvas");
     [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
@@ -20,11 +20,11 @@ kolmo.films = (() => {
       this.reading = element("p", { class: "value" });
       this.profiles = element("div", { class: "profiles" });
       part.append(this.reading, this.profiles);
-      this.renew();
+      this.refresh();
     }
 
-    /** After the pictures have changed. */
-    renew() {
+    /** Updates the plane after the pictures have changed. */
+    refresh() {
       this.scale = this.part.dataset.scale.split(" ").map(Number);
       this.figures = [...this.part.querySelectorAll("figure[data-step]")];
       for (const figure of this.figures) {
@@ -32,7 +32,7 @@ kolmo.films = (() => {
         image.addEventListener("pointermove", event => this.read(figure, this.point(figure, event)));
         image.addEventListener("pointerleave", () => this.hint());
         image.addEventListener("click", event => {
-          this.cut = this.point(figure, event);
+          this.selected = this.point(figure, event);
           this.draw(figure);
         });
       }
@@ -46,21 +46,21 @@ kolmo.films = (() => {
     show(step) {
       for (const figure of this.figures) figure.classList.toggle("shown", figure.dataset.step === step);
       const shown = this.figures.find(figure => figure.dataset.step === step);
-      if (shown && this.cut) shown.querySelector("img").decode().then(() => this.draw(shown), () => {});
+      if (shown && this.selected) shown.querySelector("img").decode().then(() => this.draw(shown), () => {});
     }
 
-    /** The pixel under the pointer. */
+    /** Returns the pixel at the pointer. */
     point(figure, event) {
       const image = event.target;
       const { left, top, width, height } = image.getBoundingClientRect();
-      const inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+      const index = (fraction, count) => Math.max(0, Math.min(count - 1, Math.floor(fraction * count)));
       return [
-        inside((event.clientX - left) / width, image.naturalWidth),
-        inside((event.clientY - top) / height, image.naturalHeight),
+        index((event.clientX - left) / width, image.naturalWidth),
+        index((event.clientY - top) / height, image.naturalHeight),
       ];
     }
 
-    /** The position of a pixel. */
+    /** Returns the position of a pixel. */
     place(figure, [column, row]) {
       const image = figure.querySelector("img");
       const [left, right, low, high] = (figure.dataset.edges ?? "0 1 0 1").split(" ").map(Number);
@@ -70,18 +70,18 @@ kolmo.films = (() => {
       ];
     }
 
-    /** The value that a pixel's colour represents; `null` for grey, outside the flow. */
+    /** Returns the value that the colour of a pixel represents; `null` for grey, which is outside the flow. */
     value({ data, width }, [column, row]) {
       const [red, green, blue] = data.subarray(4 * (column + width * row), 4 * (column + width * row) + 3);
       if (red === 128 && green === 128 && blue === 128) return null;
-      const [least, most] = this.scale;
-      return least + this.film.share(red, green, blue) * (most - least);
+      const [low, high] = this.scale;
+      return low + this.film.fraction(red, green, blue) * (high - low);
     }
 
-    /** Three digits, and no more than the colours resolve. */
+    /** Rounds a value to three digits; values below the resolution of the colours are 0. */
     rounded(value) {
-      const [least, most] = this.scale;
-      return number(Math.abs(value) < (most - least) / 510 ? 0 : value, 3);
+      const [low, high] = this.scale;
+      return number(Math.abs(value) < (high - low) / 510 ? 0 : value, 3);
     }
 
     read(figure, at) {
@@ -93,14 +93,14 @@ kolmo.films = (() => {
       this.reading.textContent = `${right} = ${number(x, 3)}, ${up} = ${number(y, 3)}: ${found}`;
     }
 
-    /** The values on the two lines through a point, as plots. */
+    /** Plots the values on the two lines through the selected point. */
     draw(figure) {
       const [right, up] = figure.dataset.axes;
       const all = this.film.pixels(figure);
-      const at = this.place(figure, this.cut);
+      const at = this.place(figure, this.selected);
       const line = along => {
         const count = along === 0 ? all.width : all.height;
-        const points = Array.from({ length: count }, (_, i) => (along === 0 ? [i, this.cut[1]] : [this.cut[0], i]));
+        const points = Array.from({ length: count }, (_, i) => (along === 0 ? [i, this.selected[1]] : [this.selected[0], i]));
         if (along === 1) points.reverse();
         const name = [right, up][1 - along];
         return {
@@ -154,11 +154,11 @@ kolmo.films = (() => {
       this.play.addEventListener("click", () => (this.timer ? this.stop() : this.run()));
       part.classList.add("sliding");
       this.planes = [...part.querySelectorAll(".plane")].map(plane => new Plane(this, plane));
-      this.renew();
+      this.refresh();
     }
 
-    /** After the pictures have changed: show the new last one if the old last one was shown. */
-    renew() {
+    /** Updates the film after the pictures have changed. It shows the new last picture if the old last one was shown. */
+    refresh() {
       const last = !this.steps || Number(this.range.value) === this.steps.length - 1;
       const times = new Map();
       for (const { figures } of this.planes) for (const { dataset } of figures) times.set(dataset.step, Number(dataset.time));
@@ -195,18 +195,18 @@ kolmo.films = (() => {
       return this.cache.get(image);
     }
 
-    /** Position of the nearest colour in the colour map, 0 to 1. */
-    share(red, green, blue) {
-      const of = this.colours;
-      let [best, least] = [0, Infinity];
-      for (let at = 0; at < of.length; at += 3) {
-        const distance = (of[at] - red) ** 2 + (of[at + 1] - green) ** 2 + (of[at + 2] - blue) ** 2;
-        if (distance < least) [best, least] = [at, distance];
+    /** Returns the position of the nearest colour in the colour map, from 0 to 1. */
+    fraction(red, green, blue) {
+      const colours = this.colours;
+      let [best, minDistance] = [0, Infinity];
+      for (let at = 0; at < colours.length; at += 3) {
+        const distance = (colours[at] - red) ** 2 + (colours[at + 1] - green) ** 2 + (colours[at + 2] - blue) ** 2;
+        if (distance < minDistance) [best, minDistance] = [at, distance];
       }
-      return best / (of.length - 3);
+      return best / (colours.length - 3);
     }
 
-    /** Take the pictures of a newer page. */
+    /** Takes the pictures of a newer page. */
     update(part) {
       this.part.querySelector(":scope > p").replaceWith(part.querySelector(":scope > p"));
       for (const plane of this.planes) {
@@ -214,9 +214,9 @@ kolmo.films = (() => {
         if (!fresh) continue;
         plane.part.dataset.scale = fresh.dataset.scale;
         for (const name of [".colours", ".slices"]) plane.part.querySelector(name).replaceWith(fresh.querySelector(name));
-        plane.renew();
+        plane.refresh();
       }
-      this.renew();
+      this.refresh();
     }
   }
 

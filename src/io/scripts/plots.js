@@ -1,57 +1,57 @@
-// Plots with values at the cursor, zoom and logarithmic axes. A figure has its curves as JSON beside the drawing, which remains for
-// paper and for readers without scripts.
+// Plots with values at the cursor, zoom and logarithmic axes. A figure contains its curves as JSON and a drawing. The drawing is used
+// in print and without scripts.
 "use strict";
 const kolmo = (() => {
   const INK = "#1A1A1A";
   const BLUE = "#0072B2";
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const plots = new Map(); // by the id of the figure
+  const plots = new Map(); // keys: ids of the figures
 
   const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  // As report.css inverts the colours of the drawings in dark mode.
-  const shade = colour => (colour === INK ? ink("--ink") : colour === BLUE && dark.matches ? "#4ba3da" : colour);
+  // Returns the displayed colour: as in report.css, which inverts the colours of the drawings in dark mode.
+  const displayColour = colour => (colour === INK ? ink("--ink") : colour === BLUE && dark.matches ? "#4ba3da" : colour);
 
   function element(tag, attributes = {}, text = "") {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.textContent = text;
-    return made;
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.textContent = text;
+    return node;
   }
 
   const minus = text => text.replace("-", "−");
-  const raised = n => [...String(n)].map(c => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("");
+  const superscript = n => [...String(n)].map(c => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻").join("");
 
-  /** A number in `digits` digits, as a power of ten where it is far from one. */
+  /** Formats a number with `digits` digits, with a power of ten if it is far from one. */
   function number(value, digits = 6) {
     if (value == null || !Number.isFinite(value)) return "no number";
     const size = Math.abs(value);
     if (size === 0 || (size >= 1e-3 && size < 1e6)) return minus(String(Number(value.toPrecision(digits))));
     const [mantissa, power] = value.toExponential(digits - 1).split("e");
-    return `${minus(String(Number(mantissa)))}·10${raised(Number(power))}`;
+    return `${minus(String(Number(mantissa)))}·10${superscript(Number(power))}`;
   }
 
-  /** The power of a thousand that keeps tick labels short. */
-  function thousands(numbers) {
+  /** Returns the exponent of ten, a multiple of three, by which tick labels are divided to be short. */
+  function powerOfThousand(numbers) {
     const largest = Math.max(...numbers.map(Math.abs));
     return largest === 0 || (largest >= 0.01 && largest < 1e4) ? 0 : 3 * Math.floor(Math.log10(largest) / 3);
   }
 
-  /** About this many ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, at powers of ten alone, or at some of them. */
-  function logarithmicTicks(low, high, most) {
+  /** Returns about `count` ticks of a logarithmic axis: at 1, 2 and 5 times powers of ten, at powers of ten alone, or at some of them. */
+  function logarithmicTicks(low, high, count) {
     const within = values => values.filter(value => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
     const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
     const decades = Array.from({ length: last - first + 1 }, (_, k) => first + k);
     const fine = within(decades.flatMap(k => [1, 2, 5].map(mantissa => mantissa * 10 ** k)));
     if (fine.length < 2) {
       const step = 10 ** Math.floor(Math.log10((high - low) / 2));
-      return within(Array.from({ length: 22 }, (_, n) => (Math.floor(low / step) + n) * step)).slice(0, 2 * most);
+      return within(Array.from({ length: 22 }, (_, n) => (Math.floor(low / step) + n) * step)).slice(0, 2 * count);
     }
-    if (fine.length <= most) return fine;
-    const every = Math.ceil(within(decades.map(k => 10 ** k)).length / most);
+    if (fine.length <= count) return fine;
+    const every = Math.ceil(within(decades.map(k => 10 ** k)).length / count);
     return within(decades.filter(k => k % every === 0).map(k => 10 ** k));
   }
 
-  /** Tick labels of an axis: powers of ten on a logarithmic one, else as many decimals as distinguish the ticks. */
+  /** Returns the tick labels of an axis: powers of ten on a logarithmic one, otherwise numbers with enough decimals to distinguish the ticks. */
   function ticks(plot, splits, axis, space, step) {
     const scale = plot.axes[axis].scale;
     if (plot.scales[scale].distr === 3) {
@@ -59,27 +59,27 @@ const kolmo = (() => {
         const power = Math.floor(Math.log10(value) + 1e-9);
         if (power >= -2 && power <= 4) return String(Number(value.toPrecision(3)));
         const mantissa = Math.round(value / 10 ** power);
-        return mantissa === 1 ? `10${raised(power)}` : `${mantissa}·10${raised(power)}`;
+        return mantissa === 1 ? `10${superscript(power)}` : `${mantissa}·10${superscript(power)}`;
       });
     }
-    const power = thousands(splits);
+    const power = powerOfThousand(splits);
     let decimals = Math.max(0, Math.ceil(power - Math.log10(step) - 1e-9));
     const parts = step * 10 ** (decimals - power);
-    if (Math.abs(parts - Math.round(parts)) > 1e-6) decimals += 1; // 2.5 and the like
+    if (Math.abs(parts - Math.round(parts)) > 1e-6) decimals += 1; // steps such as 2.5
     const text = value => minus((value / 10 ** power).toFixed(Math.min(12, decimals)));
     return splits.map(value => text(Math.abs(value) < 1e-9 * step ? 0 : value));
   }
 
-  /** The name of an axis, with the power that its numbers are divided by: `before` in the plot, and the rest here. */
+  /** Returns the name of an axis with the power of ten by which its numbers are divided: `before` in the plot, the rest in the labels. */
   function label(name, scale, before) {
     return plot => {
       const { min, max, distr } = plot.scales[scale];
-      const power = before + (distr === 3 || min == null ? 0 : thousands([min, max]));
-      return power === 0 ? name : `${name}  (×10${raised(power)})`;
+      const power = before + (distr === 3 || min == null ? 0 : powerOfThousand([min, max]));
+      return power === 0 ? name : `${name}  (×10${superscript(power)})`;
     };
   }
 
-  /** The range with a margin above and below; extended to zero where values come near it. */
+  /** Returns the range with a margin above and below, extended to zero if values come near it. */
   function padded(low, high, logarithmic) {
     if (low == null) return logarithmic ? [1, 10] : [0, 1];
     if (logarithmic) return [low === high ? low / 2 : low * 0.8, low === high ? high * 2 : high * 1.25];
@@ -92,14 +92,14 @@ const kolmo = (() => {
     ];
   }
 
-  /** A sample of a curve for the legend. */
+  /** Returns a sample of a curve for the legend. */
   function sample(curve) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("width", 34);
     svg.setAttribute("height", 12);
     const draw = (tag, attributes) => {
       const part = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      const colour = shade(curve.colour);
+      const colour = displayColour(curve.colour);
       const all = { stroke: colour, fill: curve.kind.endsWith("circles") ? "none" : colour, ...attributes };
       for (const [name, value] of Object.entries(all)) part.setAttribute(name, value);
       svg.append(part);
@@ -117,7 +117,7 @@ const kolmo = (() => {
       this.figure = figure;
       this.data = data;
       this.logarithmic = [...data.logarithmic];
-      this.hidden = new Set(); // labels
+      this.hidden = new Set(); // labels of hidden curves
       this.frame = null;
       this.zoomed = false;
       this.live = element("div", { class: "live" });
@@ -128,7 +128,7 @@ const kolmo = (() => {
       this.live.append(element("p", { class: "title" }, data.title), this.legend, this.canvas, this.tools);
       figure.insertBefore(this.live, figure.querySelector("figcaption"));
       figure.classList.add("drawn");
-      this.toolbar();
+      this.addTools();
       this.build();
       new ResizeObserver(() => this.plot.setSize(this.size())).observe(this.canvas);
     }
@@ -140,7 +140,7 @@ const kolmo = (() => {
       return button;
     }
 
-    toolbar() {
+    addTools() {
       this.toggles = ["x", "y"].map((axis, at) =>
         this.button(`log ${axis}`, () => {
           this.logarithmic[at] = !this.logarithmic[at];
@@ -151,7 +151,7 @@ const kolmo = (() => {
       if (this.data.frames.length > 1) this.slider();
     }
 
-    /** Curves at another time. */
+    /** Adds the slider for curves at another time. */
     slider() {
       const range = element("input", { type: "range", min: 0, "aria-label": "another time" });
       this.time = element("output");
@@ -179,15 +179,15 @@ const kolmo = (() => {
       return frame ? this.data.curves.concat(frame.curves) : this.data.curves;
     }
 
-    /** The power of ten that y is divided by: the library has no ticks for numbers near 1e-16. */
+    /** Returns the power of ten by which y is divided: the library has no ticks for numbers near 1e-16. */
     powerOfY() {
       const finite = this.curves().flatMap(curve => curve.y.filter(value => value !== null));
-      const largest = finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      return this.logarithmic[1] ? 0 : thousands([largest]);
+      const largest = finite.reduce((maximum, value) => Math.max(maximum, Math.abs(value)), 0);
+      return this.logarithmic[1] ? 0 : powerOfThousand([largest]);
     }
 
-    /** The drawable part of a curve: x, and y with `null` where it is not a number or outside the range of a logarithmic axis. */
-    table(curve) {
+    /** Returns the drawable part of a curve: x, and y with `null` where it is not a number or outside the range of a logarithmic axis. */
+    drawableData(curve) {
       const [logX, logY] = this.logarithmic;
       const [x, y] = [[], []];
       this.data.x[curve.x].forEach((value, at) => {
@@ -200,7 +200,7 @@ const kolmo = (() => {
     }
 
     series(curve) {
-      const colour = shade(curve.colour);
+      const colour = displayColour(curve.colour);
       const open = curve.kind.endsWith("circles");
       const few = curve.kind === "few circles";
       return {
@@ -211,7 +211,7 @@ const kolmo = (() => {
         dash: curve.dashes,
         paths: open ? () => null : undefined,
         points: {
-          // Mark rows where few of them are visible; a line through one point would be invisible.
+          // Rows are marked if few of them are visible. A line through one point would be invisible.
           show: (plot, at, from, to) => {
             const few = (this.zoomed && to - from < 25) || curve.y.length === 1;
             return curve.kind === "line" ? few : curve.kind !== "level";
@@ -225,7 +225,7 @@ const kolmo = (() => {
       };
     }
 
-    /** Points of a curve that do not touch each other. */
+    /** Returns points of a curve whose marks do not touch each other. */
     spaced(plot, at) {
       const [x, y] = [plot.data[0], plot.data[at]];
       const kept = [];
@@ -260,8 +260,8 @@ const kolmo = (() => {
         ...(logarithmic && {
           filter: (plot, splits) => splits,
           splits: (plot, at, low, high) => {
-            const room = key === "x" ? plot.width / 60 : plot.height / 40;
-            return logarithmicTicks(low, high, Math.max(2, Math.floor(room)));
+            const count = key === "x" ? plot.width / 60 : plot.height / 40;
+            return logarithmicTicks(low, high, Math.max(2, Math.floor(count)));
           },
         }),
       });
@@ -293,7 +293,7 @@ const kolmo = (() => {
         cursor: {
           drag: { x: true, y: true, uni: 30, dist: 5 },
           points: { size: 8 },
-          // A level is constant: nothing to read.
+          // The cursor does not read levels, which are constant.
           hover: { prox: (plot, at) => (curves[at - 1].kind === "level" ? 0 : null) },
         },
         hooks: {
@@ -304,7 +304,7 @@ const kolmo = (() => {
       this.plot = new uPlot(options, this.joined(), this.canvas);
       this.plot.over.append(this.reading);
       this.plot.over.addEventListener("dblclick", () => (this.zoomed = false));
-      // A logarithmic axis cannot show a range that reaches zero: it shows its whole range instead.
+      // A logarithmic axis cannot show a range that reaches zero. It shows its whole range instead.
       for (const [at, key] of ["x", "y"].entries()) {
         if (!view || (this.logarithmic[at] && !(view[at].min > 0))) continue;
         const power = at === 1 ? 10 ** this.power : 1;
@@ -312,11 +312,11 @@ const kolmo = (() => {
         this.zoomed = true;
       }
       this.toggles.forEach((button, at) => button.setAttribute("aria-pressed", this.logarithmic[at]));
-      this.keys(curves);
+      this.drawLegend(curves);
       if (this.time) this.time.textContent = this.frame === null ? "" : `t = ${number(this.data.frames[this.frame].time, 4)}`;
     }
 
-    /** The visible range of both axes, in the units of the run. */
+    /** Returns the visible range of both axes in the units of the run. */
     view() {
       return ["x", "y"].map((key, at) => {
         const [{ min, max }, power] = [this.plot.scales[key], at === 1 ? 10 ** this.power : 1];
@@ -325,11 +325,11 @@ const kolmo = (() => {
     }
 
     joined() {
-      return uPlot.join(this.curves().map(curve => this.table(curve)));
+      return uPlot.join(this.curves().map(curve => this.drawableData(curve)));
     }
 
-    /** The legend: each curve can be hidden. */
-    keys(curves) {
+    /** Draws the legend, in which each curve can be hidden. */
+    drawLegend(curves) {
       this.legend.replaceChildren(
         ...curves.map((curve, at) => {
           const key = element("button", { type: "button", "aria-pressed": !this.hidden.has(curve.label) });
@@ -346,7 +346,7 @@ const kolmo = (() => {
       );
     }
 
-    /** The values of the rows nearest to the pointer. */
+    /** Shows the values of the rows nearest to the pointer. */
     read(plot) {
       const { left, top, idxs } = plot.cursor;
       const rows = this.curves()
@@ -375,21 +375,21 @@ const kolmo = (() => {
       this.plot.setData(this.plot.data, true);
     }
 
-    /** Newer curves: zoom, hidden curves and selections stay. */
+    /** Replaces the curves by newer ones. Zoom, hidden curves and selections stay. */
     update(data) {
       const names = of => of.curves.map(curve => curve.label).join("\n");
-      const slides = data.frames.length > 1 && !this.range;
+      const addsSlider = data.frames.length > 1 && !this.range;
       const before = [names(this.data), this.power];
       this.data = data;
-      const same = this.frame === null && names(data) === before[0] && this.powerOfY() === before[1];
-      if (slides) this.slider();
+      const unchanged = this.frame === null && names(data) === before[0] && this.powerOfY() === before[1];
+      if (addsSlider) this.slider();
       else if (this.range) this.limits();
-      if (same) this.plot.setData(this.joined(), !this.zoomed);
+      if (unchanged) this.plot.setData(this.joined(), !this.zoomed);
       else this.build();
     }
   }
 
-  /** Draw all figures in `part` that have curves and are not drawn yet. */
+  /** Draws all figures in `part` that have curves and are not drawn yet. */
   function start(part) {
     for (const figure of part.querySelectorAll("figure[id]:not(.drawn)")) {
       const data = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);

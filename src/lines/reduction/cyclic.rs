@@ -10,10 +10,10 @@ use crate::real::Real;
 pub(super) fn solve<T: Real, const W: usize>(
     matrix: &[[T; 3]],
     d: &mut [[T; W]],
-    room: &mut [[T; W]],
+    workspace: &mut [[T; W]],
 ) {
     let n = d.len();
-    let rows = &mut room.as_flattened_mut().as_chunks_mut::<3>().0[..n];
+    let rows = &mut workspace.as_flattened_mut().as_chunks_mut::<3>().0[..n];
     rows.copy_from_slice(matrix);
     let mut s = 1;
     while 2 * s <= n {

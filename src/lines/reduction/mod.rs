@@ -138,18 +138,18 @@ impl<T: Real> Reduced<T> {
     /// Solves A x = b in place for W lines: `x` holds the rows of b and receives those of x.
     ///
     /// # Panics
-    /// If the length of `x` differs from that of the system, or `room` is too small.
+    /// If the length of `x` differs from that of the system, or `workspace` is too small.
     #[inline(always)]
-    pub fn solve<const W: usize>(&self, x: &mut [[T; W]], room: &mut [[T; W]]) {
+    pub fn solve<const W: usize>(&self, x: &mut [[T; W]], workspace: &mut [[T; W]]) {
         assert_eq!(x.len(), self.rows + self.unknowns.len(), "rows of the system");
         let (y, last) = x.split_at_mut(self.rows);
         match &self.core {
-            Core::Cyclic(rows) => cyclic::solve(rows, y, room),
-            Core::Parallel(rows) => parallel::solve(rows, y, room),
-            Core::Banded(core) => core.solve(y, room),
+            Core::Cyclic(rows) => cyclic::solve(rows, y, workspace),
+            Core::Parallel(rows) => parallel::solve(rows, y, workspace),
+            Core::Banded(core) => core.solve(y, workspace),
             Core::NearToeplitz(core) => core.solve(y),
-            Core::SortedDirect(core) => core.solve(y, room),
-            Core::SortedStepwise(levels) => sorted::stepwise(levels, y, room),
+            Core::SortedDirect(core) => core.solve(y, workspace),
+            Core::SortedStepwise(levels) => sorted::stepwise(levels, y, workspace),
         }
         if !last.is_empty() {
             self.close(y, last);

@@ -10,10 +10,10 @@ use crate::real::Real;
 pub(super) fn solve<T: Real, const W: usize>(
     matrix: &[[T; 3]],
     d: &mut [[T; W]],
-    room: &mut [[T; W]],
+    workspace: &mut [[T; W]],
 ) {
     let n = d.len();
-    let (next, rows) = room.split_at_mut(n);
+    let (next, rows) = workspace.split_at_mut(n);
     let rows = &mut rows.as_flattened_mut().as_chunks_mut::<3>().0[..2 * n];
     let (rows, next_rows) = rows.split_at_mut(n);
     rows.copy_from_slice(matrix);

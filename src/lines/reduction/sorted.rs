@@ -69,14 +69,14 @@ impl<T: Real> Direct<T> {
 pub(super) fn stepwise<T: Real, const W: usize>(
     CyclicReduction { levels, last }: &CyclicReduction<T>,
     d: &mut [[T; W]],
-    room: &mut [[T; W]],
+    workspace: &mut [[T; W]],
 ) {
     let n = d.len();
     // Level l > 0 has n / 2ˡ rows from location n − n / 2ˡ⁻¹ of the workspace on: n / 2 + n / 4 + ... rows, below n.
     let start = |level: usize| n - (n >> (level - 1));
     for (level, rows) in levels.iter().enumerate() {
         let count = n >> level;
-        let (from, to) = level_and_next(d, room, (level, count), start);
+        let (from, to) = level_and_next(d, workspace, (level, count), start);
         for (u, &[k1, k2]) in rows.forward.iter().enumerate() {
             let mut sum = less(from[2 * u + 1], k1, from[2 * u]);
             if 2 * u + 2 < count {
@@ -87,11 +87,11 @@ pub(super) fn stepwise<T: Real, const W: usize>(
     }
     match levels.len() {
         0 => d[0] = times(*last, d[0]),
-        levels => room[start(levels)] = times(*last, room[start(levels)]),
+        levels => workspace[start(levels)] = times(*last, workspace[start(levels)]),
     }
     for (level, rows) in levels.iter().enumerate().rev() {
         let count = n >> level;
-        let (to, from) = level_and_next(d, room, (level, count), start);
+        let (to, from) = level_and_next(d, workspace, (level, count), start);
         for (u, &[inverse, a, c]) in rows.backward.iter().enumerate() {
             let mut x = times(inverse, to[2 * u]);
             if u > 0 {
@@ -110,13 +110,13 @@ pub(super) fn stepwise<T: Real, const W: usize>(
 #[inline(always)]
 fn level_and_next<'a, R>(
     finest: &'a mut [R],
-    room: &'a mut [R],
+    workspace: &'a mut [R],
     (level, count): (usize, usize),
     start: impl Fn(usize) -> usize,
 ) -> (&'a mut [R], &'a mut [R]) {
     if level == 0 {
-        return (finest, room);
+        return (finest, workspace);
     }
-    let (before, next) = room.split_at_mut(start(level + 1));
+    let (before, next) = workspace.split_at_mut(start(level + 1));
     (&mut before[start(level)..][..count], next)
 }

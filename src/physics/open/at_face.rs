@@ -17,7 +17,7 @@ pub(in crate::physics) struct AtFace {
     pub(in crate::physics) save_rates: Option<Prepared>,
     /// Takes the values beyond the face from the initial state, if they are defined by it.
     pub(in crate::physics) from_initial: Option<Prepared>,
-    /// The accumulated rates before a stage; for a flow, [`scalar_slots`](super::scalar_slots) afterwards.
+    /// The accumulated rates before a stage; for a flow, the values at [`scalar_slots`](super::scalar_slots) afterwards.
     pub(in crate::physics) saved_rates: Vec<Field>,
     /// The values beyond: a state or φ, followed by the outward derivatives if waves pass the face.
     pub(in crate::physics) beyond: Vec<Field>,

@@ -100,7 +100,7 @@ impl Statistics {
     }
 
     /// Take the statistics of one instant, and write them. Instants must be in the order of time. The work runs on the threads of
-    /// the caller: see `Backend::within`. Collective.
+    /// the caller: see `within` of `dyn Backend`. Collective.
     ///
     /// # Errors
     /// On all ranks, where a file cannot be written.

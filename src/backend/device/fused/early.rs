@@ -127,10 +127,10 @@ impl Early {
     }
 
     /// Returns the statement that starts it.
-    fn begin(&self, bring: &str) -> String {
+    fn begin(&self, prefetch: &str) -> String {
         let Self { load: Load { field, if_beta, .. }, place, .. } = self;
         let condition = if *if_beta { "if (beta != 0) " } else { "" };
-        format!("{condition}{bring}({place}, {field}, chip, tile);")
+        format!("{condition}{prefetch}({place}, {field}, chip, tile);")
     }
 }
 
@@ -154,7 +154,7 @@ impl PendingLoads {
     /// Returns the statements that start loads before an operator.
     pub(super) fn begin(&mut self, operator: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        for (is_for_next_tile, bring) in [(false, "bring"), (true, "BRING_LATER")] {
+        for (is_for_next_tile, prefetch) in [(false, "prefetch"), (true, "PREFETCH_NEXT_TILE")] {
             let loads = self.early.iter().filter(|(_, early)| early.starts_before == operator);
             let mut loads =
                 loads.filter(|(_, early)| early.is_for_next_tile() == is_for_next_tile).peekable();
@@ -162,10 +162,10 @@ impl PendingLoads {
                 continue;
             }
             for (number, early) in loads {
-                lines.push(early.begin(bring));
+                lines.push(early.begin(prefetch));
                 self.group.insert(*number, self.groups);
             }
-            lines.push("COPIES_END();".into());
+            lines.push("COPY_COMMIT();".into());
             self.groups += 1;
         }
         lines
@@ -179,7 +179,7 @@ impl PendingLoads {
     /// Returns the statements that load these operands for the first tile of a block.
     pub(super) fn first_tile_loads(&self) -> Vec<String> {
         let later = self.early.values().filter(|early| early.is_for_next_tile());
-        later.map(|early| early.begin("bring")).collect()
+        later.map(|early| early.begin("prefetch")).collect()
     }
 
     /// Returns the statement that waits for a load, unless the load is known to be complete.
@@ -189,7 +189,7 @@ impl PendingLoads {
             return None;
         }
         self.completed_groups = group + 1;
-        Some(format!("COPIES_WAIT({});", self.groups - self.completed_groups))
+        Some(format!("COPY_WAIT({});", self.groups - self.completed_groups))
     }
 
     /// Returns the loads needed after `operators` operators.

@@ -92,7 +92,7 @@ impl Fused {
         text.define("CHUNKS", shape.chunks);
         text.define("THREADS", threads);
         text.define("LENGTH", shape.length);
-        text.define("LONG", lines.points - shape.chunks * (shape.length - 1));
+        text.define("LONG_CHUNKS", lines.points - shape.chunks * (shape.length - 1));
         if !device.info().is_gpu {
             text.make_compact();
         }
@@ -101,8 +101,8 @@ impl Fused {
         text.define("PARKED_AT", shape.words);
         text.define("ON_CHIP_WORDS", words);
         text.define("TABLE_SPACE", "ON_CHIP_PTR");
-        text.define("PLACES", shape.index_words);
-        text.define("PLACES_AT", shape.words - shape.index_words);
+        text.define("STAGING_WORDS", shape.index_words);
+        text.define("STAGING_AT", shape.words - shape.index_words);
         [LINE, CHUNKS, TILE].iter().for_each(|part| text.push(part));
         if plan.reads_planes() {
             text.define("PLANE", task.points[0] * task.points[1]);
@@ -136,7 +136,7 @@ impl Fused {
         text.define("IN_TURN", u8::from(!body.first_tile_loads.is_empty()));
         text.define("BLOCKS", blocks);
         text.define("TILES", tiles);
-        text.define_lines("FIRST_TILE", &body.first_tile_loads);
+        text.define_lines("FIRST_TILE_LOADS", &body.first_tile_loads);
         text.define_lines("SWEEP", &body.lines);
         text.push(KERNEL);
         let source = text.source("fused sweep");
@@ -180,7 +180,7 @@ impl Fused {
 /// Names of functions and tables that each operator defines for itself.
 const NAMES: [&str; 12] = [
     "apply",
-    "show",
+    "publish_operand",
     "multiply",
     "add_inflow",
     "eliminate",

@@ -19,7 +19,7 @@ impl Body<'_> {
     }
 
     pub(super) fn each(&mut self, what: &str) {
-        self.push(format!("EACH(j) {{ {what} }}"));
+        self.push(format!("FOR_EACH_POINT(j) {{ {what} }}"));
     }
 
     /// Adds a barrier if other threads may still read on-chip memory.
@@ -121,7 +121,7 @@ impl Body<'_> {
 
     fn load(&mut self, to: &str, field: &str, place: Option<usize>) {
         if let Some(place) = place {
-            self.each(&format!("{to}[j] = HAS(j) ? PARKED({place}, j) : 0;"));
+            self.each(&format!("{to}[j] = HAS_POINT(j) ? PARKED({place}, j) : 0;"));
             return;
         }
         self.gathered(&format!("load({to}, {field}, chip, tile);"));
@@ -177,7 +177,7 @@ impl Body<'_> {
     /// Waits for the operands of the first operator.
     pub(super) fn begin_tile(&mut self) {
         if self.pending_loads.has_next_tile_loads() {
-            self.push("COPIES_WAIT(0);".into());
+            self.push("COPY_WAIT(0);".into());
             self.needs_barrier = self.plan.gathers();
             self.barrier();
         }

@@ -81,7 +81,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     text.define("CHUNKS", count);
     text.define("THREADS", threads);
     text.define("LENGTH", chunks.length);
-    text.define("LONG", chunks.long);
+    text.define("LONG_CHUNKS", chunks.long);
     text.define("BANK_ROW", bank_row(plan.precision()));
     let table = define_tables(&mut text, &chunks);
     text.define("TABLE_SPACE", "GLOBAL");
@@ -123,7 +123,7 @@ pub(in super::super) fn define_tables(text: &mut Text, chunks: &Chunks) -> Vec<f
     (0..rows[0].len()).flat_map(|at| rows.iter().map(move |row| row[at])).collect()
 }
 
-/// Returns the number of words of [`tables`].
+/// Returns the number of words of [`define_tables`].
 pub(in super::super) fn table_words(chunks: &Chunks) -> usize {
     let blocks = chunks.back + chunks.ahead + 3;
     let of_chunk = blocks * chunks.half_band * chunks.half_band + 1;

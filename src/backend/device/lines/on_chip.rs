@@ -99,8 +99,8 @@ fn steps(
     let mut tables = Vec::new();
     text.define("TEAM", team);
     text.define("TX", lanes);
-    text.define("SPAN", span);
-    text.define("SHARE", rows.div_ceil(team));
+    text.define("LINE_WORDS", span);
+    text.define("ROWS_PER_THREAD", rows.div_ceil(team));
     write(&mut text, &mut tables);
     border_text(&mut text, border, &mut tables);
     text.push(TEAM);

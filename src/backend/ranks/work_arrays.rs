@@ -15,7 +15,7 @@ use crate::grid::{Axis, Block, Decomposition};
 
 /// Lengths of the work arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Needed {
+pub(crate) struct WorkArrayLengths {
     /// Number of values of the planes of every stage of sweeps along each axis. The axes do not share arrays: messages of
     /// sweeps along several axes are under way at the same time.
     planes: [Vec<usize>; 3],
@@ -26,7 +26,7 @@ pub(crate) struct Needed {
     pub(super) buffer: usize,
 }
 
-impl Needed {
+impl WorkArrayLengths {
     /// Returns the lengths for the planes of every stage along an axis.
     pub(super) fn planes(axis: usize, stages: Vec<usize>) -> Self {
         let mut needed = Self::default();
@@ -135,7 +135,12 @@ pub(super) struct TransposeArrays {
 
 impl WorkArrays {
     /// Makes the arrays at least as long as `needed`, for fields of `field` values.
-    pub(super) fn grow(&self, ranks: &Ranks, needed: &Needed, field: usize) -> Result<()> {
+    pub(super) fn grow(
+        &self,
+        ranks: &Ranks,
+        needed: &WorkArrayLengths,
+        field: usize,
+    ) -> Result<()> {
         for (own, lengths) in self.planes.iter().zip(&needed.planes) {
             let Planes { planes, staging, lengths: known } = &mut *locked(own);
             for (stage, &len) in lengths.iter().enumerate() {
