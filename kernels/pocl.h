@@ -1,5 +1,6 @@
 // Declarations of the OpenCL C functions that kernels call, as in PoCL. They replace the declarations of all functions of the language,
-// which PoCL would otherwise read before every program: 18,000 lines, which take ten times as long to compile as most programs.
+// which PoCL would otherwise read before every program: 18,000 lines, which take ten times as long to compile as most programs
+// (-D_OPENCL_H_; if that fails, a program is compiled without this file).
 #define OVERLOADED __attribute__((overloadable))
 #define PURE __attribute__((const))
 size_t OVERLOADED PURE get_local_id(uint);

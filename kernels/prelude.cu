@@ -5,18 +5,19 @@
 //   KERNEL_OF(threads)  begins the declaration of a kernel that is launched with thread blocks of `threads` threads.
 //               KERNEL_OF_TILE(x, y): with thread blocks of x by y threads. From the number of threads the compiler knows how many
 //               registers a thread can have. In CUDA it uses at most so many that RESIDENT blocks fit on a multiprocessor at once;
-//               RESIDENT is 1 unless the host defines it.
+//               RESIDENT is 1 unless the host defines it anew below.
 //   DEVICE      begins the declaration of a function that kernels call; inlined in CUDA
 //   PHASE       DEVICE for a function without a barrier: the work of a thread between two barriers. Some compilers (PoCL for CPUs)
-//               turn the threads of a block into a loop. For these the host redefines PHASE, so that the function is not inlined and is
-//               compiled once, and UNROLL, so that no loop is unrolled.
+//               turn the threads of a block into a loop. In sweeps for these the host redefines PHASE, so that the function is not
+//               inlined and is compiled once, and UNROLL, so that loops marked with it are not unrolled.
 //   GLOBAL      address space of a pointer into device memory
 //   CONSTANT    begins the declaration of a coefficient table in constant memory, at file scope
 //   ON_CHIP(name, words)  declares the on-chip array of the thread block, of `words` REALs; once per kernel. ON_CHIP_OF(type, name,
 //               words): of elements of another type. In CUDA its size is set by the launch.
 //   ON_CHIP_PTR address space of a pointer into this array, for parameters of functions
-//   FORGET(x), FORGET_INT(x)  an empty asm statement that declares that it changes x, a REAL or an int. The value remains, but the
-//               compiler cannot keep what it computed from x in registers: it computes it again, which saves registers. Nothing in OpenCL.
+//   FORGET(x), FORGET_INT(x)  an asm statement that leaves x, a REAL or an int, as it is, but is declared to change it (empty, except
+//               FORGET_INT from compute capability 10.0 on). The compiler cannot keep what it computed from x in registers: it
+//               computes it again, which saves registers. Nothing in OpenCL.
 //   COPY_ASYNC(to, from)  starts an asynchronous copy of one REAL from device memory to on-chip memory (in CUDA from compute capability 8.0
 //               on; otherwise it is an assignment). COPY_COMMIT() collects the copies that the thread has started since the last call in a
 //               group. COPY_WAIT(n) waits until at most the last n groups of the thread are in flight. The thread itself can then read
@@ -95,7 +96,7 @@ typedef long long int64;
 #define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)
 #define KERNEL_OF(threads) KERNEL_OF_TILE(threads, 1)
 
-// SEED(y, b): y = 1/b, accurate to 20 bits.
+// SEED(y, b): y = 1/b, accurate to at least 20 bits.
 #ifdef __CUDA_ARCH__
 #ifdef REAL_IS_DOUBLE
 #define SEED(y, b) asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b))

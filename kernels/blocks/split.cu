@@ -1,8 +1,8 @@
 // block_product, then block_solve: update the block rows of one colour (system.cu) in two kernels, as in Zubair et al. (2017). Each
 // kernel has as many threads as its own work can use.
 // block_product: left = b - O x. A thread block takes ROWS block rows, with one team (product.cu) for each.
-//   traffic: 24 NB + 4 bytes per block row (b, x once, left), and sizeof(REAL) NB^2 + 4 bytes per off-diagonal block; further
-//            reads of x come from the caches
+//   traffic: 16 NB + 4 bytes per block row (b, left, starts), and sizeof(REAL) NB^2 + 4 bytes per off-diagonal block; x of
+//            neighbours comes from the caches
 //   on-chip  ROWS GROUPS NB words of f64; barriers: 1
 // block_solve: x <- (1 - omega) x + omega D^-1 left. A thread block takes SOLVE_ROWS block rows, with LANES threads for each
 // (triangles.cu).

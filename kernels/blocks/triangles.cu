@@ -1,10 +1,11 @@
-// solve_triangles: y <- U^-1 L^-1 y with the factors of one diagonal block: forward elimination, then back substitution, column by
-// column. LANES threads share the rows; y[s] is unknown lane + s LANES. The diagonal of L is 1 and is not stored. The diagonal of U is
-// stored as reciprocals. A thread loads PANEL columns of the factors at once, for its own rows, if it needs any of them. When a column
-// is processed, its unknown is final, and the thread of this unknown writes it to on-chip memory for the others.
+// solve_triangles: y <- U^-1 L^-1 y, y = P b already permuted, with the factors of one diagonal block: forward elimination, then back
+// substitution, column by column. LANES threads share the rows; y[s] is unknown lane + s LANES. The diagonal of L is 1 and is not stored.
+// The diagonal of U is stored as reciprocals. A thread loads PANEL columns of the factors at once, for its own rows, if it needs any of
+// them. When a column is processed, its unknown is final, and the thread of this unknown writes it to on-chip memory for the others.
 //   known    NB words of on-chip memory for these unknowns
 //   solves   0 for a thread without a block row: it takes part in the barriers and accesses no memory
-//   barriers: 2 per column, with the columns rounded up to whole panels; all threads of the thread block must call the function
+//   barriers: 1 per column in each of the two substitutions, with the columns rounded up to full panels;
+//             all threads of the thread block must call the function
 // PANELS is the number of panels of PANEL columns, rounded up.
 #define PANELS ((NB + PANEL - 1) / PANEL)
 

@@ -2,17 +2,20 @@
 //   exchange the points that the stencil of B reads from other chunks through on-chip memory. A chunk at an end of the line is
 //   exchanged as a whole if the rows of B there need it. b = B f is computed in registers; eliminate.cu then solves A f' = b.
 //   b        f on entry, f' on return                                              read and written
-//   chip     one field of the tile (LENGTH STRIDE words), then the exchange area of eliminate.cu; when apply is called, no
-//            thread may still read it                                              read and written
+//   chip     one field of the tile (LENGTH STRIDE words), then the exchange area of eliminate.cu. When apply is called, no
+//            thread may still read the field. The previous operator may still read the exchange area, which is written only
+//            after the barrier of apply                                            read and written
 //   tables   see eliminate.cu                                                      read
-//   on-chip traffic: a thread writes LOW + HIGH words (a few more if chunks differ in length, LENGTH words if all points are
-//            exchanged) and reads LOW + HIGH words (more at the ends of a line); eliminate.cu adds its own
+//   on-chip traffic: a thread writes at most LOW + HIGH + 2 UNEQUAL_CHUNKS words, never more than LENGTH (LENGTH if all points are
+//            exchanged). It reads LOW + HIGH words, one more if chunks differ in length, and those of the rows at the ends of a
+//            line; eliminate.cu adds its own
 //   barriers: one, and those of eliminate.cu. After the last barrier, threads read only the exchange area of eliminate.cu. An
 //            explicit operator (P = 0) is the exception: its only barrier comes before the reads of the field.
 // UNEQUAL_CHUNKS is 1 if some chunks have only LENGTH - 1 points, otherwise 0. It is a compile-time constant.
 #define UNEQUAL_CHUNKS (LONG_CHUNKS < CHUNKS)
 // AT_END is true if this thread's chunk, counted as LENGTH points, contains points that the rows of B at an end of the line read:
-// the first LEFT_WIDTH or the last RIGHT_WIDTH points. It is 0 at compile time if lines have no such rows.
+// the first LEFT_WIDTH or the last RIGHT_WIDTH points. Such a chunk is exchanged as a whole, and its thread computes the rows that lie
+// in it. AT_END is 0 at compile time if lines have no such rows.
 #if LEFT_ROWS + RIGHT_ROWS > 0
 #define AT_END (tile.first < LEFT_WIDTH || tile.first + LENGTH > N - RIGHT_WIDTH)
 #else
@@ -32,7 +35,8 @@ PHASE void publish_operand(const REAL *b, ON_CHIP_PTR REAL *chip, Tile tile)
     }
 }
 
-// b = B f. The operand is f in registers for points of the own chunk, and f in on-chip memory for points of other chunks.
+// b = B f. The operand is f in registers for points of the own chunk, and f in on-chip memory for points of other chunks; the rows of B
+// at the ends of the line read all points from on-chip memory.
 PHASE void multiply(REAL *b, ON_CHIP_PTR const REAL *chip, Tile tile)
 {
     REAL near[LENGTH + LOW + HIGH]; // near[LOW + j] is point j of the chunk

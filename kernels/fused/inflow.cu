@@ -1,6 +1,6 @@
 // add_inflow: adds the contribution of the neighbours to a result if lines are split across ranks: b += C z, as in
 // kernels/ranks/inflow.cu, but in the registers of a fused sweep.
-//   b        in: result of this rank's block of the line alone                      read and written
+//   b        on entry, the result of this rank's part of the line alone; on return, with C z added    read and written
 //   columns  C: INFLOW_LEFT columns of LEFT_REACH values for the first points, then INFLOW_RIGHT columns of RIGHT_REACH values
 //            for the last points                                                    read
 //   planes   z, the interface values, one plane of LINES values each: planes left, left + 1, ... come from the left, and planes

@@ -1,5 +1,6 @@
 // load_plane: loads into v a field that does not depend on z. Only one plane of it is stored, the PLANE values over x and y. Along x
-// the values go through `chip`, as in `load` of tile.cu, with one barrier.
+// the values go through `chip`, as in `load` of tile.cu, with one barrier. When it is called, no thread may still read the field in
+// `chip`.
 DEVICE void load_plane(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1

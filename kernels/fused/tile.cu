@@ -4,7 +4,7 @@
 // On-chip memory holds one field of the tile. Point j of all chunks is one row of STRIDE words.
 // CHUNK_POINT(j, thread) is the on-chip word for point j of a thread's chunk. The threads of a warp access consecutive words when they
 // access the same j, so there is no bank conflict. If lines along x are staged in storage order, STRIDE is a few words more than the
-// threads need, so that neighbouring points of a line have no bank conflict either.
+// threads need: then neighbouring points of a line have no bank conflict either if LENGTH is a power of two, otherwise few.
 #define CHUNK_POINT(j, thread) chip[(j) * STRIDE + (thread)]
 // PARKED(place, j) is the on-chip word for point j of this thread's chunk at location `place`. A location holds a value that
 // does not fit in registers, or a field that is prefetched (`prefetch`). Only the thread of the chunk reads it.
@@ -25,11 +25,13 @@
 
 // The position of a thread:
 //   lane     line within the tile              chunk    chunk of that line
-//   first    index of the chunk's first point within the line, of `points` points
+//   first    index of the chunk's first point within the line
+//   points   number of points of the chunk
 //   line0    first line of the tile            line     line of this thread, line0 + lane
-//   start    index of the chunk's first point in a field
-// The last tile may contain lines beyond the last line of the grid. A thread of such a line computes and takes part in barriers, but
-// stores nothing: along y and z it loads the last line instead; along x the loaded values are 0.
+//   start    index of the chunk's first point in a field (of the last line, for lines beyond it)
+// The last tile may contain lines beyond the last line of the grid. Threads of such a line compute and take part in barriers, but its
+// points are never stored. In registers they have the last line along y and z, and 0 along x. Along x these threads still move
+// points of other lines (staging, below).
 typedef struct {
     int thread, lane, chunk, first, points;
     int64 line0, line, start;
@@ -50,10 +52,10 @@ DEVICE Tile tile_of(int block, int thread)
 }
 
 // Staging along x: a thread loads and stores points thread, thread + THREADS, ... of the tile in storage order, so that global memory
-// access is coalesced. chip[STAGING_INDEX(k)] is the on-chip word (a CHUNK_POINT) for point thread + k THREADS. If all chunks have LENGTH
-// points and THREADS is a multiple of LENGTH, STAGING_INDEX(k) is a simple function of the thread. Otherwise (STAGING_WORDS > 0 words) it
-// is an entry of an
-// on-chip table of 16-bit indices. A thread computes its own entries once and reads no others, so no barrier is needed.
+// access is coalesced. chip[STAGING_INDEX(k)] is the on-chip word (a CHUNK_POINT) for point thread + k THREADS. If all chunks have
+// LENGTH points and THREADS is a multiple of LENGTH, STAGING_INDEX(k) is a simple function of the thread. Otherwise it is an entry of
+// an on-chip table of 16-bit indices, STAGING_WORDS words. A thread computes its own entries once and reads no others, so no barrier
+// is needed.
 #if STAGING_WORDS == 0
 #define STAGING_INDEX(k) (tile.thread % LENGTH * STRIDE + tile.thread / LENGTH + (k) * (THREADS / LENGTH))
 #else
@@ -123,7 +125,8 @@ PHASE void write_staged(const REAL *v, ON_CHIP_PTR REAL *chip, Tile tile)
     }
 }
 
-// Loads v from field f through `chip`, with one barrier. When it is called, no thread may still read `chip`.
+// Loads v from field f through `chip`, with one barrier. When it is called, no thread may still read the field in `chip`, its first
+// LENGTH STRIDE words.
 DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     FORGET_INT(tile.thread);
@@ -132,7 +135,7 @@ DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile til
     read_staged(v, chip, tile);
 }
 
-// Stores v to field w through `chip`, with one barrier. When it is called, no thread may still read `chip`.
+// Stores v to field w through `chip`, with one barrier. When it is called, no thread may still read the field in `chip`.
 DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
 {
     FORGET_INT(tile.thread);
@@ -157,8 +160,9 @@ PHASE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile til
 }
 #endif
 
-// Starts an asynchronous copy of field f to on-chip location `place`. After the wait for the copy, PARKED(place, j) is point j. Along
-// x a barrier must follow the wait, because other threads copy the points of a chunk.
+// Starts an asynchronous copy of field f to on-chip location `place`. After the wait for the copy, PARKED(place, j) is point j
+// (a chunk that is one point short has no point LENGTH - 1). When it is called, no thread may still read the location. Along x a
+// barrier must follow the wait, because other threads copy the points of a chunk.
 DEVICE void prefetch(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1

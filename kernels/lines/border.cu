@@ -1,8 +1,9 @@
-// Border of a cyclic matrix: its last P unknowns x' are separated from the others (src/lines/border.rs). The open matrix of the first CORE
-// rows is solved for y; then
+// Border of a cyclic matrix: its last P unknowns x' are separated from the others (src/lines/border.rs). The open (not cyclic) matrix of
+// the first CORE rows is solved for y; then
 //   x' = UNKNOWNS (first P of y, last P of y, b'),   x = y - Z x'
 // where b' is the right-hand side of the last P rows. UNKNOWNS[] is a P x 3 P matrix. Z is below round-off except in rows 0 .. HEAD - 1 and
-// TAIL .. CORE - 1: COUPLED(m). These rows are in `tables` from BORDER_AT on, P numbers each. Lines with ends have no border: CORE = N.
+// TAIL .. CORE - 1: COUPLED(m). These rows are in `tables` from BORDER_AT on, P numbers each. Open (not periodic) lines have no border:
+// CORE = N.
 #if PERIODIC
 #define COUPLED(m) ((m) < HEAD || (m) >= TAIL)
 

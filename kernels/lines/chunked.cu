@@ -2,15 +2,16 @@
 // the elimination follows (eliminate.cu, src/lines/chunked.rs). A block has TX lines.
 // Lines along x (INNER = 1) pass through on-chip memory, when they are loaded and when they are stored, so that accesses to device memory
 // are coalesced. On chip, one unused word follows every 128 bytes, so that chunks of 4, 8 or 16 points cause no bank conflicts. Lines along
-// y or z are loaded and stored directly: TX neighbouring lines are contiguous in memory.
+// y or z are loaded and stored directly: point m of TX neighbouring lines is contiguous in memory, except between lines INNER - 1 and
+// INNER.
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   see eliminate.cu                                                      read
 //   traffic: f once, out once = 16 bytes per point in f64 (halos come from the caches)
 //   on-chip words: ON_CHIP_WORDS, the larger of TX lines along x and of the exchange of eliminate.cu
 //   barriers: those of eliminate.cu, and 4 more along x
-// LINE_WORDS: words of a line on chip, points -LOW .. N + HIGH. BANK_ROW: words of 128 bytes. LINE_POINT(lane, m): point m of a line on
-// chip.
+// LINE_WORDS: points of a line that are stored on chip, -LOW .. N + HIGH. With the unused words a line takes PADDED(LINE_WORDS - 1) + 1
+// words. BANK_ROW: words of 128 bytes. LINE_POINT(lane, m): point m of a line on chip.
 // LOAD(m): the operand at point m; OPERAND(m): the same for -LOW <= m <= N + HIGH, continued beyond the ends of the line by on_line.
 #define LINE_WORDS (N + LOW + HIGH + 1)
 #define PADDED(m) ((m) + (m) / BANK_ROW)

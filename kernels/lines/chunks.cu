@@ -1,7 +1,7 @@
 // Lines split into CHUNKS chunks, one thread per chunk. A block has TX lines (lanes): THREADS = CHUNKS * TX. The first LONG_CHUNKS chunks
 // of a line have LENGTH points, the others one less.
-//   THREAD_OF(lane, chunk)   the thread of a chunk; LANE_OF(thread), CHUNK_OF(thread): its inverse. Along x the chunks of a line belong to
-//               neighbouring threads, otherwise the same chunk of neighbouring lines.
+//   THREAD_OF(lane, chunk)   the thread of a chunk; LANE_OF(thread), CHUNK_OF(thread): its inverse. Along x neighbouring threads have
+//               neighbouring chunks of one line, along y and z the same chunk of neighbouring lines.
 //   NEIGHBOUR(thread, chunk, by)   the thread of the chunk `by` chunks further on the same line, periodically; -CHUNKS <= by <= CHUNKS
 //   FIRST(chunk), POINTS(chunk)    the first point and the number of points of a chunk
 #if INNER == 1

@@ -8,8 +8,8 @@
 //   out      f'                                                                    written
 //   tables   [a, b, c] of every row of the core, then the border                   read
 //   traffic: f once, out once = 16 bytes per point in f64 (tables come from the caches)
-//   on-chip words: 4 LINE_WORDS per line, LINE_WORDS = N; barriers: 2 per level + 2. Accesses with power-of-two strides cause bank
-//            conflicts.
+//   on-chip words: 4 LINE_WORDS per line, LINE_WORDS = N; barriers: 2 per level (floor(log2 CORE) levels) + 2. Accesses with power-of-two
+//            strides cause bank conflicts.
 KERNEL_OF(TEAM * TX) void cr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, 4 * LINE_WORDS * TX);

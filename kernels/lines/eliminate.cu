@@ -1,16 +1,20 @@
 // eliminate: solves A x = b in place for lines split into chunks (chunks.cu; src/lines/chunked.rs). A chunk is in the registers of a
-//   thread, in unrolled loops. Its first P points are its separators x~[k], the others its interior.
+//   thread, in unrolled loops. Its first P points are its separators x~[k], the others its interior, where the equations are
+//   D x = b - L x~[k] - R x~[k+1]: D is the banded matrix of the interior, L and R couple it to the separators of this chunk and of
+//   the next. S, g, tau and sigma below are those of src/lines/chunked.rs.
 //   1. Each chunk solves its interior, b <- D^-1 b (forward elimination, back substitution).
 //   2. The separators of all chunks form a reduced system with the matrix S and the right-hand side g. A thread computes x~ = S^-1 g for
-//      its own separators and for those of the next chunk, from what the chunks nearby contribute to g. S^-1 decays away from its diagonal:
-//      a row has BACK blocks before the diagonal and AHEAD behind it, the others are below round-off.
+//      its own separators from what the chunks nearby contribute to g. It also computes those of the next chunk if UNIFORM; otherwise it
+//      reads them from `chip`, where the thread of the next chunk has stored them. S^-1 decays away from its diagonal: a row has BACK
+//      blocks before the diagonal and AHEAD behind it, the others are below round-off.
 //   3. Back substitution in the interior: b - left x~[k] - right x~[k+1], with left = D^-1 L and right = D^-1 R.
 //   b        LENGTH points of a chunk; the last is 0 if a chunk has one point less                       read and written
 //   chip     its previous content is lost: no thread may still read it. Of every chunk the 2 P numbers that it contributes, P for
 //            the chunks before it and itself, P for those behind it; copies of them beyond the ends of a line, or zeros if it is open;
 //            if not UNIFORM, the P separators x~ of every chunk                                          read and written
 //   tables   if not UNIFORM, of every chunk: the BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P numbers each, and the index in
-//            CLASS_TABLE of its class. TABLE_SPACE is the address space of this pointer (GLOBAL or ON_CHIP_PTR).   read
+//            CLASS_TABLE of its class. Number e of chunk k is at e CHUNKS + k. TABLE_SPACE is the address space of this pointer (GLOBAL or
+//            ON_CHIP_PTR)                                                                              read
 //   CLASS_TABLE[]   of every class of chunks and every point: inv l1 l2 | u1 u2 | left | right; then own, next     read
 //   UNIFORM  1 if all chunks have the same coefficients. Then WEIGHTS[] has the blocks of `tables`, as compile-time constants.
 //   barriers: one; two if not UNIFORM. `chip` is still read after the last one, so a barrier must precede its next use.
@@ -72,8 +76,9 @@
 #define WEIGHT(m, i, q) OF_CHUNK((m) + BACK, i, q)
 #define TAU_SIGMA(side, i, q) OF_CHUNK(BACK + AHEAD + 1 + (side), i, q)
 
-// Step 1: b = D^-1 b in the interior. Then the contributions of this chunk j to g: o (`own`) for its own separators,
-// -h (`given`) for the next ones. Chunks k <= j multiply o - tau h by S^-1[k,j], chunks k > j multiply sigma o - h by S^-1[k,j+1].
+// Step 1: b = D^-1 b in the interior. Then the contributions of this chunk j to g: o = b~ - OWN b (`own`) for its own separators b~, and
+// -h, h = NEXT b (`given`), for the next ones. Chunks k <= j multiply o - tau h by S^-1[k,j], chunks k > j multiply sigma o - h by
+// S^-1[k,j+1].
 PHASE void eliminate_interior(
     REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, int class_at, TABLE_SPACE const REAL *tables)
 {

@@ -5,7 +5,8 @@
 
 #define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
 
-// A kernel with `count` items (rows) per line: line and row of item number `at`, such that neighbouring items are adjacent in memory.
+// A kernel with `count` items (rows) per line: line and row of item number `at`. Neighbouring items are neighbouring rows of a line along
+// x, otherwise the same row of neighbouring lines: accesses are coalesced if the rows are contiguous.
 #if INNER == 1
 #define LINE_OF(at, count) ((at) / (count))
 #define ROW_OF(at, count) ((int)((at) % (count)))

@@ -1,5 +1,6 @@
 // neato_global: A x = b, A tridiagonal and near-Toeplitz, by cyclic reduction in device memory with compile-time constants as coefficients
-// (Srinath 2015, section 2.2.2). stencil.cu has stored b = B f in `out`. There is one launch per level for each of the two passes.
+// (Srinath 2015, section 2.2.2). stencil.cu has stored b = B f in `out`. There is one launch per level in each of the two passes, and
+// one more for the remaining row (backward with level = LEVELS).
 //   forward   odd rows r of the level:   d[r] <- d[r] - k1 d[r-1] - k2 d[r+1]
 //   backward  even rows:                 x[r] = d[r]/b - a/b x[r-1] - c/b x[r+1];  level LEVELS: the remaining row
 // Row r of a level is row (r + 1) 2^level - 1 of the line; ROW_AT(r) is its word in `out`. A cyclic matrix is solved through its open core

@@ -1,8 +1,9 @@
 // neato_shared: A f' = B f, A tridiagonal and near-Toeplitz, by cyclic reduction in on-chip memory with compile-time constants as
 // coefficients (Srinath 2015, section 2.2.3), one team per line. The first level is reduced while the line is loaded, so only its odd rows,
 // half of the line, are stored on chip. The even rows remain in registers; they are substituted while the line is stored:
-//   v[j] = b[2j+1] - k1 b[2j] - k2 b[2j+2];   reduction of v on chip;   x[2j] = b[2j]/beta - a/beta v[j-1] - c/beta v[j]
-// with the diagonal entry beta of row 2j. The number of rows is arbitrary. A cyclic matrix is solved through its open core (border.cu).
+//   v[j] = b[2j+1] - k1 b[2j] - k2 b[2j+2];   v[j] <- x[2j+1] on chip;   x[2j] = b[2j]/beta - a/beta v[j-1] - c/beta v[j]
+// with the diagonal entry beta of row 2j; The number of rows is arbitrary. A cyclic matrix is solved through
+// its open core (border.cu), of which x above is the solution y.
 //   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   the border                                                            read
@@ -10,8 +11,8 @@
 //            read of f comes from the caches)
 //   on-chip words: LINE_WORDS = CORE/2 + 3 per line; barriers: 2 per level, and 1 for the border. Accesses with power-of-two strides cause
 //            bank conflicts.
-// V(j): v[j] of the line of this team. HALF, EVEN: number of odd and of even rows. A thread has ROWS_PER_THREAD even rows. CORRECTED(y, m):
-// x[m] from y[m].
+// V(j): v[j] of the line of this team. HALF, EVEN: number of odd and of even rows. A thread has at most ROWS_PER_THREAD even rows.
+// CORRECTED(y, m): x[m] from y[m]; on an open line y itself.
 #define V(j) CHIP(0, j)
 #define HALF (CORE / 2)
 #define EVEN ((CORE + 1) / 2)
@@ -67,7 +68,8 @@ KERNEL_OF(TEAM * TX) void neato_shared(GLOBAL const REAL *restrict f, GLOBAL REA
         }
     }
 #if PERIODIC
-    // y[0], y[CORE - 1] and b' for all threads of the team, behind the HALF words of v. KNOWN(m): y[m], or b' at m = CORE.
+    // y[0], y[CORE - 1] and b' for all threads of the team, behind the HALF words of v. KNOWN(m), for m = 0, CORE - 1 or
+    // CORE only: one of these.
     if (member == 0) {
         V(HALF) = even[0];
         V(HALF + 2) = right_hand_side(f, start, CORE);

@@ -5,9 +5,9 @@
 //   out      f'                                                                    written
 //   tables   [a, b, c] of every row of the core, then the border                   read
 //   traffic: f once, out once = 16 bytes per point in f64 (tables come from the caches)
-//   on-chip words: 4 LINE_WORDS per line, LINE_WORDS = N. A thread has ROWS_PER_THREAD rows. It keeps their new values in registers until
-//            all threads have read the old ones.
-//   barriers: 2 per level + 2
+//   on-chip words: 4 LINE_WORDS per line, LINE_WORDS = N. A thread has at most ROWS_PER_THREAD rows. It keeps their new values in registers
+//            until all threads have read the old ones.
+//   barriers: 2 per level (ceil(log2 CORE) levels) + 2
 KERNEL_OF(TEAM * TX) void pcr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, 4 * LINE_WORDS * TX);

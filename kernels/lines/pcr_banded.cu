@@ -1,5 +1,6 @@
 // pcr_banded: A f' = B f, A tri- or pentadiagonal, by parallel cyclic reduction with precomputed coefficients (Song et al. 2022, eq. 3 to
-// 6; src/lines/pcr.rs), one team per line. On LEVELS levels, with s = 1, 2, 4, ...,
+// 6; src/lines/pcr.rs), one team per line. On LEVELS levels (until all couplings are below round-off or reach
+// beyond the matrix), with s = 1, 2, 4, ...,
 //   d[i] <- d[i] - sum_j k_j[i] d[i + j s],  j = -P ... P without 0
 // Then x[i] = d[i] / diagonal[i]. A cyclic matrix is solved through its open core (border.cu).
 //   f        operand                                                               read
@@ -7,8 +8,8 @@
 //   tables   k of every level, j and row of the core; 1 / diagonal; the border     read
 //   traffic: f once, out once = 16 bytes per point in f64. The tables have 16 P bytes per row and level; they are
 //            the same for all lines and come from the caches.
-//   on-chip words: LINE_WORDS per line, LINE_WORDS = N. A thread has ROWS_PER_THREAD rows. It keeps their new values in registers until all
-//            threads have read the old ones.
+//   on-chip words: LINE_WORDS per line, LINE_WORDS = N. A thread has at most ROWS_PER_THREAD rows. It keeps their new values in registers
+//            until all threads have read the old ones.
 //   barriers: 2 per level + 2
 // D(m): d of row m of the line of this team.
 #define D(m) CHIP(0, m)

@@ -1,5 +1,5 @@
-// stencil: out = B f, one thread per point. It is the complete operator of an explicit scheme (A = I), and the first launch of solvers that
-// need B f in device memory.
+// stencil: out = B f, one thread per point. It is the complete operator of an explicit scheme (A = I), and the first launch of
+// neato-global, cr-sorted-stepwise and cusparse, which need B f in storage order.
 //   f        operand                                                               read
 //   out      same layout                                                           written
 //   traffic: f once (neighbours come from the caches), out once = 16 bytes per point in f64

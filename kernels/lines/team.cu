@@ -20,8 +20,8 @@
     const int64 line = (int64)blockIdx.x * TX + lane; \
     const int inside = line < LINES; \
     const int64 start = START(inside ? line : LINES - 1);
-// STORE_LINE(Y): every team stores the solution x of its line. On chip Y(m) is x[m] if the line is open. If it is periodic Y(m) is y[m], or
-// b' from row CORE on; every thread computes the border unknowns (border.cu).
+// STORE_LINE(Y): every team with inside = 1 stores the solution x of its line. On chip Y(m) is x[m] if the line is open. If it is periodic
+// Y(m) is y[m], or b' from row CORE on; every thread computes the border unknowns (border.cu).
 #if PERIODIC
 #define STORE_LINE(Y) \
     REAL last[P]; \

@@ -1,12 +1,12 @@
 // thomas: A f' = B f by LU decomposition, one thread per line.
 //   forward elimination  d[m] = inv[m] b[m] - l1[m] d[m-1] - l2[m] d[m-2]
-//   back substitution    x[m] = d[m] - u1[m] x[m+1] - u2[m] x[m+2]
+//   back substitution    x[m] = d[m] - u1[m] x[m+1] - u2[m] x[m+2], and for a cyclic A minus the columns of U times the border
 // b = B f is computed from a window of f in registers, which moves along the line.
 // For a cyclic A the last P unknowns are bordered off. L then has P full rows, and U has P full columns. Their entries are below round-off
 // except at rows 0 .. HEAD - 1 and TAIL .. CORE - 1, the coupled rows (src/lines/thomas.rs).
 //   f        operand                                                               read
 //   out      d, then f'                                                            written, read, written
-//   tables   [inv, l1, l2, u1, u2] (P = 1: [inv, l1, u1]) of every row; then [rows of L, columns of U] of the
+//   tables   [inv, l1, l2, u1, u2] (P = 1: [inv, l1, u1]) of rows 0 .. CORE - 1; then [rows of L, columns of U] of the
 //            coupled rows, 2 P numbers each                                        read, the same by all threads
 //   CORNER[] [inverse pivots of border rows 0 and 1, the entry of L and the entry of U between them]; P = 1: the first only
 //   traffic: f once, out written twice and read once = 32 bytes per point in f64

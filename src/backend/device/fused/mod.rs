@@ -96,6 +96,7 @@ impl Fused {
         if !device.info().is_gpu {
             text.make_compact();
         }
+        text.push("#undef RESIDENT\n");
         text.define("RESIDENT", shape.resident);
         text.define("STRIDE", shape.stride);
         text.define("PARKED_AT", shape.words);
