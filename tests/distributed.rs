@@ -1,8 +1,8 @@
 //! Lines split into blocks: every method compared with the solve of the full line, simulated without communication and backend.
 
-mod answers;
+mod accuracy;
 mod messages;
-mod refusals;
+mod rejections;
 mod rows;
 
 pub(crate) use messages::SONG;

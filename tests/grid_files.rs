@@ -1,7 +1,7 @@
 //! Curvilinear grids from files: every format reproduces the points, and invalid files are rejected with an error message.
 
 mod formats;
-mod refusals;
+mod rejections;
 
 use std::path::Path;
 

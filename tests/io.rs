@@ -23,8 +23,8 @@ use kolmo::physics::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS};
 
 use crate::common::root;
 
+mod components;
 mod pages;
-mod parts;
 mod slices;
 mod verdict;
 

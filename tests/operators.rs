@@ -2,8 +2,8 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "test grids are small")]
 
+mod closures;
 mod direct;
-mod ends;
 mod reductions;
 mod sweeps;
 mod threads;

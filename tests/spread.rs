@@ -2,13 +2,13 @@
 
 pub(crate) mod blocks;
 mod checkpoints;
-mod many;
+mod forged_checkpoints;
 mod pieces;
 mod profiles;
 mod restarts;
 mod starts;
-mod swaps;
 mod sweeps;
+mod thousand_ranks;
 pub(crate) mod threads;
 
 use std::fs;

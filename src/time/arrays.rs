@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ndarray::{Array3, ArrayView3, CowArray, Ix3};
 
 use super::Simulation;
-use super::refusals::invalid_initial_state;
+use super::rejections::invalid_initial_state;
 use crate::comm::all_or_error;
 use crate::config::Variable;
 use crate::error::{Result, refused};

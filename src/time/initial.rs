@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::memory::check_values_memory;
-use super::refusals::check_interpolation;
+use super::rejections::check_interpolation;
 use crate::backend::{Backend, Field};
 use crate::cases::{FlowPoint, GridCase, Place};
 use crate::comm::{Communicator, all_or_error, same_on_all};

@@ -14,7 +14,7 @@ mod output_schedule;
 mod pictures;
 mod plan;
 mod profile;
-mod refusals;
+mod rejections;
 pub mod restart;
 mod run;
 mod run_checkpoints;

@@ -7,7 +7,7 @@ use super::memory::{UNKNOWNS, count};
 use super::output::selected;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
-use super::refusals::initial_state_error;
+use super::rejections::initial_state_error;
 use super::restart::head;
 use super::{Simulation, sample};
 use crate::backend::cpu::Cpu;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::on_first;
 use super::plan::reached;
-use super::refusals::keys_without_path;
+use super::rejections::keys_without_path;
 use super::run_loop::is_over;
 use super::summary::part;
 use super::task::Origin;

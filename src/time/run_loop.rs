@@ -9,7 +9,7 @@ use super::deadline::Deadline;
 use super::output::Volumes;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
-use super::refusals::{
+use super::rejections::{
     check_step, initial_state_error, no_time_after_restart, no_time_error, refused_reference,
 };
 use super::restart::{changes, course_before, set_newer_checkpoints_aside};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Simulation;
-use super::refusals::{can_interpolate, initial_state_error};
+use super::rejections::{can_interpolate, initial_state_error};
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use super::Simulation;
 use super::implicit::ImplicitStepper;
 use super::initial::{initial, initial_scalar};
 use super::memory::check_values_memory;
-use super::refusals::{check_interpolation, check_same_maps};
+use super::rejections::{check_interpolation, check_same_maps};
 use super::simulation::explicit_filter;
 use crate::backend::Backend;
 use crate::cases::PassiveScalar;

@@ -342,7 +342,7 @@ mod worker {
     }
 }
 
-/// `distributed::answers` has all numbers of blocks from 2 to 16 in one process.
+/// `distributed::accuracy` has all numbers of blocks from 2 to 16 in one process.
 #[test]
 fn every_method_matches_one_rank_on_1_to_16_ranks() {
     for ranks in [1, 2, 3, 4, 5, 7, 8, 12, 16] {

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::copy::Points;
+use super::direct_step::{COLUMNS, DirectStep};
 use super::memory::{CACHE_LINE, stream_fence};
 use super::program::{Code, Instruction, Program, Slot, Step};
 use super::rows::{Scratch, lanes};
-use super::straight::{COLUMNS, DirectStep};
 use super::tile::{Group, SharedField, Tiling};
 use super::work::Tile;
 use super::{Cpu, Field, MAX_FIELDS};

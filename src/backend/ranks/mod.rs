@@ -4,17 +4,17 @@
 //! across ranks: the interface values that the operators need from neighbours are computed by the steps of a
 //! [`Plan`](crate::engine::distributed::Plan), or complete lines are exchanged (`transpose`).
 
-mod among;
 mod blocks;
 mod choices;
 mod coupled;
 mod group;
 mod joined;
+mod message_check;
 mod messages;
 mod phases;
 mod route;
+mod split_block_solver;
 mod transposed;
-mod trial;
 mod work_arrays;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,10 +38,10 @@ use crate::engine::{Accesses, PointFormula, Sweep, Use, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Decomposition};
 use crate::real::{Precision, Values};
-use among::SplitBlockSolver;
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
+use split_block_solver::SplitBlockSolver;
 use transposed::Transposed;
 use work_arrays::WorkArrays;
 

@@ -1,6 +1,6 @@
 //! How messages travel: from host memory, from device memory, or from device memory through host memory.
 
-use super::trial::test_messages;
+use super::message_check::test_messages;
 use super::{Blocks, DeviceGroup, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
 use crate::backend::{ComputeConfig, Pencils, Wish};
