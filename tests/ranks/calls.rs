@@ -68,19 +68,19 @@ mod worker {
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn every_call() {
-        messages();
-        blocks();
-        reductions();
-        gathered();
-        groups();
+        let comm = world();
+        messages(&*comm);
+        blocks(&*comm);
+        reductions(&*comm);
+        gathered(&*comm);
+        groups(&*comm);
     }
 
-    fn messages() {
-        let comm = world();
+    fn messages(comm: &dyn Communicator) {
         if comm.size() == 1 {
             return;
         }
-        exchange(&*comm);
+        exchange(comm);
         let (me, size) = (comm.rank(), comm.size());
         let others = || (0..size).filter(|&to| to != me);
         let bytes: usize = others().flat_map(|to| [0, 2].map(|m| text(me, to, m).len())).sum();
@@ -103,8 +103,7 @@ mod worker {
         comm.barrier();
     }
 
-    fn blocks() {
-        let comm = world();
+    fn blocks(comm: &dyn Communicator) {
         let before = comm.sent();
         let (me, size) = (comm.rank(), comm.size());
         // Rank r sends (r + 2 s) % 4 blocks of 3 bytes to rank s, in reverse order, with gaps.
@@ -132,8 +131,7 @@ mod worker {
         }
     }
 
-    fn reductions() {
-        let comm = world();
+    fn reductions(comm: &dyn Communicator) {
         let (me, size) = (comm.rank() as f64, comm.size() as f64);
         let mut values = [1.0, me, -0.5 * me];
         comm.sum(&mut values);
@@ -151,8 +149,7 @@ mod worker {
         }
     }
 
-    fn gathered() {
-        let comm = world();
+    fn gathered(comm: &dyn Communicator) {
         let (me, size) = (comm.rank(), comm.size());
         // Ranks 1, 4, 7 and so on contribute no bytes.
         let part = |from: usize| (0..(from + 2) % 3 * 1001).map(move |at| byte(from, 0, 0, at));
@@ -168,8 +165,7 @@ mod worker {
         }
     }
 
-    fn groups() {
-        let comm = world();
+    fn groups(comm: &dyn Communicator) {
         let (me, size) = (comm.rank(), comm.size());
         if size == 1 {
             assert_eq!(comm.split(3, 0).size(), 1);
