@@ -3,6 +3,7 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use super::signals::send;
 use super::*;
 use crate::common::with_default_sighup;
 
@@ -79,14 +80,9 @@ pub(super) fn long_run(directory: &Path) -> Child {
     child
 }
 
-fn send(signal: &str, child: &Child) {
-    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-}
-
 #[test]
 fn signal_ends_a_run_with_status_3_complete_files_and_a_restart_command() {
-    for signal in ["-TERM", "-INT"] {
+    for signal in [libc::SIGTERM, libc::SIGINT] {
         let dir = tempfile::tempdir().unwrap();
         let child = long_run(dir.path());
         send(signal, &child);
@@ -117,7 +113,7 @@ fn sigusr1_writes_a_checkpoint_and_the_run_continues() {
     let checkpoints = dir.path().join("runs/taylor-green/checkpoints");
     for _ in 0..2 {
         let before = kolmo::io::checkpoint::steps(&checkpoints);
-        send("-USR1", &child);
+        send(libc::SIGUSR1, &child);
         let start = Instant::now();
         while kolmo::io::checkpoint::steps(&checkpoints) == before {
             assert!(start.elapsed() < Duration::from_secs(60));
@@ -125,7 +121,7 @@ fn sigusr1_writes_a_checkpoint_and_the_run_continues() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
-    send("-TERM", &child);
+    send(libc::SIGTERM, &child);
     assert_eq!(child.wait().unwrap().code(), Some(3));
 }
 
@@ -188,7 +184,7 @@ fn run_stops_with_a_checkpoint_before_its_wall_limit() {
 fn killed_run_leaves_complete_rows_and_can_be_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = long_run(dir.path());
-    send("-KILL", &child);
+    send(libc::SIGKILL, &child);
     child.wait().unwrap();
     let run = dir.path().join("runs/taylor-green");
     let text = read(run.join("series.csv"));

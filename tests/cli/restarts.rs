@@ -172,21 +172,13 @@ fn restart_reports_a_finished_run_and_rejects_paths_without_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let directory = run(dir.path(), &input(10, 5), "run");
     let before = files(&directory);
-    let outcome = run_ok(dir.path(), ["restart", "run"]);
-    assert!(outcome.stdout.contains("run is finished: step 5"), "{}", outcome.stdout);
-    assert!(
-        outcome.stdout.contains("kolmo restart run --set time.max_steps=10"),
-        "{}",
-        outcome.stdout
-    );
+    let stdout = run_ok(dir.path(), ["restart", "run"]).stdout;
+    assert!(stdout.contains("run is finished: step 5"), "{stdout}");
+    assert!(stdout.contains("kolmo restart run --set time.max_steps=10"), "{stdout}");
     assert!(before == files(&directory));
     // Keys that are set but have no effect are reported.
-    let outcome = run_ok(dir.path(), ["restart", "run", "--set", "case.reynolds=50"]);
-    assert!(
-        outcome.stdout.contains("ignored, since nothing is left to do: case.reynolds=50"),
-        "{}",
-        outcome.stdout
-    );
+    let stdout = run_ok(dir.path(), ["restart", "run", "--set", "case.reynolds=50"]).stdout;
+    assert!(stdout.contains("ignored, since nothing is left to do: case.reynolds=50"), "{stdout}");
     for path in [".", "nowhere", "input.toml"] {
         let outcome = kolmo(dir.path(), ["restart", path]);
         assert_eq!(outcome.code, Some(2));
@@ -223,12 +215,8 @@ fn an_unfinished_run_without_checkpoints_starts_over_with_a_message() {
     assert!(before == files(&directory));
     // The state after a failure.
     fs::remove_file(directory.join("summary.json")).unwrap();
-    let outcome = run_ok(dir.path(), longer);
-    assert!(
-        outcome.stderr.contains("there is no checkpoint: the run starts over"),
-        "{}",
-        outcome.stderr
-    );
+    let stderr = run_ok(dir.path(), longer).stderr;
+    assert!(stderr.contains("there is no checkpoint: the run starts over"), "{stderr}");
     assert_same(&directory, &uninterrupted);
 }
 
