@@ -27,7 +27,7 @@ fn tuning_is_measured_once_and_results_are_bitwise_identical() {
     let untuned = run(dir.path(), "another", "untuned", &["--no-tune"]);
     assert!(!measured(&untuned));
     assert!(!dir.path().join("another").exists(), "nothing is cached");
-    assert_eq!(shape("untuned"), "loads interleaved with operators");
+    assert_eq!(shape("untuned"), "generated code");
     for name in ["series.csv", "fields/step_00000001.vti"] {
         let [first, untuned] =
             ["first", "untuned"].map(|run| fs::read(dir.path().join(run).join(name)).unwrap());

@@ -1,7 +1,7 @@
 //! Sweeps compared with a pointwise evaluation of their expressions, and guarantees of their execution.
 
 use kolmo::Precision;
-use kolmo::backend::{Backend, Weights};
+use kolmo::backend::{self, Backend, ComputeConfig, Simd, Weights};
 use kolmo::engine::{Expr, Number, Sweep, Value};
 
 use super::*;
@@ -99,26 +99,53 @@ fn noisy<T: Real>(grid: &Grid, seed: usize) -> Field<T> {
     field
 }
 
-/// Builds a random sweep, runs it on the backend that `open` creates for the number of points, and compares with the pointwise evaluation.
-pub(crate) fn check_random(
-    open: impl Fn(usize) -> Box<dyn Backend>,
-    seed: usize,
-    largest_error: f64,
-) {
-    let axis = Axis::ALL[seed % 3];
+/// A random sweep with its fields.
+struct RandomSweep {
+    sweep: Sweep,
+    axis: Axis,
+    grid: Grid,
+    operators: LineOperators,
+    read: [Vec<f64>; 3],
+    write: [Vec<f64>; 4],
+    beta: f64,
+    /// The fields that are written, by pointwise evaluation.
+    expected: [Vec<f64>; 4],
+    /// Magnitude of the values.
+    size: f64,
+}
+
+impl RandomSweep {
+    /// Runs it and returns the fields that are written.
+    fn run(&self, backend: &dyn Backend) -> [Vec<f64>; 4] {
+        let lines = (self.axis, self.grid.points, &self.operators);
+        let program = backend.program(&self.sweep, lines).unwrap();
+        let read = self.read.clone().map(|field| backend.field(&field.into()).unwrap());
+        let mut write = self.write.clone().map(|field| backend.field(&field.into()).unwrap());
+        let [a, b, c, d] = &mut write;
+        let weights = Weights::times(self.beta);
+        backend.run(&program, &read.each_ref(), &mut [a, b, c, d], weights);
+        write.map(|field| Vec::<f64>::from(backend.values(&field).unwrap()))
+    }
+}
+
+fn random_grid(seed: usize) -> Grid {
     let across = [[3, 2], [17, 1], [2, 16], [1, 1], [83, 1], [12, 3]][seed / 3 % 6];
     let n = [11 + seed % 7, 31 + seed % 7][seed / 7 % 2];
-    let grid = Grid { spacing: [2.0; 3], ..grid(axis, n, across, true) };
+    Grid { spacing: [2.0; 3], ..grid(Axis::ALL[seed % 3], n, across, true) }
+}
+
+fn random_sweep(seed: usize, precision: Precision) -> RandomSweep {
+    let (axis, grid) = (Axis::ALL[seed % 3], random_grid(seed));
+    let n = grid.points[axis.index()];
     let family = &families()[seed % families().len()];
     let filter = compact_filter(2 * (1 + seed as u32 % 5), 0.3);
-    let backend = open(grid.len());
-    let operators = LineOperators::new(family, Some(&filter), &grid, backend.precision());
+    let operators = LineOperators::new(family, Some(&filter), &grid, precision);
     let matrix = |op| {
         let (scheme, shift, ..) = formula(op, family, &filter);
         periodic_matrix(&scheme, shift, n, 2.0)
     };
 
-    let rounded = |x: f64| match backend.precision() {
+    let rounded = |x: f64| match precision {
         Precision::F64 => x,
         Precision::F32 => f32::of(x).f64(),
     };
@@ -156,23 +183,27 @@ pub(crate) fn check_random(
     twin.s.store(2, expr);
     expected[2] = values;
 
-    let program = backend.program(&twin.s.build(), (axis, grid.points, &operators)).unwrap();
-    let read = read.map(|field| backend.field(&field.into()).unwrap());
-    let mut write = write.map(|field| backend.field(&field.into()).unwrap());
-    let [a, b, c, d] = &mut write;
-    backend.run(&program, &read.each_ref(), &mut [a, b, c, d], Weights::times(beta));
-    let write = write.map(|field| Vec::<f64>::from(backend.values(&field).unwrap()));
-    for (slot, (found, expected)) in write.iter().zip(&expected).enumerate() {
-        let size = twin
-            .pool
-            .iter()
-            .flat_map(|value| &value.1)
-            .chain(expected)
-            .fold(1.0, |a: f64, b| a.max(b.abs()));
-        let error = distance::<f64>(found, expected) / size;
+    let values = twin.pool.iter().map(|value| &value.1).chain(&expected);
+    let size = values.flatten().fold(1.0, |a: f64, b| a.max(b.abs()));
+    let sweep = twin.s.build();
+    RandomSweep { sweep, axis, grid, operators, read, write, beta, expected, size }
+}
+
+/// Runs a random sweep on the backend that `open` creates for the number of points, and compares with the pointwise
+/// evaluation.
+pub(crate) fn check_random(
+    open: impl Fn(usize) -> Box<dyn Backend>,
+    seed: usize,
+    largest_error: f64,
+) {
+    let backend = open(random_grid(seed).len());
+    let sweep = random_sweep(seed, backend.precision());
+    let found = sweep.run(&*backend);
+    for (slot, (found, expected)) in found.iter().zip(&sweep.expected).enumerate() {
+        let error = distance::<f64>(found, expected) / sweep.size;
         assert!(error <= largest_error, "sweep {seed}, field {slot}: {error:e}");
     }
-    assert_eq!(write[3], expected[3], "sweep {seed} changed a field that it does not write");
+    assert_eq!(found[3], sweep.expected[3], "sweep {seed} changed a field that it does not write");
 }
 
 #[test]
@@ -185,6 +216,29 @@ fn random_sweeps_match_a_pointwise_evaluation() {
 fn random_sweeps_match_a_pointwise_evaluation_in_single_precision() {
     let cpu = |_| -> Box<dyn Backend> { host_with_threads(Precision::F32, 1) };
     (0..100).for_each(|seed| check_random(cpu, seed, 1e-3));
+}
+
+#[test]
+fn generated_code_and_compiled_loops_are_bitwise_identical() {
+    for precision in [Precision::F64, Precision::F32] {
+        for simd in [Simd::Avx2, Simd::Avx512] {
+            let compute = ComputeConfig {
+                precision,
+                simd: Some(simd),
+                threads: Some(1),
+                ..ComputeConfig::default()
+            };
+            let Ok(generated) = backend::on_host(&compute, None) else { continue };
+            let mut compiled = backend::on_host(&compute, None).unwrap();
+            assert_eq!(generated.shape(), Some("generated code"));
+            compiled.set_shape("loads interleaved with operators");
+            for seed in 0..400 {
+                let sweep = random_sweep(seed, precision);
+                let [a, b] = [&*generated, &*compiled].map(|backend| sweep.run(backend));
+                assert!(a.iter().zip(&b).all(|(a, b)| same(a, b)), "{precision:?} {simd:?} {seed}");
+            }
+        }
+    }
 }
 
 /// u D1(v) + D2(u v), 3 + filter(u), in place.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::program::How;
 use super::{Cpu, PointCode, SHAPES, block_solver};
 use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::Blocks;
@@ -40,13 +41,13 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn set_shape(&mut self, shape: &str) {
-        if let Some((_, loading)) = SHAPES.into_iter().find(|(name, _)| *name == shape) {
-            self.loading = loading;
+        if let Some((_, shape)) = SHAPES.into_iter().find(|(name, _)| *name == shape) {
+            self.shape = shape;
         }
     }
 
     fn shape(&self) -> Option<&'static str> {
-        let known = SHAPES.into_iter().find(|(_, loading)| *loading == self.loading);
+        let known = SHAPES.into_iter().find(|(_, shape)| *shape == self.shape);
         known.map(|(name, _)| name)
     }
 
@@ -84,7 +85,11 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn program(&self, sweep: &Sweep, lines: Lines<'_>) -> Result<Program> {
-        let how = (self.loading, self.line_solver);
+        let how = How {
+            loading: self.shape.loading,
+            line_solver: self.line_solver,
+            generated_for: self.shape.generated.then_some(self.arch),
+        };
         Ok(Program::new(super::Program::<T>::prepared(sweep, lines, how)?, sweep))
     }
 

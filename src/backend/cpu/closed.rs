@@ -6,7 +6,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::eliminate::product;
-use super::rows::{BLOCK, block_len, lanes};
+use super::rows::{BLOCK, lanes};
 use super::solver::{Factored, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::{EndRow, LineOperator};
@@ -142,7 +142,7 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
         let near = T::splat(simd, solver.stencil.weights[0]);
         let far = T::splat(simd, solver.stencil.weights[1]);
         let center = T::splat(simd, solver.stencil.center);
-        let next = mapped(next, |next| next.wrapping_sub(block_len::<T>()));
+        let next = mapped(next, |next| next.wrapping_sub(BLOCK * lanes::<T>()));
         let zero = [T::splat(simd, T::ZERO); N];
         let mut y = zero;
         // SAFETY: rows of blocks and carried rows, of this thread's memory.

@@ -13,6 +13,11 @@ mod direct_step;
 mod eliminate;
 mod ends;
 mod field;
+#[cfg(target_arch = "x86_64")]
+mod machine;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "no_machine.rs"]
+mod machine;
 mod memory;
 mod passes;
 mod peak;
@@ -61,10 +66,19 @@ pub(super) enum Loading {
     OnDemand,
 }
 
-/// The default and the alternative, by name.
-const SHAPES: [(&str, Loading); 2] = [
-    ("loads interleaved with operators", Loading::Interleaved),
-    ("loads on demand", Loading::OnDemand),
+/// A way to execute sweeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    loading: Loading,
+    /// Whether machine code is generated where the processor allows it.
+    generated: bool,
+}
+
+/// The default and the alternatives, by name.
+const SHAPES: [(&str, Shape); 3] = [
+    ("generated code", Shape { loading: Loading::Interleaved, generated: true }),
+    ("loads interleaved with operators", Shape { loading: Loading::Interleaved, generated: false }),
+    ("loads on demand", Shape { loading: Loading::OnDemand, generated: false }),
 ];
 
 /// Threads, their scratch memory, and the instruction set.
@@ -73,7 +87,7 @@ pub struct Cpu<T> {
     scratch: Vec<Mutex<Scratch<T>>>,
     partials: Mutex<Vec<f64>>,
     arch: pulp::Arch,
-    loading: Loading,
+    shape: Shape,
     line_solver: LineSolver,
 }
 
@@ -115,8 +129,8 @@ impl<T: Real> Cpu<T> {
         let pool = pool(threads.stack_size(STACK_BYTES)).map_err(thread_error)?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let (arch, partials) = (pulp::Arch::new(), Mutex::default());
-        let (loading, line_solver) = (Loading::Interleaved, LineSolver::THOMAS);
-        Ok(Self { pool, scratch, partials, arch, loading, line_solver })
+        let ((_, shape), line_solver) = (SHAPES[0], LineSolver::THOMAS);
+        Ok(Self { pool, scratch, partials, arch, shape, line_solver })
     }
 
     /// Runs `work`, many operations on fields, on one of the threads: entering the thread pool once is cheaper than for

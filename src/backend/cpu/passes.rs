@@ -86,7 +86,8 @@ pub(super) fn compile<T: Real>(
                 operation => instructions.extend(plan.instructions(at, operation, &places)),
             }
         }
-        code.passes.push(Pass { applied, instructions });
+        let (before, machine) = (Vec::new(), None);
+        code.passes.push(Pass { applied, before, machine, instructions });
     }
     for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
         match instruction {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Loading;
+use super::machine::{self, Machine};
 use super::passes::compile;
 use super::point_code::PointCode;
 use super::rows::{Needs, Place};
@@ -77,6 +78,9 @@ pub(super) struct Application<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Pass<T> {
     pub(super) applied: Vec<Application<T>>,
+    /// Instructions before the generated code, and that code, if any.
+    pub(super) before: Vec<Instruction<T>>,
+    pub(super) machine: Option<Arc<Machine>>,
     pub(super) instructions: Vec<Instruction<T>>,
 }
 
@@ -144,25 +148,35 @@ pub struct Program<T> {
     pub(super) packs: Vec<Code<T>>,
 }
 
+/// How a program is prepared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub(super) loading: Loading,
+    pub(super) line_solver: LineSolver,
+    /// The instruction set for which machine code is generated.
+    pub(super) generated_for: Option<pulp::Arch>,
+}
+
 impl<T: Real> Program<T> {
     /// Prepares `sweep` for lines along `axis` of a grid of `grid` points.
     ///
     /// # Panics
     /// If the sweep contains an operator that does not exist along this axis, or one of another grid.
     pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators) -> Self {
-        let defaults = (Loading::Interleaved, LineSolver::THOMAS);
-        Self::prepared(sweep, (axis, grid, operators), defaults)
+        let (loading, line_solver) = (Loading::Interleaved, LineSolver::THOMAS);
+        let how = How { loading, line_solver, generated_for: None };
+        Self::prepared(sweep, (axis, grid, operators), how)
             .unwrap_or_else(|_| unreachable!("`thomas` takes every operator"))
     }
 
-    /// Like [`Program::new`], with the given loading of fields and line solver.
+    /// Like [`Program::new`], prepared as `how` states.
     ///
     /// # Errors
     /// If the line solver cannot solve for an operator: the message of [`why_unsupported`].
     pub(super) fn prepared(
         sweep: &Sweep,
         (axis, grid, operators): Lines<'_>,
-        (loading, line_solver): (Loading, LineSolver),
+        How { loading, line_solver, generated_for }: How,
     ) -> Result<Self> {
         let points = grid[axis.index()];
         let stages = sweep.stages();
@@ -181,7 +195,10 @@ impl<T: Real> Program<T> {
         let compile = |operations: &[Operation], packed: Option<usize>| {
             compile(operations, sweep.values, &solvers, &couplings, packed, loading)
         };
-        let full = compile(&sweep.operations, None);
+        let mut full = compile(&sweep.operations, None);
+        if let Some(arch) = generated_for {
+            machine::generate(&mut full, arch);
+        }
         let pack = |stage: usize| compile(&dependencies_of(sweep, &stages[stage]), Some(stage));
         let packs = match couplings.is_empty() {
             true => Vec::new(),

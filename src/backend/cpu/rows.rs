@@ -22,13 +22,14 @@ pub(super) const fn lanes<T>() -> usize {
     CACHE_LINE / size_of::<T>()
 }
 
-/// Numbers per block.
+/// Distance between the blocks of two quantities, in numbers: an odd number of rows, so that equal rows of all
+/// quantities are in different sets of the L1 cache.
 pub(super) const fn block_len<T>() -> usize {
-    BLOCK * lanes::<T>()
+    (BLOCK + 1) * lanes::<T>()
 }
 
 /// Storage location of a quantity within the blocks of all quantities for the same points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     /// Offset from the first of them, in numbers; the reused blocks lie before it.
     offset: isize,
@@ -37,6 +38,12 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Whether the quantity is stored for all points, and its offset in numbers: from the first of those in the same
+    /// block, or from the first location in the memory of a line.
+    pub(super) fn address(self) -> (bool, isize) {
+        (self.mask != 0, self.offset)
+    }
+
     /// Location number `at` of the quantities stored for all points.
     pub(super) fn line<T>(at: usize) -> Self {
         Self { offset: (at * block_len::<T>()).cast_signed(), mask: usize::MAX }
@@ -58,6 +65,11 @@ pub(super) struct Blocks<T> {
 }
 
 impl<T: Real> Blocks<T> {
+    /// The first of the blocks that are stored for all points, and of those that are reused (at negative offsets).
+    pub(super) fn starts(self) -> [*mut T; 2] {
+        [self.first.wrapping_add(self.offset), self.first]
+    }
+
     /// The block of one quantity.
     #[inline(always)]
     pub(super) fn at(self, place: Place) -> *mut T {

@@ -15,6 +15,7 @@ use super::solver::SolveMethod;
 use super::stager::Stager;
 use super::sums::{Advance, Evaluate};
 use super::tile::Group;
+use crate::backend::Weights;
 use crate::real::Real;
 use crate::simd::{array_of, mapped};
 
@@ -61,7 +62,9 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             for done in 0..blocks {
                 // In the first pass no operator comes before: its blocks are processed in the order of memory.
                 let block = if at == 0 { done } else { blocks - 1 - done };
-                applied.substitute(simd, job, block);
+                if !pass.machine.as_ref().is_some_and(|machine| machine.substitutes) {
+                    applied.substitute(simd, job, block);
+                }
                 // The next tile may be loaded where this one is no longer needed.
                 let next = next.as_mut().filter(|_| done > 0);
                 self.run_instructions(simd, pass, block, columns, next);
@@ -124,20 +127,51 @@ impl<T: Real> Tile<'_, T> {
         columns: usize,
         mut next: Option<&mut Stager<'_, T>>,
     ) {
-        for instruction in &pass.instructions {
-            match instruction {
-                // Memory transfers several columns faster.
-                Instruction::Load(_) | Instruction::Store { .. } => {
-                    self.run_instruction(simd, instruction, block);
-                }
-                _ => {
-                    for column in 0..columns {
-                        self.column(column).run_instruction(simd, instruction, block);
-                    }
-                }
-            }
+        let Pass { before, machine, instructions, .. } = pass;
+        let calls = if machine.is_some() { columns } else { 0 };
+        let steps = before.len() + calls + instructions.len();
+        let mut step = || {
             if let Some(next) = &mut next {
-                next.step(simd, self.job, pass.instructions.len());
+                next.step(simd, self.job, steps);
+            }
+        };
+        for instruction in before {
+            self.run_columns(simd, instruction, block, columns);
+            step();
+        }
+        if let Some(machine) = machine {
+            let Weights { beta, advance } = self.job.weights;
+            let weights = [beta, advance].map(T::of);
+            for column in 0..columns {
+                // SAFETY: memory of this thread for the program of the code.
+                unsafe { machine.run(self.rows.of_column(column), block, &weights) };
+                step();
+            }
+        }
+        for instruction in instructions {
+            self.run_columns(simd, instruction, block, columns);
+            step();
+        }
+    }
+
+    /// One instruction in a block of all columns.
+    #[inline(always)]
+    fn run_columns<S: Simd>(
+        &self,
+        simd: S,
+        instruction: &Instruction<T>,
+        block: usize,
+        columns: usize,
+    ) {
+        match instruction {
+            // Memory transfers several columns faster.
+            Instruction::Load(_) | Instruction::Store { .. } => {
+                self.run_instruction(simd, instruction, block);
+            }
+            _ => {
+                for column in 0..columns {
+                    self.column(column).run_instruction(simd, instruction, block);
+                }
             }
         }
     }

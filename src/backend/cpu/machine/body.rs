@@ -1,0 +1,190 @@
+//! The arithmetic of one row of a backward pass: every value is computed once and has a number.
+
+use std::collections::HashMap;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::super::program::{Application, Instruction};
+use super::super::rows::Place;
+use super::super::solver::{Cyclic, SolveMethod};
+use super::super::sums::Polynomial;
+use crate::real::Real;
+
+/// Number of a value.
+pub(super) type Value = usize;
+
+/// Up to three values.
+pub(super) type Operands = SmallVec<[Value; 3]>;
+
+/// A periodic tridiagonal system: x[m] = y[m] + factor x[m+1], where y[m] is corrected in the first rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct System {
+    /// Number of its matrix.
+    pub(super) matrix: usize,
+    /// Location of y, which x replaces.
+    pub(super) at: Place,
+    /// Number of the carried row y[n−1], which x[m+1] follows.
+    pub(super) carried: usize,
+    pub(super) x: Value,
+}
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub(super) enum Step<T> {
+    /// The next point of a system.
+    Solve(usize),
+    /// `to` = constant.
+    Start { to: Value, constant: T },
+    /// `to` = `to` + β `old`.
+    AddOld { to: Value, old: Value },
+    /// `to` = `to` + coefficient × product of the factors.
+    AddTerm { to: Value, coefficient: T, factors: Operands },
+    /// `to` = `from` + advance × `sum`.
+    Advance { to: Value, from: Value, sum: Value },
+    /// The value is complete.
+    Finish(Value),
+}
+
+impl<T> Step<T> {
+    /// Values that it reads.
+    pub(super) fn operands(&self) -> Operands {
+        match self {
+            Step::AddOld { old, .. } => smallvec![*old],
+            Step::AddTerm { factors, .. } => factors.clone(),
+            Step::Advance { from, sum, .. } => smallvec![*from, *sum],
+            Step::Solve(_) | Step::Start { .. } | Step::Finish(_) => SmallVec::new(),
+        }
+    }
+}
+
+/// The operations on a row, in order.
+#[derive(Debug)]
+pub(super) struct Body<'a, T> {
+    pub(super) matrices: Vec<&'a Cyclic<T>>,
+    pub(super) systems: Vec<System>,
+    pub(super) steps: Vec<Step<T>>,
+    /// Location of every value.
+    pub(super) locations: Vec<Place>,
+    /// Whether the value must be stored there.
+    pub(super) stored: Vec<bool>,
+}
+
+/// A body, and the value that each location holds at the present step.
+struct Builder<'a, T> {
+    body: Body<'a, T>,
+    current: HashMap<Place, Value>,
+}
+
+impl<'a, T: Real> Body<'a, T> {
+    /// The substitution of `applied`, then `arithmetic`: instructions that are [`Instruction::Let`],
+    /// [`Instruction::Add`] or [`Instruction::Advance`]. `read_later`: locations that are read after them.
+    pub(super) fn new(
+        applied: &'a [Application<T>],
+        arithmetic: &[Instruction<T>],
+        read_later: impl Fn(Place) -> bool,
+    ) -> Self {
+        let body = Body {
+            matrices: Vec::new(),
+            systems: Vec::new(),
+            steps: Vec::new(),
+            locations: Vec::new(),
+            stored: Vec::new(),
+        };
+        let mut builder = Builder { body, current: HashMap::new() };
+        for application in applied {
+            builder.solve(application);
+        }
+        for instruction in arithmetic {
+            builder.add(instruction);
+        }
+        let Builder { mut body, current } = builder;
+        for (place, value) in current {
+            body.stored[value] &= read_later(place);
+        }
+        body
+    }
+}
+
+impl<'a, T: Real> Builder<'a, T> {
+    /// A new value; `computed`: it is not in its location before.
+    fn value(&mut self, at: Place, computed: bool) -> Value {
+        self.body.locations.push(at);
+        self.body.stored.push(computed);
+        self.body.locations.len() - 1
+    }
+
+    /// The value in a location.
+    fn at(&mut self, place: Place) -> Value {
+        if let Some(value) = self.current.get(&place) {
+            return *value;
+        }
+        let value = self.value(place, false);
+        self.current.insert(place, value);
+        value
+    }
+
+    /// A new value replaces the one in its location, which need not be stored any more.
+    fn define(&mut self, place: Place) -> Value {
+        let value = self.value(place, true);
+        if let Some(previous) = self.current.insert(place, value) {
+            self.body.stored[previous] = false;
+        }
+        value
+    }
+
+    fn solve(&mut self, application: &'a Application<T>) {
+        let solver = &*application.solver;
+        let SolveMethod::Cyclic(cyclic) = &solver.method else {
+            unreachable!("periodic tridiagonal systems only");
+        };
+        let skipped = solver.taps() - 1 + solver.half_band();
+        let (at, carried) = (application.to, application.carried + skipped);
+        let x = self.define(at);
+        let Body { matrices, systems, steps, .. } = &mut self.body;
+        let known = matrices.iter().position(|known| std::ptr::eq(*known, cyclic));
+        let matrix = known.unwrap_or_else(|| {
+            matrices.push(cyclic);
+            matrices.len() - 1
+        });
+        steps.push(Step::Solve(systems.len()));
+        systems.push(System { matrix, at, carried, x });
+    }
+
+    fn add(&mut self, instruction: &Instruction<T>) {
+        let to = match instruction {
+            Instruction::Let { polynomial, to } => self.sum(polynomial, *to, false),
+            Instruction::Add { polynomial, to } => self.sum(polynomial, *to, true),
+            Instruction::Advance { from, sum, to } => {
+                let (from, sum) = (self.at(*from), self.at(*sum));
+                let to = self.define(*to);
+                self.body.steps.push(Step::Advance { to, from, sum });
+                to
+            }
+            _ => unreachable!("arithmetic only"),
+        };
+        self.body.steps.push(Step::Finish(to));
+    }
+
+    fn sum(&mut self, polynomial: &Polynomial<T>, place: Place, adds: bool) -> Value {
+        let Polynomial { constant, linear, quadratic, cubic } = polynomial;
+        let old = adds.then(|| self.at(place));
+        let linear = linear.iter().map(|(c, factors)| (*c, &factors[..]));
+        let quadratic = quadratic.iter().map(|(c, factors)| (*c, &factors[..]));
+        let cubic = cubic.iter().map(|(c, factors)| (*c, &factors[..]));
+        let terms: Vec<(T, Operands)> = linear
+            .chain(quadratic)
+            .chain(cubic)
+            .map(|(c, factors)| (c, factors.iter().map(|factor| self.at(*factor)).collect()))
+            .collect();
+        let to = self.define(place);
+        let steps = &mut self.body.steps;
+        steps.push(Step::Start { to, constant: *constant });
+        steps.extend(old.map(|old| Step::AddOld { to, old }));
+        steps.extend(terms.into_iter().map(|(coefficient, factors)| Step::AddTerm {
+            to,
+            coefficient,
+            factors,
+        }));
+        to
+    }
+}

@@ -1,0 +1,435 @@
+//! Machine code for the rows of a block: values stay in registers while they are needed.
+
+use std::cmp::Reverse;
+
+use super::super::memory::CACHE_LINE;
+use super::super::rows::{BLOCK, Place};
+use super::body::{Body, Step, System, Value};
+use super::encode::{Argument, Assembler, Operand, Operation};
+use crate::real::Real;
+
+/// Registers that are not kept for constants and solutions: a step needs at most four.
+const MIN_FREE: usize = 6;
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Nothing,
+    /// The same in all rows, or the solution of a system, or a power.
+    Kept,
+    /// Used in the present step only.
+    Temporary,
+    /// An incomplete sum.
+    Sum,
+    /// A complete value; `in_memory`: memory holds it, too.
+    Value {
+        value: Value,
+        in_memory: bool,
+    },
+}
+
+/// Variant of the code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variant {
+    /// Number of the block; blocks after the corrected ones have the same code.
+    pub(super) block: usize,
+    /// Whether the old values of sums are used.
+    pub(super) adds_old: bool,
+}
+
+/// Registers that are kept.
+struct Kept<T> {
+    constants: Vec<(T, u8)>,
+    beta: Option<u8>,
+    advance: Option<u8>,
+    /// Of every system.
+    solutions: Vec<Option<u8>>,
+    /// Matrix and register of the power of a row.
+    power: Option<(usize, u8)>,
+}
+
+/// Translation of a row.
+struct Emitter<'a, T> {
+    assembler: &'a mut Assembler<T>,
+    body: &'a Body<'a, T>,
+    variant: Variant,
+    kept: Kept<T>,
+    registers: Vec<Content>,
+    /// Register and memory of every value.
+    register: Vec<Option<u8>>,
+    memory: Vec<Operand>,
+    /// Steps that read it.
+    uses: Vec<Vec<usize>>,
+    /// The present step.
+    at: usize,
+}
+
+/// Appends a function: the operations of `body` on some rows, from the last to the first. Returns its position.
+pub(super) fn emit<T: Real>(
+    assembler: &mut Assembler<T>,
+    body: &Body<'_, T>,
+    variant: Variant,
+) -> usize {
+    let entry = assembler.position();
+    let mut uses = vec![Vec::new(); body.locations.len()];
+    for (at, step) in body.steps.iter().enumerate() {
+        for value in step.operands() {
+            uses[value].push(at);
+        }
+    }
+    let (kept, registers) = kept(assembler, body, &uses);
+    let memory = body.locations.iter().map(|location| operand::<T>(*location)).collect();
+    let register = vec![None; body.locations.len()];
+    let mut emitter =
+        Emitter { assembler, body, variant, kept, registers, register, memory, uses, at: 0 };
+    emitter.begin();
+    let start = emitter.assembler.position();
+    for (at, step) in body.steps.iter().enumerate() {
+        emitter.at = at;
+        emitter.step(step);
+    }
+    emitter.end(start);
+    entry
+}
+
+/// Selects what stays in registers: constants, and solutions, by the number of memory accesses that this saves.
+fn kept<T: Real>(
+    assembler: &Assembler<T>,
+    body: &Body<'_, T>,
+    uses: &[Vec<usize>],
+) -> (Kept<T>, Vec<Content>) {
+    let mut free = 0..assembler.isa.registers();
+    let any = |is: fn(&Step<T>) -> bool| body.steps.iter().any(is);
+    let beta = any(|step| matches!(step, Step::AddOld { .. })).then(|| free.next()).flatten();
+    let advance = any(|step| matches!(step, Step::Advance { .. })).then(|| free.next()).flatten();
+
+    let factors = body.systems.iter().map(|system| body.matrices[system.matrix].factor);
+    let coefficients = body.steps.iter().filter_map(|step| match step {
+        Step::AddTerm { coefficient, .. } => Some(*coefficient).filter(|c| !is_unit(*c)),
+        _ => None,
+    });
+    let mut constants: Vec<(T, usize)> = Vec::new();
+    for constant in factors.chain(coefficients) {
+        match constants.iter_mut().find(|(known, _)| *known == constant) {
+            Some((_, count)) => *count += 1,
+            None => constants.push((constant, 1)),
+        }
+    }
+    let constants = constants.into_iter().map(|(constant, count)| (count, Ok(constant)));
+    // Otherwise a solution is loaded and stored in every row.
+    let solutions = body.systems.iter().enumerate();
+    let solutions = solutions.map(|(at, system)| (2 + uses[system.x].len(), Err(at)));
+    let mut candidates: Vec<(usize, Result<T, usize>)> = constants.chain(solutions).collect();
+    candidates.sort_by_key(|(gain, _)| Reverse(*gain));
+
+    let solutions = vec![None; body.systems.len()];
+    let mut kept = Kept { constants: Vec::new(), beta, advance, solutions, power: None };
+    let count = free.len().saturating_sub(MIN_FREE);
+    for ((_, candidate), register) in candidates.into_iter().take(count).zip(&mut free) {
+        match candidate {
+            Ok(constant) => kept.constants.push((constant, register)),
+            Err(system) => kept.solutions[system] = Some(register),
+        }
+    }
+    let mut registers = vec![Content::Kept; free.start.into()];
+    registers.resize(assembler.isa.registers().into(), Content::Nothing);
+    (kept, registers)
+}
+
+/// True for 1 and −1: a product with them needs no multiplication.
+fn is_unit<T: Real>(coefficient: T) -> bool {
+    coefficient.abs() == T::of(1.0)
+}
+
+/// The present row of a quantity.
+fn operand<T>(place: Place) -> Operand {
+    let (stored, offset) = place.address();
+    let argument = if stored { Argument::Stored } else { Argument::Reused };
+    Operand::Memory(argument, distance(offset * size_of::<T>().cast_signed()))
+}
+
+/// A row that a system carries: y[n−1], then x[m+1].
+fn carried(system: System, row: usize) -> Operand {
+    let at = (system.carried + row) * CACHE_LINE;
+    Operand::Memory(Argument::Carried, distance(at.cast_signed()))
+}
+
+fn distance(bytes: isize) -> i32 {
+    i32::try_from(bytes).unwrap_or_else(|_| unreachable!("the rows of a thread are small"))
+}
+
+impl<T: Real> Emitter<'_, T> {
+    fn emit(&mut self, operation: Operation, a: u8, b: u8, c: Operand) {
+        self.assembler.emit(operation, a, b, c);
+    }
+
+    fn broadcast(&mut self, register: u8, constant: T) {
+        let constant = self.assembler.constant(constant);
+        self.emit(Operation::Broadcast, register, 0, constant);
+    }
+
+    /// Loads what is kept in registers.
+    fn begin(&mut self) {
+        for at in 0..self.kept.constants.len() {
+            let (constant, register) = self.kept.constants[at];
+            self.broadcast(register, constant);
+        }
+        for (at, weight) in [self.kept.beta, self.kept.advance].into_iter().enumerate() {
+            if let Some(register) = weight {
+                let number = distance((at * size_of::<T>()).cast_signed());
+                let number = Operand::Memory(Argument::Weights, number);
+                self.emit(Operation::Broadcast, register, 0, number);
+            }
+        }
+        self.transfer_solutions(Operation::Load);
+    }
+
+    /// Ends the loop over the rows, which begins at position `start`, and the function.
+    fn end(&mut self, start: usize) {
+        let number = distance(size_of::<T>().cast_signed());
+        let row = distance(CACHE_LINE.cast_signed());
+        let Variant { block, .. } = self.variant;
+        if self.body.matrices.iter().any(|matrix| block < matrix.powers.len()) {
+            self.assembler.decrease(Argument::Powers, number);
+        }
+        self.assembler.decrease(Argument::Reused, row);
+        self.assembler.decrease(Argument::Stored, row);
+        self.assembler.decrease(Argument::Rows, 1);
+        self.assembler.jump_if_not_zero(start);
+        self.transfer_solutions(Operation::Store);
+        self.assembler.end();
+    }
+
+    fn transfer_solutions(&mut self, operation: Operation) {
+        for at in 0..self.body.systems.len() {
+            if let Some(register) = self.kept.solutions[at] {
+                self.emit(operation, register, 0, carried(self.body.systems[at], 1));
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step<T>) {
+        if !matches!(step, Step::Solve(_))
+            && let Some((_, register)) = self.kept.power.take()
+        {
+            self.registers[usize::from(register)] = Content::Nothing;
+        }
+        match step {
+            Step::Solve(system) => self.solve(*system),
+            Step::Start { to, constant } => {
+                let register = self.claim(Content::Sum);
+                if *constant == T::ZERO {
+                    self.emit(Operation::Zero, register, register, Operand::Register(register));
+                } else {
+                    self.broadcast(register, *constant);
+                }
+                self.register[*to] = Some(register);
+            }
+            Step::AddOld { to, old } => {
+                if let Some(beta) = self.kept.beta.filter(|_| self.variant.adds_old) {
+                    let (to, old) = (self.in_register(*to), self.operand(*old));
+                    self.emit(Operation::AddProduct, to, beta, old);
+                }
+            }
+            Step::AddTerm { to, coefficient, factors } => {
+                let to = self.in_register(*to);
+                self.add_term(to, *coefficient, factors);
+            }
+            Step::Advance { to, from, sum } => {
+                let register = self.claim(Content::Sum);
+                let advance =
+                    self.kept.advance.unwrap_or_else(|| unreachable!("a weight of a step"));
+                let sum = self.operand(*sum);
+                self.emit(Operation::Multiply, register, advance, sum);
+                let from = self.operand(*from);
+                self.emit(Operation::Add, register, register, from);
+                self.register[*to] = Some(register);
+            }
+            Step::Finish(value) => {
+                let (register, in_memory) = (self.in_register(*value), self.body.stored[*value]);
+                if in_memory {
+                    self.emit(Operation::Store, register, 0, self.memory[*value]);
+                }
+                self.registers[usize::from(register)] = Content::Value { value: *value, in_memory };
+            }
+        }
+        self.release();
+    }
+
+    /// x[m] = y[m] + factor x[m+1].
+    fn solve(&mut self, number: usize) {
+        let (body, system) = (self.body, self.body.systems[number]);
+        let matrix = body.matrices[system.matrix];
+        let (at, next) = (operand::<T>(system.at), carried(system, 1));
+        let factor = self.constant(matrix.factor);
+        let mut y = at;
+        if self.variant.block < matrix.powers.len() {
+            let (power, register) = (self.power(system.matrix), self.claim(Content::Temporary));
+            self.emit(Operation::Load, register, 0, y);
+            self.emit(Operation::AddProduct, register, power, carried(system, 0));
+            y = Operand::Register(register);
+        }
+        let x = match self.kept.solutions[number] {
+            Some(x) => {
+                self.emit(Operation::MultiplyAdd, x, factor, y);
+                x
+            }
+            None => {
+                let content = Content::Value { value: system.x, in_memory: true };
+                let x = self.claim(content);
+                self.emit(Operation::Load, x, 0, next);
+                self.emit(Operation::MultiplyAdd, x, factor, y);
+                self.emit(Operation::Store, x, 0, next);
+                self.memory[system.x] = next;
+                x
+            }
+        };
+        self.register[system.x] = Some(x);
+        if body.stored[system.x] {
+            self.emit(Operation::Store, x, 0, at);
+        }
+    }
+
+    /// The register with the power of this row of a matrix.
+    fn power(&mut self, matrix: usize) -> u8 {
+        if let Some((known, register)) = self.kept.power {
+            if known == matrix {
+                return register;
+            }
+            self.registers[usize::from(register)] = Content::Nothing;
+        }
+        let register = self.claim(Content::Kept);
+        let at = (self.variant.block * self.body.matrices.len() + matrix) * BLOCK * size_of::<T>();
+        let power = Operand::Memory(Argument::Powers, distance(at.cast_signed()));
+        self.emit(Operation::Broadcast, register, 0, power);
+        self.kept.power = Some((matrix, register));
+        register
+    }
+
+    /// Adds coefficient × product to a sum, rounded as in [`Evaluate`](super::super::sums::Evaluate).
+    fn add_term(&mut self, to: u8, coefficient: T, factors: &[Value]) {
+        let add = match coefficient == T::of(-1.0) {
+            true => Operation::SubtractProduct,
+            false => Operation::AddProduct,
+        };
+        let (product, last) = match (is_unit(coefficient), factors) {
+            (true, [a]) => {
+                let a = self.operand(*a);
+                let add = if coefficient > T::ZERO { Operation::Add } else { Operation::Subtract };
+                return self.emit(add, to, to, a);
+            }
+            (true, [a, b]) if self.register[*b].is_some() => (self.load(*b), *a),
+            (true, [a, b]) => (self.load(*a), *b),
+            (true, [a, b, c]) => {
+                let (a, b) = (self.load(*a), self.operand(*b));
+                let product = self.claim(Content::Temporary);
+                self.emit(Operation::Multiply, product, a, b);
+                (product, *c)
+            }
+            (false, [a]) => (self.constant(coefficient), *a),
+            (false, [a, b]) => (self.scaled(coefficient, *a), *b),
+            (false, [a, b, c]) => {
+                let (product, b) = (self.scaled(coefficient, *a), self.operand(*b));
+                self.emit(Operation::Multiply, product, product, b);
+                (product, *c)
+            }
+            _ => unreachable!("one to three factors"),
+        };
+        let last = self.operand(last);
+        self.emit(add, to, product, last);
+    }
+
+    /// coefficient × value, in a temporary register.
+    fn scaled(&mut self, coefficient: T, value: Value) -> u8 {
+        let (coefficient, value) = (self.constant(coefficient), self.operand(value));
+        let product = match self.registers[usize::from(coefficient)] {
+            Content::Temporary => coefficient,
+            _ => self.claim(Content::Temporary),
+        };
+        self.emit(Operation::Multiply, product, coefficient, value);
+        product
+    }
+
+    /// A register with a constant in all lanes.
+    fn constant(&mut self, constant: T) -> u8 {
+        let kept = self.kept.constants.iter().find(|(known, _)| *known == constant);
+        if let Some((_, register)) = kept {
+            return *register;
+        }
+        let register = self.claim(Content::Temporary);
+        self.broadcast(register, constant);
+        register
+    }
+
+    /// The register of a sum or of a value that is in one.
+    fn in_register(&self, value: Value) -> u8 {
+        self.register[value].unwrap_or_else(|| unreachable!("a value of this step"))
+    }
+
+    /// A value as the last operand: in a register if it is in one, or if one is free and it is used again.
+    fn operand(&mut self, value: Value) -> Operand {
+        if let Some(register) = self.register[value] {
+            return Operand::Register(register);
+        }
+        match self.next_use(value).is_some() && self.registers.contains(&Content::Nothing) {
+            true => Operand::Register(self.load(value)),
+            false => self.memory[value],
+        }
+    }
+
+    /// Loads a value unless it is in a register.
+    fn load(&mut self, value: Value) -> u8 {
+        if let Some(register) = self.register[value] {
+            return register;
+        }
+        let register = self.claim(Content::Value { value, in_memory: true });
+        self.emit(Operation::Load, register, 0, self.memory[value]);
+        self.register[value] = Some(register);
+        register
+    }
+
+    /// The next step after the present one that reads a value.
+    fn next_use(&self, value: Value) -> Option<usize> {
+        self.uses[value].iter().copied().find(|at| *at > self.at)
+    }
+
+    /// A register for `content`: a free one, or that of the value whose next use is the farthest.
+    fn claim(&mut self, content: Content) -> u8 {
+        let free = self.registers.iter().position(|content| *content == Content::Nothing);
+        let at = free.unwrap_or_else(|| {
+            let values =
+                self.registers.iter().enumerate().filter_map(|(at, content)| match content {
+                    Content::Value { value, .. } if !self.uses[*value].contains(&self.at) => {
+                        Some((self.next_use(*value).unwrap_or(usize::MAX), at))
+                    }
+                    _ => None,
+                });
+            let (_, at) =
+                values.max().unwrap_or_else(|| unreachable!("{MIN_FREE} registers are free"));
+            at
+        });
+        let register = u8::try_from(at).unwrap_or_else(|_| unreachable!("at most 32"));
+        if let Content::Value { value, in_memory } = self.registers[at] {
+            if !in_memory {
+                self.emit(Operation::Store, register, 0, self.memory[value]);
+            }
+            self.register[value] = None;
+        }
+        self.registers[at] = content;
+        register
+    }
+
+    /// Frees the registers that the next step does not need.
+    fn release(&mut self) {
+        for at in 0..self.registers.len() {
+            match self.registers[at] {
+                Content::Temporary => self.registers[at] = Content::Nothing,
+                Content::Value { value, .. } if self.next_use(value).is_none() => {
+                    self.register[value] = None;
+                    self.registers[at] = Content::Nothing;
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Machine code of x86-64: the vector instructions of AVX2 with FMA, and of AVX-512.
+//!
+//! Encodings: Intel, "Intel 64 and IA-32 Architectures Software Developer's Manual", volume 2, sections 2.3.5 (VEX
+//! prefix) and 2.7.1 (EVEX prefix).
+
+use memmap2::{Mmap, MmapMut};
+
+use crate::real::{Precision, Real, bytes_of};
+
+/// Vector instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isa {
+    Avx2,
+    Avx512,
+}
+
+impl Isa {
+    /// Number of vector registers.
+    pub(super) const fn registers(self) -> u8 {
+        match self {
+            Isa::Avx2 => 16,
+            Isa::Avx512 => 32,
+        }
+    }
+
+    /// Bytes of a vector register.
+    pub(super) const fn bytes(self) -> usize {
+        match self {
+            Isa::Avx2 => 32,
+            Isa::Avx512 => 64,
+        }
+    }
+}
+
+/// The arguments of the generated function, in the registers of the System V calling convention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Argument {
+    /// The current row of the quantities with one reused block.
+    Reused = 7,
+    /// The current row of the quantities that are stored for all points.
+    Stored = 6,
+    /// The rows that operators carry from block to block.
+    Carried = 2,
+    /// Number of rows.
+    Rows = 1,
+    /// Powers of the current row, see [`Cyclic`](crate::backend::cpu::solver::Cyclic).
+    Powers = 8,
+    /// The weights of a run.
+    Weights = 9,
+}
+
+/// The last operand of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    Register(u8),
+    /// At this number of bytes after the address in an argument.
+    Memory(Argument, i32),
+    /// A number of the table of constants, one for all lanes: AVX-512, or [`Operation::Broadcast`].
+    Constant(usize),
+}
+
+/// An instruction; `a`, `b`, `c` are its operands, `a` is also its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// a = c.
+    Load,
+    /// c = a.
+    Store,
+    /// a = c in all lanes, c in memory.
+    Broadcast,
+    /// a = 0, with b = c = a.
+    Zero,
+    /// a = b + c.
+    Add,
+    /// a = b − c.
+    Subtract,
+    /// a = b c.
+    Multiply,
+    /// a = a + b c, rounded once.
+    AddProduct,
+    /// a = a − b c, rounded once.
+    SubtractProduct,
+    /// a = a b + c, rounded once.
+    MultiplyAdd,
+}
+
+/// A function being assembled.
+pub(super) struct Assembler<T> {
+    pub(super) isa: Isa,
+    code: Vec<u8>,
+    constants: Vec<T>,
+    /// Where the code refers to a constant: position of the distance, number of the constant.
+    references: Vec<(usize, usize)>,
+}
+
+impl<T: Real> Assembler<T> {
+    pub(super) fn new(isa: Isa) -> Self {
+        Self { isa, code: Vec::new(), constants: Vec::new(), references: Vec::new() }
+    }
+
+    /// Number of a constant in the table.
+    pub(super) fn constant(&mut self, value: T) -> Operand {
+        let bits = |x: &T| x.f64().to_bits();
+        let known = self.constants.iter().position(|known| bits(known) == bits(&value));
+        Operand::Constant(known.unwrap_or_else(|| {
+            self.constants.push(value);
+            self.constants.len() - 1
+        }))
+    }
+
+    /// Position of the next instruction.
+    pub(super) fn position(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Appends an instruction.
+    pub(super) fn emit(&mut self, operation: Operation, a: u8, b: u8, c: Operand) {
+        use Operation::*;
+        let double = T::PRECISION == Precision::F64;
+        let evex = self.isa == Isa::Avx512;
+        // Prefix 66 is 1, none is 0; opcode map 0F is 1, 0F 38 is 2.
+        let (prefix, map, opcode, w) = match operation {
+            Load => (1, 1, 0x28, evex),
+            Store => (1, 1, 0x29, evex),
+            Broadcast if double => (1, 2, 0x19, evex),
+            Broadcast => (1, 2, 0x18, false),
+            Zero => (1, 1, 0xEF, false),
+            Add => (u8::from(double), 1, 0x58, double),
+            Subtract => (u8::from(double), 1, 0x5C, double),
+            Multiply => (u8::from(double), 1, 0x59, double),
+            AddProduct => (1, 2, 0xB8, double),
+            SubtractProduct => (1, 2, 0xBC, double),
+            MultiplyAdd => (1, 2, 0xA8, double),
+        };
+        let (base, extension) = match c {
+            Operand::Register(c) => (c, c >> 4),
+            Operand::Memory(base, _) => (base as u8, 0),
+            Operand::Constant(_) => (0, 0),
+        };
+        // These bits of the numbers of registers are stored inverted.
+        let bit = |number: u8, at: u8| (!number >> at) & 1;
+        let reg = bit(a, 3) << 7 | (!extension & 1) << 6 | bit(base, 3) << 5;
+        let second = u8::from(w) << 7 | (!b & 15) << 3 | prefix;
+        if evex {
+            let broadcast = operation != Broadcast && matches!(c, Operand::Constant(_));
+            let third = 2 << 5 | u8::from(broadcast) << 4 | bit(b, 4) << 3;
+            self.code.extend([0x62, reg | bit(a, 4) << 4 | map, second | 1 << 2, third, opcode]);
+        } else {
+            self.code.extend([0xC4, reg | map, second | 1 << 2, opcode]);
+        }
+        let reg = (a & 7) << 3;
+        match c {
+            Operand::Register(c) => self.code.push(0xC0 | reg | c & 7),
+            Operand::Memory(base, offset) => {
+                self.code.push(0x80 | reg | base as u8 & 7);
+                self.code.extend(offset.to_le_bytes());
+            }
+            Operand::Constant(at) => {
+                self.code.push(0x05 | reg);
+                self.references.push((self.code.len(), at));
+                self.code.extend([0; 4]);
+            }
+        }
+    }
+
+    /// Subtracts a number of bytes from an argument.
+    pub(super) fn decrease(&mut self, argument: Argument, bytes: i32) {
+        let number = argument as u8;
+        self.code.extend([0x48 | number >> 3, 0x81, 0xE8 | number & 7]);
+        self.code.extend(bytes.to_le_bytes());
+    }
+
+    /// Jumps to `position` unless the last [`Assembler::decrease`] gave 0.
+    pub(super) fn jump_if_not_zero(&mut self, position: usize) {
+        let distance = position as i64 - (self.code.len() as i64 + 6);
+        self.code.extend([0x0F, 0x85]);
+        self.code.extend((distance as i32).to_le_bytes());
+    }
+
+    /// Ends the function (`vzeroupper`, `ret`).
+    pub(super) fn end(&mut self) {
+        self.code.extend([0xC5, 0xF8, 0x77, 0xC3]);
+    }
+
+    /// The code in executable memory, followed by the constants and by `table`, and the offset of the latter in bytes;
+    /// `None` if the system allows no such memory.
+    pub(super) fn finish(mut self, table: &[T]) -> Option<(Mmap, usize)> {
+        const ALIGNMENT: usize = 64;
+        let constants = self.code.len().next_multiple_of(ALIGNMENT);
+        for (at, constant) in &self.references {
+            let distance = constants + constant * size_of::<T>() - (at + 4);
+            let distance = i32::try_from(distance).ok()?;
+            self.code[*at..at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+        self.code.resize(constants, 0);
+        let start = constants + size_of_val(&*self.constants);
+        self.code.extend(bytes_of(&self.constants));
+        self.code.extend(bytes_of(table));
+        let mut memory = MmapMut::map_anon(self.code.len()).ok()?;
+        memory.copy_from_slice(&self.code);
+        Some((memory.make_exec().ok()?, start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes<T: Real>(isa: Isa, operation: Operation, a: u8, b: u8, c: Operand) -> Vec<u8> {
+        let mut assembler = Assembler::<T>::new(isa);
+        assembler.emit(operation, a, b, c);
+        assembler.code
+    }
+
+    /// Instructions as the GNU assembler 2.40 encodes them.
+    #[test]
+    fn instructions_are_encoded_as_by_an_assembler() {
+        use Isa::*;
+        use Operand::*;
+        use Operation::*;
+        let double = bytes::<f64>;
+        let single = bytes::<f32>;
+        let stored = Memory(Argument::Stored, 0x2000);
+        let cases: [(Vec<u8>, &[u8]); 10] = [
+            (double(Avx512, Zero, 23, 23, Register(23)), &[0x62, 0xA1, 0x45, 0x40, 0xEF, 0xFF]),
+            (double(Avx512, Add, 8, 7, Register(31)), &[0x62, 0x11, 0xC5, 0x48, 0x58, 0xC7]),
+            (single(Avx512, Subtract, 3, 2, Register(1)), &[0x62, 0xF1, 0x6C, 0x48, 0x5C, 0xD9]),
+            (
+                double(Avx512, AddProduct, 18, 20, Register(3)),
+                &[0x62, 0xE2, 0xDD, 0x40, 0xB8, 0xD3],
+            ),
+            (
+                single(Avx512, SubtractProduct, 28, 29, Register(30)),
+                &[0x62, 0x02, 0x15, 0x40, 0xBC, 0xE6],
+            ),
+            (
+                double(Avx512, MultiplyAdd, 3, 1, stored),
+                &[0x62, 0xF2, 0xF5, 0x48, 0xA8, 0x9E, 0, 0x20, 0, 0],
+            ),
+            (double(Avx2, AddProduct, 8, 10, Register(3)), &[0xC4, 0x62, 0xAD, 0xB8, 0xC3]),
+            (single(Avx2, SubtractProduct, 13, 12, Register(11)), &[0xC4, 0x42, 0x1D, 0xBC, 0xEB]),
+            (
+                double(Avx2, MultiplyAdd, 3, 1, stored),
+                &[0xC4, 0xE2, 0xF5, 0xA8, 0x9E, 0, 0x20, 0, 0],
+            ),
+            (
+                single(Avx2, Broadcast, 1, 0, Memory(Argument::Weights, 4)),
+                &[0xC4, 0xC2, 0x7D, 0x18, 0x89, 4, 0, 0, 0],
+            ),
+        ];
+        for (found, expected) in cases {
+            assert_eq!(found, expected, "{found:02x?}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Machine code of the arithmetic of a pass, generated when a program is prepared.
+//!
+//! The loops in [`applied`](super::applied) and [`sums`](super::sums) know neither the operators nor the terms of a
+//! sweep: every term of a sum loads its factors from memory, for eight vectors at a time. The generated code is one loop
+//! over rows without any selection: solutions, sums and often used fields stay in registers (cf. the small matrix
+//! products of Heinecke, Henry, Hutchinson & Pabst, "LIBXSMM", SC 2016). Results are the same bits.
+
+mod body;
+mod emit;
+mod encode;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use memmap2::Mmap;
+use smallvec::SmallVec;
+
+use super::memory::CACHE_LINE;
+use super::program::{Application, Code, Instruction, Loaded, Pass};
+use super::rows::{BLOCK, Place, Rows};
+use super::solver::SolveMethod;
+use super::sums::Polynomial;
+use crate::real::Real;
+use body::Body;
+use emit::{Variant, emit};
+use encode::{Assembler, Isa};
+
+/// The arithmetic of a pass on the rows of a block.
+#[derive(Debug)]
+pub(super) struct Machine {
+    memory: Mmap,
+    /// Bytes of a vector register.
+    vector: usize,
+    /// Start of the code of every variant: for the blocks from the first one, without and with old values of sums.
+    entries: Vec<[usize; 2]>,
+    /// Start of the powers in the memory.
+    powers: usize,
+    /// True if it includes the back substitution of the operators of the pass.
+    pub(super) substitutes: bool,
+}
+
+/// A generated function, see [`encode::Argument`].
+type Function<T> = unsafe extern "sysv64" fn(
+    *mut T,   // reused
+    *mut T,   // stored
+    *mut T,   // carried
+    usize,    // rows
+    *const T, // powers
+    *const T, // weights
+);
+
+impl Machine {
+    /// Generates code for `arithmetic`, after the substitution of `applied` if that is not empty; `read_later`: see
+    /// [`Body::new`]. `None` if the system allows no generated code.
+    fn new<T: Real>(
+        isa: Isa,
+        applied: &[Application<T>],
+        arithmetic: &[Instruction<T>],
+        read_later: impl Fn(Place) -> bool,
+    ) -> Option<Self> {
+        let body = Body::new(applied, arithmetic, read_later);
+        let mut assembler = Assembler::new(isa);
+        let blocks = body.matrices.iter().map(|matrix| matrix.powers.len()).max().unwrap_or(0);
+        let mut powers = Vec::with_capacity(blocks * body.matrices.len() * BLOCK);
+        let mut entries = Vec::with_capacity(blocks + 1);
+        for block in 0..=blocks {
+            entries.push(
+                [false, true]
+                    .map(|adds_old| emit(&mut assembler, &body, Variant { block, adds_old })),
+            );
+            for matrix in body.matrices.iter().filter(|_| block < blocks) {
+                let rows = matrix.powers.get(block).copied().unwrap_or([[T::ZERO; 2]; BLOCK]);
+                powers.extend(rows.map(|[_, power]| power));
+            }
+        }
+        let (memory, powers) = assembler.finish(&powers)?;
+        let (vector, substitutes) = (isa.bytes(), !applied.is_empty());
+        Some(Self { memory, vector, entries, powers, substitutes })
+    }
+
+    /// Runs the code on the rows of block `block`; blocks from the last to the first, if it substitutes. `weights`: β
+    /// and the advance of the run.
+    ///
+    /// # Safety
+    /// `rows` is memory of the program that the code was generated for, in the same number format, and no other thread
+    /// uses it; the processor has the instruction set.
+    pub(super) unsafe fn run<T: Real>(&self, rows: Rows<T>, block: usize, weights: &[T; 2]) {
+        let last = rows.valid_rows(block) - 1;
+        let variants = &self.entries[block.min(self.entries.len() - 1)];
+        let entry = self.memory[variants[usize::from(weights[0] != T::ZERO)]..].as_ptr();
+        // SAFETY: the start of a function of this type.
+        let function = unsafe { std::mem::transmute::<*const u8, Function<T>>(entry) };
+        let powers = self.memory[self.powers..].as_ptr().cast::<T>().wrapping_add(last);
+        let starts = rows.of_block(block).starts().map(|start| rows.offset(start, last));
+        let carried = rows.carried(0);
+        for skipped in (0..CACHE_LINE).step_by(self.vector) {
+            let [stored, reused] = starts.map(|start| start.wrapping_byte_add(skipped));
+            let carried = carried.wrapping_byte_add(skipped);
+            // SAFETY: guaranteed by the caller; the code accesses the rows of its locations only.
+            unsafe { function(reused, stored, carried, last + 1, powers, weights.as_ptr()) };
+        }
+    }
+}
+
+/// Generates code for the passes of `code` if the instruction set `arch` is one for which it can be generated.
+pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch) {
+    let isa = match arch {
+        pulp::Arch::V4(_) => Isa::Avx512,
+        pulp::Arch::V3(_) => Isa::Avx2,
+        _ => return,
+    };
+    for at in 0..code.passes.len() {
+        let Pass { applied, instructions, .. } = &code.passes[at];
+        let is_simple = |application: &Application<T>| {
+            matches!(application.solver.method, SolveMethod::Cyclic(_))
+                && application.coupling.is_none()
+        };
+        let applied = if applied.iter().all(is_simple) { &applied[..] } else { &[] };
+        let Split { before, arithmetic, after } = Split::new(applied, instructions);
+        if arithmetic.is_empty() {
+            continue;
+        }
+        let later = &code.passes[at + 1..];
+        let read_later = |place: Place| is_read(place, &after, later, &code.packed);
+        if let Some(machine) = Machine::new(isa, applied, &arithmetic, read_later) {
+            let pass = &mut code.passes[at];
+            pass.machine = Some(Arc::new(machine));
+            (pass.before, pass.instructions) = (before, after);
+        }
+    }
+}
+
+type Places = SmallVec<[Place; 8]>;
+
+/// The instructions of a pass by their order in each block: the generated code does the arithmetic.
+struct Split<T> {
+    before: Vec<Instruction<T>>,
+    arithmetic: Vec<Instruction<T>>,
+    after: Vec<Instruction<T>>,
+}
+
+impl<T: Real> Split<T> {
+    /// Divides `instructions`, which follow the substitution of `applied`: an instruction moves before or after others
+    /// only if neither writes a location of the other.
+    fn new(applied: &[Application<T>], instructions: &[Instruction<T>]) -> Self {
+        let mut split = Self { before: Vec::new(), arithmetic: Vec::new(), after: Vec::new() };
+        let solutions: Places = applied.iter().map(|application| application.to).collect();
+        for instruction in instructions {
+            let instruction = instruction.clone();
+            let passes =
+                |others: &[Instruction<T>]| others.iter().all(|other| commute(&instruction, other));
+            let is_arithmetic = matches!(
+                instruction,
+                Instruction::Let { .. } | Instruction::Add { .. } | Instruction::Advance { .. }
+            );
+            let list = if !passes(&split.after) {
+                &mut split.after
+            } else if is_arithmetic {
+                &mut split.arithmetic
+            } else {
+                let (reads, writes) = (reads(&instruction), writes(&instruction));
+                let uses_solution =
+                    reads.iter().chain(&writes).any(|place| solutions.contains(place));
+                let is_store = matches!(instruction, Instruction::Store { .. });
+                match !is_store && !uses_solution && passes(&split.arithmetic) {
+                    true => &mut split.before,
+                    false => &mut split.after,
+                }
+            };
+            list.push(instruction);
+        }
+        split
+    }
+}
+
+/// True if the order of two instructions does not matter.
+fn commute<T: Real>(one: &Instruction<T>, other: &Instruction<T>) -> bool {
+    let writes_used = |one: &Instruction<T>, other: &Instruction<T>| {
+        let (read, written) = (reads(other), writes(other));
+        writes(one).iter().any(|place| read.contains(place) || written.contains(place))
+    };
+    !writes_used(one, other) && !writes_used(other, one)
+}
+
+/// Locations that an instruction reads.
+fn reads<T>(instruction: &Instruction<T>) -> Places {
+    let factors = |polynomial: &Polynomial<T>| -> Places {
+        let Polynomial { linear, quadratic, cubic, .. } = polynomial;
+        let linear = linear.iter().flat_map(|(_, factors)| factors);
+        let quadratic = quadratic.iter().flat_map(|(_, factors)| factors);
+        linear
+            .chain(quadratic)
+            .chain(cubic.iter().flat_map(|(_, factors)| factors))
+            .copied()
+            .collect()
+    };
+    match instruction {
+        Instruction::Load(_) => Places::new(),
+        Instruction::Map { from, .. } => from.iter().copied().collect(),
+        Instruction::Advance { from, sum, .. } => [*from, *sum].into_iter().collect(),
+        Instruction::Let { polynomial, .. } => factors(polynomial),
+        Instruction::Add { polynomial, to } => {
+            factors(polynomial).into_iter().chain([*to]).collect()
+        }
+        Instruction::Store { from, .. } => [*from].into_iter().collect(),
+    }
+}
+
+/// Locations that an instruction writes.
+fn writes<T>(instruction: &Instruction<T>) -> Places {
+    match instruction {
+        Instruction::Load(Loaded { to, .. })
+        | Instruction::Advance { to, .. }
+        | Instruction::Let { to, .. }
+        | Instruction::Add { to, .. } => [*to].into_iter().collect(),
+        Instruction::Map { to, .. } => to.iter().copied().collect(),
+        Instruction::Store { .. } => Places::new(),
+    }
+}
+
+/// Whether the value in a location is read by `after`, by `later` passes, or packed, before another replaces it.
+fn is_read<T>(
+    place: Place,
+    after: &[Instruction<T>],
+    later: &[Pass<T>],
+    packed: &[Application<T>],
+) -> bool {
+    /// The first access to the location.
+    fn first_access<'a, T: 'a>(
+        place: Place,
+        instructions: impl IntoIterator<Item = &'a Instruction<T>>,
+    ) -> Option<bool> {
+        instructions.into_iter().find_map(|instruction| {
+            let (read, written) = (reads(instruction), writes(instruction));
+            (read.contains(&place) || written.contains(&place)).then(|| read.contains(&place))
+        })
+    }
+    let is_operand = |applied: &[Application<T>]| {
+        applied.iter().any(|application| application.factors.contains(&place))
+    };
+    if let Some(read) = first_access(place, after) {
+        return read;
+    }
+    for pass in later {
+        if is_operand(&pass.applied) {
+            return true;
+        }
+        if pass.applied.iter().any(|application| application.to == place) {
+            return false;
+        }
+        if let Some(read) = first_access(place, &pass.instructions) {
+            return read;
+        }
+    }
+    is_operand(packed)
+}
