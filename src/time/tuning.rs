@@ -53,8 +53,9 @@ fn key(backend: &dyn Backend, config: &Config) -> String {
     let place = device.unwrap_or(format!("{cpu}, {threads} threads, {simd}"));
     let compute = &config.compute;
     format!(
-        "kolmo {} shape on {} {place}, {}, {:?}, {}, viscous {}",
+        "kolmo {} shape ({}) on {} {place}, {}, {:?}, {}, viscous {}",
         env!("CARGO_PKG_VERSION"),
+        backend.shapes().join(" or "),
         backend.name(),
         compute.precision.name(),
         compute.right_hand_side,

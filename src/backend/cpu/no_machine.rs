@@ -4,18 +4,18 @@ use super::program::Code;
 use super::rows::Rows;
 use crate::real::Real;
 
-/// Generated code: none.
+/// Generated code: there is none.
 #[derive(Debug)]
-pub(super) struct Machine {
-    pub(super) substitutes: bool,
-}
+pub(super) enum Machine {}
 
 impl Machine {
-    /// Runs the code.
-    ///
-    /// # Safety
-    /// None: it does not exist.
-    pub(super) unsafe fn run<T: Real>(&self, _: Rows<T>, _: usize, _: &[T; 2]) {}
+    pub(super) fn substitutes(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) unsafe fn run<T: Real>(&self, _: Rows<T>, _: usize, _: &[T; 2]) {
+        match *self {}
+    }
 }
 
 /// Generates nothing.

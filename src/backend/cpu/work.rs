@@ -62,7 +62,7 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             for done in 0..blocks {
                 // In the first pass no operator comes before: its blocks are processed in the order of memory.
                 let block = if at == 0 { done } else { blocks - 1 - done };
-                if !pass.machine.as_ref().is_some_and(|machine| machine.substitutes) {
+                if !pass.machine.as_ref().is_some_and(|machine| machine.substitutes()) {
                     applied.substitute(simd, job, block);
                 }
                 // The next tile may be loaded where this one is no longer needed.

@@ -172,9 +172,9 @@ impl<T: Real> Assembler<T> {
 
     /// Jumps to `position` unless the last [`Assembler::decrease`] gave 0.
     pub(super) fn jump_if_not_zero(&mut self, position: usize) {
-        let distance = position as i64 - (self.code.len() as i64 + 6);
         self.code.extend([0x0F, 0x85]);
-        self.code.extend((distance as i32).to_le_bytes());
+        let end = self.code.len() + 4;
+        self.code.extend(distance(end, position).to_le_bytes());
     }
 
     /// Ends the function (`vzeroupper`, `ret`).
@@ -188,8 +188,7 @@ impl<T: Real> Assembler<T> {
         const ALIGNMENT: usize = 64;
         let constants = self.code.len().next_multiple_of(ALIGNMENT);
         for (at, constant) in &self.references {
-            let distance = constants + constant * size_of::<T>() - (at + 4);
-            let distance = i32::try_from(distance).ok()?;
+            let distance = distance(at + 4, constants + constant * size_of::<T>());
             self.code[*at..at + 4].copy_from_slice(&distance.to_le_bytes());
         }
         self.code.resize(constants, 0);
@@ -200,6 +199,12 @@ impl<T: Real> Assembler<T> {
         memory.copy_from_slice(&self.code);
         Some((memory.make_exec().ok()?, start))
     }
+}
+
+/// Distance between two positions of the code.
+fn distance(from: usize, to: usize) -> i32 {
+    let bytes = to.cast_signed() - from.cast_signed();
+    i32::try_from(bytes).unwrap_or_else(|_| unreachable!("the code of a pass is short"))
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::split::writes;
 use super::*;
 use crate::backend::cpu::rows::{Needs, Scratch, lanes};
+use crate::backend::cpu::sums::Polynomial;
 
 const LINE: usize = 14;
 const BLOCKS: usize = 5;
