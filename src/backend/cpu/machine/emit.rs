@@ -8,7 +8,7 @@ use super::body::{Body, Step, System, Value};
 use super::encode::{Argument, Assembler, Operand, Operation};
 use crate::real::Real;
 
-/// Registers that are not kept for constants and solutions: a step needs at most four.
+/// Registers that are not kept for constants and solutions: a step needs at most five.
 const MIN_FREE: usize = 6;
 
 /// What a register holds.
