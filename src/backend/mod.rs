@@ -176,7 +176,7 @@ pub trait Backend: Send + Sync {
         Vec::new()
     }
 
-    /// Names of the ways in which it can partition its work, the default first; empty if there is no choice.
+    /// Names of the ways in which it can execute programs, the default first; empty if there is no choice.
     fn shapes(&self) -> Vec<&'static str> {
         Vec::new()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::program::How;
-use super::{Cpu, PointCode, SHAPES, block_solver};
+use super::{Cpu, PointCode, SHAPES, block_solver, shapes};
 use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Lines, OnPart, Reduction, Sources, Targets, Weights};
@@ -37,11 +37,11 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn shapes(&self) -> Vec<&'static str> {
-        SHAPES.map(|(name, _)| name).to_vec()
+        shapes(self.arch).map(|(name, _)| name).collect()
     }
 
     fn set_shape(&mut self, shape: &str) {
-        if let Some((_, shape)) = SHAPES.into_iter().find(|(name, _)| *name == shape) {
+        if let Some((_, shape)) = shapes(self.arch).find(|(name, _)| *name == shape) {
             self.shape = shape;
         }
     }

@@ -74,12 +74,22 @@ struct Shape {
     generated: bool,
 }
 
-/// The default and the alternatives, by name.
+/// The ways, by name, preferred ones first.
 const SHAPES: [(&str, Shape); 3] = [
     ("generated code", Shape { loading: Loading::Interleaved, generated: true }),
-    ("loads interleaved with operators", Shape { loading: Loading::Interleaved, generated: false }),
-    ("loads on demand", Shape { loading: Loading::OnDemand, generated: false }),
+    ("compiled loops", Shape { loading: Loading::Interleaved, generated: false }),
+    ("compiled loops, loads on demand", Shape { loading: Loading::OnDemand, generated: false }),
 ];
+
+/// The ways that are possible with an instruction set.
+fn shapes(arch: pulp::Arch) -> impl Iterator<Item = (&'static str, Shape)> {
+    let generated = machine::is_available(arch);
+    SHAPES.into_iter().filter(move |(_, shape)| generated || !shape.generated)
+}
+
+fn default_shape(arch: pulp::Arch) -> Shape {
+    shapes(arch).next().map_or(SHAPES[1].1, |(_, shape)| shape)
+}
 
 /// Threads, their scratch memory, and the instruction set.
 pub struct Cpu<T> {
@@ -117,7 +127,8 @@ impl<T: Real> Cpu<T> {
             None => Self::new(compute.threads)?,
         };
         let line_solver = compute.line_solver.unwrap_or(LineSolver::THOMAS);
-        Ok(Self { arch: arch.unwrap_or(backend.arch), line_solver, ..backend })
+        let arch = arch.unwrap_or(backend.arch);
+        Ok(Self { arch, shape: default_shape(arch), line_solver, ..backend })
     }
 
     /// Creates a backend with `number` threads, 0 for one per core.
@@ -129,7 +140,7 @@ impl<T: Real> Cpu<T> {
         let pool = pool(threads.stack_size(STACK_BYTES)).map_err(thread_error)?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let (arch, partials) = (pulp::Arch::new(), Mutex::default());
-        let ((_, shape), line_solver) = (SHAPES[0], LineSolver::THOMAS);
+        let (shape, line_solver) = (default_shape(arch), LineSolver::THOMAS);
         Ok(Self { pool, scratch, partials, arch, shape, line_solver })
     }
 

@@ -18,5 +18,10 @@ impl Machine {
     }
 }
 
+/// Whether code can be generated: never.
+pub(super) fn is_available(_: pulp::Arch) -> bool {
+    false
+}
+
 /// Generates nothing.
 pub(super) fn generate<T: Real>(_: &mut Code<T>, _: pulp::Arch) {}

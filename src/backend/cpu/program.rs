@@ -78,10 +78,17 @@ pub(super) struct Application<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Pass<T> {
     pub(super) applied: Vec<Application<T>>,
-    /// Instructions before the generated code, and that code, if any.
+    /// Instructions before the generated code; that code, if any, which replaces the arithmetic; and the others.
     pub(super) before: Vec<Instruction<T>>,
     pub(super) machine: Option<Arc<Machine>>,
     pub(super) instructions: Vec<Instruction<T>>,
+}
+
+impl<T> Pass<T> {
+    /// Its instructions, the loads and stores among them, without arithmetic for which there is generated code.
+    pub(super) fn transfers(&self) -> impl Iterator<Item = &Instruction<T>> {
+        self.before.iter().chain(&self.instructions)
+    }
 }
 
 /// Location of the planes that couple an operator to the neighbouring blocks.
@@ -158,7 +165,7 @@ pub(super) struct How {
 }
 
 impl<T: Real> Program<T> {
-    /// Prepares `sweep` for lines along `axis` of a grid of `grid` points.
+    /// Prepares `sweep` for lines along `axis` of a grid of `grid` points, without generated code.
     ///
     /// # Panics
     /// If the sweep contains an operator that does not exist along this axis, or one of another grid.

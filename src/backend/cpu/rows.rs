@@ -1,7 +1,8 @@
 //! Memory of a thread: the rows of a tile of lines, block by block.
 //!
 //! A row is one point of every line of the tile, one cache line. 32 rows of one quantity form a block; the blocks of
-//! all quantities for the same points are adjacent, so that data used together do not share a set of the L1 cache.
+//! all quantities for the same points follow each other, with an unused row between them, so that data used together do
+//! not share a set of the L1 cache.
 
 use super::field::Field;
 use super::memory::CACHE_LINE;
@@ -38,8 +39,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether the quantity is stored for all points, and its offset in numbers: from the first of those in the same
-    /// block, or from the first location in the memory of a line.
+    /// Whether the quantity is stored for all points, and its offset in numbers from the start of such quantities, see
+    /// [`Blocks::starts`].
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn address(self) -> (bool, isize) {
         (self.mask != 0, self.offset)
     }
@@ -65,7 +67,9 @@ pub(super) struct Blocks<T> {
 }
 
 impl<T: Real> Blocks<T> {
-    /// The first of the blocks that are stored for all points, and of those that are reused (at negative offsets).
+    /// Start of the quantities that are stored for all points, in this block, and of those that are reused, which lie
+    /// before it.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn starts(self) -> [*mut T; 2] {
         [self.first.wrapping_add(self.offset), self.first]
     }

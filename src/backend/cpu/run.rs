@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::copy::Points;
 use super::direct_step::{COLUMNS, DirectStep};
 use super::memory::{CACHE_LINE, stream_fence};
-use super::program::{Code, Instruction, Program, Slot, Step};
+use super::program::{Code, Instruction, Pass, Program, Slot, Step};
 use super::rows::{Scratch, lanes};
 use super::tile::{Group, SharedField, Tiling};
 use super::work::Tile;
@@ -293,7 +293,7 @@ fn bypasses_caches<T: Real>(
     write: &[Option<SharedField<T>>; MAX_FIELDS],
 ) -> bool {
     let code = &program.full;
-    let instructions = || code.passes.iter().flat_map(|pass| &pass.instructions);
+    let instructions = || code.passes.iter().flat_map(Pass::transfers);
     let stores = |slot: usize| {
         let stores_slot = |instruction: &Instruction<T>| matches!(instruction, Instruction::Store { slot: to, .. } if *to == slot);
         instructions().any(stores_slot)

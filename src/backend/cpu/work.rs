@@ -143,7 +143,8 @@ impl<T: Real> Tile<'_, T> {
             let Weights { beta, advance } = self.job.weights;
             let weights = [beta, advance].map(T::of);
             for column in 0..columns {
-                // SAFETY: memory of this thread for the program of the code.
+                // SAFETY: memory of this thread for the program of the code, which is generated only for an instruction
+                // set that the processor has.
                 unsafe { machine.run(self.rows.of_column(column), block, &weights) };
                 step();
             }

@@ -55,7 +55,7 @@ pub(super) enum Operand {
     Register(u8),
     /// At this number of bytes after the address in an argument.
     Memory(Argument, i32),
-    /// A number of the table of constants, one for all lanes: AVX-512, or [`Operation::Broadcast`].
+    /// A number of the table of constants, for [`Operation::Broadcast`].
     Constant(usize),
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Operation {
     MultiplyAdd,
 }
 
-/// A function being assembled.
+/// The functions of a pass being assembled.
 pub(super) struct Assembler<T> {
     pub(super) isa: Isa,
     code: Vec<u8>,
@@ -142,8 +142,7 @@ impl<T: Real> Assembler<T> {
         let reg = bit(a, 3) << 7 | (!extension & 1) << 6 | bit(base, 3) << 5;
         let second = u8::from(w) << 7 | (!b & 15) << 3 | prefix;
         if evex {
-            let broadcast = operation != Broadcast && matches!(c, Operand::Constant(_));
-            let third = 2 << 5 | u8::from(broadcast) << 4 | bit(b, 4) << 3;
+            let third = 2 << 5 | bit(b, 4) << 3;
             self.code.extend([0x62, reg | bit(a, 4) << 4 | map, second | 1 << 2, third, opcode]);
         } else {
             self.code.extend([0xC4, reg | map, second | 1 << 2, opcode]);
@@ -163,11 +162,11 @@ impl<T: Real> Assembler<T> {
         }
     }
 
-    /// Subtracts a number of bytes from an argument.
-    pub(super) fn decrease(&mut self, argument: Argument, bytes: i32) {
-        let number = argument as u8;
-        self.code.extend([0x48 | number >> 3, 0x81, 0xE8 | number & 7]);
-        self.code.extend(bytes.to_le_bytes());
+    /// Subtracts a number from an argument.
+    pub(super) fn decrease(&mut self, argument: Argument, number: i32) {
+        let register = argument as u8;
+        self.code.extend([0x48 | register >> 3, 0x81, 0xE8 | register & 7]);
+        self.code.extend(number.to_le_bytes());
     }
 
     /// Jumps to `position` unless the last [`Assembler::decrease`] gave 0.

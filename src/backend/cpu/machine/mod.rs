@@ -14,7 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 use super::memory::CACHE_LINE;
 use super::program::{Application, Code, Instruction, Pass};
@@ -108,13 +108,24 @@ impl Machine {
     }
 }
 
-/// Generates code for the passes of `code` if the instruction set `arch` is one for which it can be generated.
+/// Whether code can be generated for an instruction set, and the system allows it.
+pub(super) fn is_available(arch: pulp::Arch) -> bool {
+    let memory = || MmapMut::map_anon(1)?.make_exec();
+    isa(arch).is_some() && memory().is_ok()
+}
+
+fn isa(arch: pulp::Arch) -> Option<Isa> {
+    match arch {
+        pulp::Arch::V4(_) => Some(Isa::Avx512),
+        pulp::Arch::V3(_) => Some(Isa::Avx2),
+        _ => None,
+    }
+}
+
+/// Generates code for the passes of `code` if that is possible for the instruction set `arch`: for the arithmetic of
+/// the backward pass, and for its back substitution if all operators of the pass have periodic tridiagonal matrices.
 pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch) {
-    let isa = match arch {
-        pulp::Arch::V4(_) => Isa::Avx512,
-        pulp::Arch::V3(_) => Isa::Avx2,
-        _ => return,
-    };
+    let Some(isa) = isa(arch) else { return };
     for at in 0..code.passes.len() {
         let Pass { applied, instructions, .. } = &code.passes[at];
         let is_simple = |application: &Application<T>| {

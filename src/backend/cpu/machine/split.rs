@@ -18,19 +18,20 @@ pub(super) struct Split<T> {
 
 impl<T: Real> Split<T> {
     /// Divides `instructions`, which follow the substitution of `applied`: an instruction moves before or after others
-    /// only if neither writes a location of the other.
+    /// only if neither writes a location of the other. Loads may move before stores, since no field is loaded after it
+    /// is stored (see [`SweepBuilder`](crate::engine::SweepBuilder)).
     pub(super) fn new(applied: &[Application<T>], instructions: &[Instruction<T>]) -> Self {
         let mut split = Self { before: Vec::new(), arithmetic: Vec::new(), after: Vec::new() };
         let solutions: Places = applied.iter().map(|application| application.to).collect();
         for instruction in instructions {
             let instruction = instruction.clone();
-            let passes =
+            let commutes_with =
                 |others: &[Instruction<T>]| others.iter().all(|other| commute(&instruction, other));
             let is_arithmetic = matches!(
                 instruction,
                 Instruction::Let { .. } | Instruction::Add { .. } | Instruction::Advance { .. }
             );
-            let list = if !passes(&split.after) {
+            let list = if !commutes_with(&split.after) {
                 &mut split.after
             } else if is_arithmetic {
                 &mut split.arithmetic
@@ -39,7 +40,7 @@ impl<T: Real> Split<T> {
                 let uses_solution =
                     reads.iter().chain(&writes).any(|place| solutions.contains(place));
                 let is_store = matches!(instruction, Instruction::Store { .. });
-                match !is_store && !uses_solution && passes(&split.arithmetic) {
+                match !is_store && !uses_solution && commutes_with(&split.arithmetic) {
                     true => &mut split.before,
                     false => &mut split.after,
                 }
