@@ -37,12 +37,12 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn shapes(&self) -> Vec<&'static str> {
-        shapes(self.arch).map(|(name, _)| name).collect()
+        shapes(self.arch).iter().map(|(name, _)| *name).collect()
     }
 
     fn set_shape(&mut self, shape: &str) {
-        if let Some((_, shape)) = shapes(self.arch).find(|(name, _)| *name == shape) {
-            self.shape = shape;
+        if let Some((_, shape)) = shapes(self.arch).iter().find(|(name, _)| *name == shape) {
+            self.shape = *shape;
         }
     }
 

@@ -74,21 +74,16 @@ struct Shape {
     generated: bool,
 }
 
-/// The ways, by name, preferred ones first.
-const SHAPES: [(&str, Shape); 3] = [
+/// The ways, by name, preferred ones first; only the first generates code.
+static SHAPES: [(&str, Shape); 3] = [
     ("generated code", Shape { loading: Loading::Interleaved, generated: true }),
     ("compiled loops", Shape { loading: Loading::Interleaved, generated: false }),
     ("compiled loops, loads on demand", Shape { loading: Loading::OnDemand, generated: false }),
 ];
 
 /// The ways that are possible with an instruction set.
-fn shapes(arch: pulp::Arch) -> impl Iterator<Item = (&'static str, Shape)> {
-    let generated = machine::is_available(arch);
-    SHAPES.into_iter().filter(move |(_, shape)| generated || !shape.generated)
-}
-
-fn default_shape(arch: pulp::Arch) -> Shape {
-    shapes(arch).next().map_or(SHAPES[1].1, |(_, shape)| shape)
+fn shapes(arch: pulp::Arch) -> &'static [(&'static str, Shape)] {
+    if machine::is_available(arch) { &SHAPES } else { &SHAPES[1..] }
 }
 
 /// Threads, their scratch memory, and the instruction set.
@@ -128,7 +123,7 @@ impl<T: Real> Cpu<T> {
         };
         let line_solver = compute.line_solver.unwrap_or(LineSolver::THOMAS);
         let arch = arch.unwrap_or(backend.arch);
-        Ok(Self { arch, shape: default_shape(arch), line_solver, ..backend })
+        Ok(Self { arch, shape: shapes(arch)[0].1, line_solver, ..backend })
     }
 
     /// Creates a backend with `number` threads, 0 for one per core.
@@ -140,7 +135,7 @@ impl<T: Real> Cpu<T> {
         let pool = pool(threads.stack_size(STACK_BYTES)).map_err(thread_error)?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let (arch, partials) = (pulp::Arch::new(), Mutex::default());
-        let (shape, line_solver) = (default_shape(arch), LineSolver::THOMAS);
+        let (shape, line_solver) = (shapes(arch)[0].1, LineSolver::THOMAS);
         Ok(Self { pool, scratch, partials, arch, shape, line_solver })
     }
 

@@ -15,6 +15,17 @@ pub(super) struct Polynomial<T> {
     pub(super) cubic: Vec<(T, [Place; 3])>,
 }
 
+impl<T: Copy> Polynomial<T> {
+    /// Coefficient and factors of every term, in the order in which they are added.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn terms(&self) -> impl Iterator<Item = (T, &[Place])> {
+        let linear = self.linear.iter().map(|(c, factors)| (*c, &factors[..]));
+        let quadratic = self.quadratic.iter().map(|(c, factors)| (*c, &factors[..]));
+        let cubic = self.cubic.iter().map(|(c, factors)| (*c, &factors[..]));
+        linear.chain(quadratic).chain(cubic)
+    }
+}
+
 /// Number of vectors whose sums stay in registers while the terms of a polynomial are added.
 const VECTORS_AT_ONCE: usize = 8;
 

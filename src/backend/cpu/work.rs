@@ -141,7 +141,7 @@ impl<T: Real> Tile<'_, T> {
         }
         if let Some(machine) = machine {
             let Weights { beta, advance } = self.job.weights;
-            let weights = [beta, advance].map(T::of);
+            let weights = mapped([beta, advance], T::of);
             for column in 0..columns {
                 // SAFETY: memory of this thread for the program of the code, which is generated only for an instruction
                 // set that the processor has.

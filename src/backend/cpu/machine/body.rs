@@ -166,19 +166,14 @@ impl<'a, T: Real> Builder<'a, T> {
     }
 
     fn sum(&mut self, polynomial: &Polynomial<T>, place: Place, adds: bool) -> Value {
-        let Polynomial { constant, linear, quadratic, cubic } = polynomial;
         let old = adds.then(|| self.at(place));
-        let linear = linear.iter().map(|(c, factors)| (*c, &factors[..]));
-        let quadratic = quadratic.iter().map(|(c, factors)| (*c, &factors[..]));
-        let cubic = cubic.iter().map(|(c, factors)| (*c, &factors[..]));
-        let terms: Vec<(T, Operands)> = linear
-            .chain(quadratic)
-            .chain(cubic)
+        let terms: Vec<(T, Operands)> = polynomial
+            .terms()
             .map(|(c, factors)| (c, factors.iter().map(|factor| self.at(*factor)).collect()))
             .collect();
         let to = self.define(place);
         let steps = &mut self.body.steps;
-        steps.push(Step::Start { to, constant: *constant });
+        steps.push(Step::Start { to, constant: polynomial.constant });
         steps.extend(old.map(|old| Step::AddOld { to, old }));
         steps.extend(terms.into_iter().map(|(coefficient, factors)| Step::AddTerm {
             to,

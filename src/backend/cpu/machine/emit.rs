@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::super::memory::CACHE_LINE;
 use super::super::rows::{BLOCK, Place};
 use super::body::{Body, Step, System, Value};
-use super::encode::{Argument, Assembler, Operand, Operation};
+use super::encode::{Argument, Assembler, Operand, Operation, distance};
 use crate::real::Real;
 
 /// Registers that are not kept for constants and solutions: a step needs at most five.
@@ -152,10 +152,6 @@ fn operand<T>(place: Place) -> Operand {
 fn carried(system: System, row: usize) -> Operand {
     let at = (system.carried + row) * CACHE_LINE;
     Operand::Memory(Argument::Carried, distance(at.cast_signed()))
-}
-
-fn distance(bytes: isize) -> i32 {
-    i32::try_from(bytes).unwrap_or_else(|_| unreachable!("the rows of a thread are small"))
 }
 
 impl<T: Real> Emitter<'_, T> {

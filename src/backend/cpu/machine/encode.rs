@@ -173,7 +173,7 @@ impl<T: Real> Assembler<T> {
     pub(super) fn jump_if_not_zero(&mut self, position: usize) {
         self.code.extend([0x0F, 0x85]);
         let end = self.code.len() + 4;
-        self.code.extend(distance(end, position).to_le_bytes());
+        self.code.extend(between(end, position).to_le_bytes());
     }
 
     /// Ends the function (`vzeroupper`, `ret`).
@@ -187,7 +187,7 @@ impl<T: Real> Assembler<T> {
         const ALIGNMENT: usize = 64;
         let constants = self.code.len().next_multiple_of(ALIGNMENT);
         for (at, constant) in &self.references {
-            let distance = distance(at + 4, constants + constant * size_of::<T>());
+            let distance = between(at + 4, constants + constant * size_of::<T>());
             self.code[*at..at + 4].copy_from_slice(&distance.to_le_bytes());
         }
         self.code.resize(constants, 0);
@@ -200,10 +200,14 @@ impl<T: Real> Assembler<T> {
     }
 }
 
+/// A distance in bytes as part of an instruction.
+pub(super) fn distance(bytes: isize) -> i32 {
+    i32::try_from(bytes).unwrap_or_else(|_| unreachable!("the code and rows of a pass are small"))
+}
+
 /// Distance between two positions of the code.
-fn distance(from: usize, to: usize) -> i32 {
-    let bytes = to.cast_signed() - from.cast_signed();
-    i32::try_from(bytes).unwrap_or_else(|_| unreachable!("the code of a pass is short"))
+fn between(from: usize, to: usize) -> i32 {
+    distance(to.cast_signed() - from.cast_signed())
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use super::program::{Application, Code, Instruction, Pass};
 use super::rows::{BLOCK, Place, Rows};
 use super::solver::SolveMethod;
 use crate::real::Real;
+use crate::simd::mapped;
 use body::Body;
 use emit::{Variant, emit};
 use encode::{Assembler, Isa};
@@ -97,10 +98,10 @@ impl Machine {
         // SAFETY: the start of a function of this type.
         let function = unsafe { std::mem::transmute::<*const u8, Function<T>>(entry) };
         let powers = self.memory[self.powers..].as_ptr().cast::<T>().wrapping_add(last);
-        let starts = rows.of_block(block).starts().map(|start| rows.offset(start, last));
+        let starts = mapped(rows.of_block(block).starts(), |start| rows.offset(start, last));
         let carried = rows.carried(0);
         for skipped in (0..CACHE_LINE).step_by(self.vector) {
-            let [stored, reused] = starts.map(|start| start.wrapping_byte_add(skipped));
+            let [stored, reused] = mapped(starts, |start| start.wrapping_byte_add(skipped));
             let carried = carried.wrapping_byte_add(skipped);
             // SAFETY: guaranteed by the caller; the code accesses the rows of its locations only.
             unsafe { function(reused, stored, carried, last + 1, powers, weights.as_ptr()) };

@@ -61,16 +61,9 @@ fn commute<T: Real>(one: &Instruction<T>, other: &Instruction<T>) -> bool {
 }
 
 /// Locations that an instruction reads.
-fn reads<T>(instruction: &Instruction<T>) -> Places {
+fn reads<T: Real>(instruction: &Instruction<T>) -> Places {
     let factors = |polynomial: &Polynomial<T>| -> Places {
-        let Polynomial { linear, quadratic, cubic, .. } = polynomial;
-        let linear = linear.iter().flat_map(|(_, factors)| factors);
-        let quadratic = quadratic.iter().flat_map(|(_, factors)| factors);
-        linear
-            .chain(quadratic)
-            .chain(cubic.iter().flat_map(|(_, factors)| factors))
-            .copied()
-            .collect()
+        polynomial.terms().flat_map(|(_, factors)| factors).copied().collect()
     };
     match instruction {
         Instruction::Load(_) => Places::new(),
@@ -97,14 +90,14 @@ pub(super) fn writes<T>(instruction: &Instruction<T>) -> Places {
 }
 
 /// Whether the value in a location is read by `after`, by `later` passes, or packed, before another replaces it.
-pub(super) fn is_read<T>(
+pub(super) fn is_read<T: Real>(
     place: Place,
     after: &[Instruction<T>],
     later: &[Pass<T>],
     packed: &[Application<T>],
 ) -> bool {
     /// The first access to the location.
-    fn first_access<'a, T: 'a>(
+    fn first_access<'a, T: Real>(
         place: Place,
         instructions: impl IntoIterator<Item = &'a Instruction<T>>,
     ) -> Option<bool> {
