@@ -42,7 +42,7 @@ struct Kept<T> {
     constants: Vec<(T, u8)>,
     beta: Option<u8>,
     advance: Option<u8>,
-    /// Of every system.
+    /// Of every system, for one vector of a row after another.
     solutions: Vec<Option<u8>>,
     /// Matrix and register of the power of a row.
     power: Option<(usize, u8)>,
@@ -55,6 +55,8 @@ struct Emitter<'a, T> {
     variant: Variant,
     kept: Kept<T>,
     registers: Vec<Content>,
+    /// Number of the vector in the row.
+    vector: usize,
     /// Register and memory of every value.
     register: Vec<Option<u8>>,
     memory: Vec<Operand>,
@@ -78,15 +80,19 @@ pub(super) fn emit<T: Real>(
         }
     }
     let (kept, registers) = kept(assembler, body, &uses);
-    let memory = body.locations.iter().map(|location| operand::<T>(*location)).collect();
-    let register = vec![None; body.locations.len()];
+    let (vector, register, memory, at) = (0, Vec::new(), Vec::new(), 0);
     let mut emitter =
-        Emitter { assembler, body, variant, kept, registers, register, memory, uses, at: 0 };
+        Emitter { assembler, body, variant, kept, registers, vector, register, memory, uses, at };
     emitter.begin();
     let start = emitter.assembler.position();
-    for (at, step) in body.steps.iter().enumerate() {
-        emitter.at = at;
-        emitter.step(step);
+    for vector in 0..emitter.vectors() {
+        emitter.vector = vector;
+        emitter.register = vec![None; body.locations.len()];
+        emitter.memory = body.locations.iter().map(|place| emitter.place(*place)).collect();
+        for (at, step) in body.steps.iter().enumerate() {
+            emitter.at = at;
+            emitter.step(step);
+        }
     }
     emitter.end(start);
     entry
@@ -115,14 +121,15 @@ fn kept<T: Real>(
             None => constants.push((constant, 1)),
         }
     }
-    let constants = constants.into_iter().map(|(constant, count)| (count, Ok(constant)));
+    let vectors = assembler.isa.vectors();
+    let constants = constants.into_iter().map(|(constant, count)| (vectors * count, Ok(constant)));
     // Otherwise a solution is loaded and stored in every row.
-    let solutions = body.systems.iter().enumerate();
+    let solutions = std::iter::repeat_n(&body.systems, vectors).flatten().enumerate();
     let solutions = solutions.map(|(at, system)| (2 + uses[system.x].len(), Err(at)));
     let mut candidates: Vec<(usize, Result<T, usize>)> = constants.chain(solutions).collect();
     candidates.sort_by_key(|(gain, _)| Reverse(*gain));
 
-    let solutions = vec![None; body.systems.len()];
+    let solutions = vec![None; vectors * body.systems.len()];
     let mut kept = Kept { constants: Vec::new(), beta, advance, solutions, power: None };
     let count = free.len().saturating_sub(MIN_FREE);
     for ((_, candidate), register) in candidates.into_iter().take(count).zip(&mut free) {
@@ -141,20 +148,36 @@ fn is_unit<T: Real>(coefficient: T) -> bool {
     coefficient.abs() == T::of(1.0)
 }
 
-/// The present row of a quantity.
-fn operand<T>(place: Place) -> Operand {
-    let (stored, offset) = place.address();
-    let argument = if stored { Argument::Stored } else { Argument::Reused };
-    Operand::Memory(argument, distance(offset * size_of::<T>().cast_signed()))
-}
-
-/// A row that a system carries: y[n−1], then x[m+1].
-fn carried(system: System, row: usize) -> Operand {
-    let at = (system.carried + row) * CACHE_LINE;
-    Operand::Memory(Argument::Carried, distance(at.cast_signed()))
-}
-
 impl<T: Real> Emitter<'_, T> {
+    /// Vectors of a row.
+    fn vectors(&self) -> usize {
+        self.assembler.isa.vectors()
+    }
+
+    /// The vector of a quantity in the present row.
+    fn place(&self, place: Place) -> Operand {
+        let (stored, offset) = place.address();
+        let argument = if stored { Argument::Stored } else { Argument::Reused };
+        self.vector_at(argument, offset * size_of::<T>().cast_signed())
+    }
+
+    /// The vector of a row that a system carries: y[n−1], then x[m+1].
+    fn carried(&self, system: System, row: usize) -> Operand {
+        let at = (system.carried + row) * CACHE_LINE;
+        self.vector_at(Argument::Carried, at.cast_signed())
+    }
+
+    /// The vector of the row that begins `offset` bytes after the address in an argument.
+    fn vector_at(&self, argument: Argument, offset: isize) -> Operand {
+        let skipped = self.vector * self.assembler.isa.bytes();
+        Operand::Memory(argument, distance(offset + skipped.cast_signed()))
+    }
+
+    /// The register of the solution of a system.
+    fn solution(&self, system: usize) -> Option<u8> {
+        self.kept.solutions[self.vector * self.body.systems.len() + system]
+    }
+
     fn emit(&mut self, operation: Operation, a: u8, b: u8, c: Operand) {
         self.assembler.emit(operation, a, b, c);
     }
@@ -197,9 +220,12 @@ impl<T: Real> Emitter<'_, T> {
     }
 
     fn transfer_solutions(&mut self, operation: Operation) {
-        for at in 0..self.body.systems.len() {
-            if let Some(register) = self.kept.solutions[at] {
-                self.emit(operation, register, 0, carried(self.body.systems[at], 1));
+        for vector in 0..self.vectors() {
+            self.vector = vector;
+            for at in 0..self.body.systems.len() {
+                if let Some(register) = self.solution(at) {
+                    self.emit(operation, register, 0, self.carried(self.body.systems[at], 1));
+                }
             }
         }
     }
@@ -256,16 +282,16 @@ impl<T: Real> Emitter<'_, T> {
     fn solve(&mut self, number: usize) {
         let (body, system) = (self.body, self.body.systems[number]);
         let matrix = body.matrices[system.matrix];
-        let (at, next) = (operand::<T>(system.at), carried(system, 1));
+        let (at, next) = (self.place(system.at), self.carried(system, 1));
         let factor = self.constant(matrix.factor);
         let mut y = at;
         if self.variant.block < matrix.powers.len() {
             let (power, register) = (self.power(system.matrix), self.claim(Content::Temporary));
             self.emit(Operation::Load, register, 0, y);
-            self.emit(Operation::AddProduct, register, power, carried(system, 0));
+            self.emit(Operation::AddProduct, register, power, self.carried(system, 0));
             y = Operand::Register(register);
         }
-        let x = match self.kept.solutions[number] {
+        let x = match self.solution(number) {
             Some(x) => {
                 self.emit(Operation::MultiplyAdd, x, factor, y);
                 x

@@ -5,6 +5,7 @@
 
 use memmap2::{Mmap, MmapMut};
 
+use super::super::memory::CACHE_LINE;
 use crate::real::{Precision, Real, bytes_of};
 
 /// Vector instructions.
@@ -29,6 +30,11 @@ impl Isa {
             Isa::Avx2 => 32,
             Isa::Avx512 => 64,
         }
+    }
+
+    /// Vectors of a cache line.
+    pub(super) const fn vectors(self) -> usize {
+        CACHE_LINE / self.bytes()
     }
 }
 

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use memmap2::{Mmap, MmapMut};
 
-use super::memory::CACHE_LINE;
 use super::program::{Application, Code, Instruction, Pass};
 use super::rows::{BLOCK, Place, Rows};
 use super::solver::SolveMethod;
@@ -31,8 +30,6 @@ use split::{Split, is_read};
 #[derive(Debug)]
 pub(super) struct Machine {
     memory: Mmap,
-    /// Bytes of a vector register.
-    vector: usize,
     /// Start of the code of every variant: for the blocks from the first one, without and with old values of sums.
     entries: Vec<[usize; 2]>,
     /// Start of the powers in the memory.
@@ -76,8 +73,7 @@ impl Machine {
             }
         }
         let (memory, powers) = assembler.finish(&powers)?;
-        let (vector, substitutes) = (isa.bytes(), !applied.is_empty());
-        Some(Self { memory, vector, entries, powers, substitutes })
+        Some(Self { memory, entries, powers, substitutes: !applied.is_empty() })
     }
 
     /// True if it includes the back substitution of the operators of the pass.
@@ -98,14 +94,11 @@ impl Machine {
         // SAFETY: the start of a function of this type.
         let function = unsafe { std::mem::transmute::<*const u8, Function<T>>(entry) };
         let powers = self.memory[self.powers..].as_ptr().cast::<T>().wrapping_add(last);
-        let starts = mapped(rows.of_block(block).starts(), |start| rows.offset(start, last));
+        let starts = rows.of_block(block).starts();
+        let [stored, reused] = mapped(starts, |start| rows.offset(start, last));
         let carried = rows.carried(0);
-        for skipped in (0..CACHE_LINE).step_by(self.vector) {
-            let [stored, reused] = mapped(starts, |start| start.wrapping_byte_add(skipped));
-            let carried = carried.wrapping_byte_add(skipped);
-            // SAFETY: guaranteed by the caller; the code accesses the rows of its locations only.
-            unsafe { function(reused, stored, carried, last + 1, powers, weights.as_ptr()) };
-        }
+        // SAFETY: guaranteed by the caller; the code accesses the rows of its locations only.
+        unsafe { function(reused, stored, carried, last + 1, powers, weights.as_ptr()) };
     }
 }
 
