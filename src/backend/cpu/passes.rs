@@ -89,15 +89,18 @@ pub(super) fn compile<T: Real>(
         let (before, machine) = (Vec::new(), None);
         code.passes.push(Pass { applied, before, machine, instructions });
     }
+    let mut previous = Vec::new();
     for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
         match instruction {
             Instruction::Load(Loaded { field: Slot::Read(slot), .. }) => code.reads.push(*slot),
             Instruction::Load(Loaded { field: Slot::Plane(slot), .. }) => code.planes.push(*slot),
-            Instruction::Load(Loaded { field: Slot::Written(slot), .. })
-            | Instruction::Store { slot, .. } => code.writes.push(*slot),
+            Instruction::Load(Loaded { field: Slot::Written(slot), .. }) => previous.push(*slot),
+            Instruction::Store { slot, .. } => code.writes.push(*slot),
             _ => {}
         }
     }
+    code.updates = code.writes.iter().any(|slot| previous.contains(slot));
+    code.writes.append(&mut previous);
     if let Some(main) = plan.main {
         code.staged.pass = main;
         for (at, pass) in code.passes.iter_mut().enumerate() {

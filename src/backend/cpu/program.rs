@@ -10,7 +10,7 @@ use super::Loading;
 use super::machine::{self, Machine};
 use super::passes::compile;
 use super::point_code::PointCode;
-use super::rows::{Needs, Place};
+use super::rows::{Needs, Place, lanes};
 use super::solver::Solver;
 use super::sums::Polynomial;
 use super::why_unsupported;
@@ -84,13 +84,6 @@ pub(super) struct Pass<T> {
     pub(super) instructions: Vec<Instruction<T>>,
 }
 
-impl<T> Pass<T> {
-    /// Its instructions, the loads and stores among them, without arithmetic for which there is generated code.
-    pub(super) fn transfers(&self) -> impl Iterator<Item = &Instruction<T>> {
-        self.before.iter().chain(&self.instructions)
-    }
-}
-
 /// Location of the planes that couple an operator to the neighbouring blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coupling {
@@ -116,6 +109,8 @@ pub(super) struct Code<T> {
     pub(super) reads: Vec<usize>,
     pub(super) planes: Vec<usize>,
     pub(super) writes: Vec<usize>,
+    /// Whether one of them is both loaded and stored.
+    pub(super) updates: bool,
 }
 
 /// Fields that are loaded while operators are applied, so that memory and arithmetic are busy at the same time.
@@ -199,14 +194,26 @@ impl<T: Real> Program<T> {
             }
         }
         let couplings = couplings(&stages, axis, operators);
-        let compile = |operations: &[Operation], packed: Option<usize>| {
+        let compile = |operations: &[Operation], packed: Option<usize>, loading: Loading| {
             compile(operations, sweep.values, &solvers, &couplings, packed, loading)
         };
-        let mut full = compile(&sweep.operations, None);
-        if let Some(arch) = generated_for {
-            machine::generate(&mut full, arch);
-        }
-        let pack = |stage: usize| compile(&dependencies_of(sweep, &stages[stage]), Some(stage));
+        let full = |loading: Loading| compile(&sweep.operations, None, loading);
+        let full = match generated_for {
+            None => full(loading),
+            Some(arch) => {
+                // The lines of all tiles along y and z are complete rows of points in memory.
+                let in_rows = axis != Axis::X && grid[0].is_multiple_of(lanes::<T>());
+                let on_demand = in_rows.then(|| full(Loading::OnDemand));
+                let transferring = on_demand.filter(machine::can_transfer);
+                let transfers = transferring.is_some();
+                let mut code = transferring.unwrap_or_else(|| full(loading));
+                machine::generate(&mut code, arch, transfers);
+                code
+            }
+        };
+        let pack = |stage: usize| {
+            compile(&dependencies_of(sweep, &stages[stage]), Some(stage), loading)
+        };
         let packs = match couplings.is_empty() {
             true => Vec::new(),
             false => (0..stages.len()).map(pack).collect(),

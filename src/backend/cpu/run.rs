@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::copy::Points;
 use super::direct_step::{COLUMNS, DirectStep};
 use super::memory::{CACHE_LINE, stream_fence};
-use super::program::{Code, Instruction, Pass, Program, Slot, Step};
+use super::program::{Code, Program, Slot, Step};
 use super::rows::{Scratch, lanes};
 use super::tile::{Group, SharedField, Tiling};
 use super::work::Tile;
@@ -293,22 +293,12 @@ fn bypasses_caches<T: Real>(
     write: &[Option<SharedField<T>>; MAX_FIELDS],
 ) -> bool {
     let code = &program.full;
-    let instructions = || code.passes.iter().flat_map(Pass::transfers);
-    let stores = |slot: usize| {
-        let stores_slot = |instruction: &Instruction<T>| matches!(instruction, Instruction::Store { slot: to, .. } if *to == slot);
-        instructions().any(stores_slot)
-    };
-    let loads = instructions().filter_map(|instruction| match instruction {
-        Instruction::Load(loaded) => Some(loaded),
-        _ => None,
-    });
-    let mut loads = loads.chain(&code.staged.early).chain(&code.staged.late);
     let aligned =
         |slot: &usize| write[*slot].is_some_and(|f| f.start.addr().is_multiple_of(CACHE_LINE));
     program.grid.iter().product::<usize>() * size_of::<T>() >= LARGE_FIELD_BYTES
         && program.grid[0].is_multiple_of(lanes::<T>())
         && code.writes.iter().all(aligned)
-        && !loads.any(|loaded| matches!(loaded.field, Slot::Written(slot) if stores(slot)))
+        && !code.updates
 }
 
 /// The fields that are written, shared by all threads. `allow_longer`: the fields may contain additional values after

@@ -8,6 +8,7 @@ use super::copy::{Load, Store};
 use super::eliminate::{CyclicForward, Differences, Eliminate, FivePoints, Product};
 use super::ends::Pack;
 use super::point_code::PointCode;
+use super::machine::{Machine, Section};
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
 use super::run::{End, Job};
@@ -15,7 +16,6 @@ use super::solver::SolveMethod;
 use super::stager::Stager;
 use super::sums::{Advance, Evaluate};
 use super::tile::Group;
-use crate::backend::Weights;
 use crate::real::Real;
 use crate::simd::{array_of, mapped};
 
@@ -59,10 +59,12 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             let next = self.next.filter(|_| at == *main);
             let mut next = next.map(|tile| Stager::new(job, tile, early, prefetched, rows, true));
             let blocks = rows.blocks();
+            let machine = |is: fn(&Machine) -> bool| pass.machine.as_deref().is_some_and(is);
             for done in 0..blocks {
                 // In the first pass no operator comes before: its blocks are processed in the order of memory.
-                let block = if at == 0 { done } else { blocks - 1 - done };
-                if !pass.machine.as_ref().is_some_and(|machine| machine.substitutes()) {
+                let forward = at == 0 && !machine(Machine::transfers);
+                let block = if forward { done } else { blocks - 1 - done };
+                if !machine(Machine::substitutes) {
                     applied.substitute(simd, job, block);
                 }
                 // The next tile may be loaded where this one is no longer needed.
@@ -140,12 +142,15 @@ impl<T: Real> Tile<'_, T> {
             step();
         }
         if let Some(machine) = machine {
-            let Weights { beta, advance } = self.job.weights;
-            let weights = mapped([beta, advance], T::of);
             for column in 0..columns {
-                // SAFETY: memory of this thread for the program of the code, which is generated only for an instruction
-                // set that the processor has.
-                unsafe { machine.run(self.rows.of_column(column), block, &weights) };
+                let Self { tile, rows, .. } = self.column(column);
+                let next = self.next.map(|next| next.part(column * lanes::<T>(), tile.lines));
+                let has_neighbour = column + 1 < columns;
+                // SAFETY: memory of this thread for the program of the code, and lines that no other thread processes;
+                // code is generated only for an instruction set that the processor has.
+                unsafe {
+                    machine.run(self.job, Section { tile, next, has_neighbour, rows, block });
+                }
                 step();
             }
         }

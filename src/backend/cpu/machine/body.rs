@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::super::program::{Application, Instruction};
+use super::super::point_code::{PointCode, StepOp};
+use super::super::program::{Application, Instruction, Loaded, Slot};
 use super::super::rows::Place;
 use super::super::solver::{Cyclic, SolveMethod};
 use super::super::sums::Polynomial;
+use super::formula::{self, Input};
 use crate::real::Real;
 
 /// Number of a value.
@@ -28,6 +30,17 @@ pub(super) struct System {
     pub(super) x: Value,
 }
 
+/// The memory of a value in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Location {
+    /// In the blocks of a tile.
+    Block(Place),
+    /// In the field with this number of the body, which has not been written yet when the value is used.
+    Field(usize),
+    /// A place for this number of values of a formula.
+    Temporary(usize),
+}
+
 /// One operation.
 #[derive(Clone, Debug)]
 pub(super) enum Step<T> {
@@ -41,6 +54,12 @@ pub(super) enum Step<T> {
     AddTerm { to: Value, coefficient: T, factors: Operands },
     /// `to` = `from` + advance × `sum`.
     Advance { to: Value, from: Value, sum: Value },
+    /// `to` = the value in a field.
+    Load { to: Value, field: usize },
+    /// `to` = `op` of the inputs.
+    Compute { to: Value, op: StepOp, from: SmallVec<[Input<T>; 3]> },
+    /// The value in a field = `from`.
+    Store { field: usize, from: Value },
     /// The value is complete.
     Finish(Value),
 }
@@ -52,7 +71,11 @@ impl<T> Step<T> {
             Step::AddOld { old, .. } => smallvec![*old],
             Step::AddTerm { factors, .. } => factors.clone(),
             Step::Advance { from, sum, .. } => smallvec![*from, *sum],
-            Step::Solve(_) | Step::Start { .. } | Step::Finish(_) => SmallVec::new(),
+            Step::Compute { from, .. } => from.iter().filter_map(Input::value).collect(),
+            Step::Store { from, .. } => smallvec![*from],
+            Step::Solve(_) | Step::Start { .. } | Step::Load { .. } | Step::Finish(_) => {
+                SmallVec::new()
+            }
         }
     }
 }
@@ -64,9 +87,22 @@ pub(super) struct Body<'a, T> {
     pub(super) systems: Vec<System>,
     pub(super) steps: Vec<Step<T>>,
     /// Location of every value.
-    pub(super) locations: Vec<Place>,
+    pub(super) locations: Vec<Location>,
     /// Whether the value must be stored there.
     pub(super) stored: Vec<bool>,
+    /// Fields that are read or written.
+    pub(super) fields: Vec<Slot>,
+    pub(super) prefetched: Vec<Prefetched>,
+}
+
+/// A field that is prefetched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefetched {
+    pub(super) field: Slot,
+    /// Whether for the next tile; otherwise for later rows of this one.
+    pub(super) for_next: bool,
+    /// Whether it is read as old values of a sum only.
+    pub(super) is_old_sum: bool,
 }
 
 /// A body, and the value that each location holds at the present step.
@@ -76,12 +112,13 @@ struct Builder<'a, T> {
 }
 
 impl<'a, T: Real> Body<'a, T> {
-    /// The substitution of `applied`, then `arithmetic`: instructions that are [`Instruction::Let`],
-    /// [`Instruction::Add`] or [`Instruction::Advance`]. `read_later`: locations that are read after them.
+    /// The substitution of `applied`, then `arithmetic`. `read_later`: locations that are read after them. `next`:
+    /// fields that are prefetched for the next tile.
     pub(super) fn new(
         applied: &'a [Application<T>],
         arithmetic: &[Instruction<T>],
         read_later: impl Fn(Place) -> bool,
+        next: &[Slot],
     ) -> Self {
         let body = Body {
             matrices: Vec::new(),
@@ -89,6 +126,8 @@ impl<'a, T: Real> Body<'a, T> {
             steps: Vec::new(),
             locations: Vec::new(),
             stored: Vec::new(),
+            fields: Vec::new(),
+            prefetched: Vec::new(),
         };
         let mut builder = Builder { body, current: HashMap::new() };
         for application in applied {
@@ -98,16 +137,43 @@ impl<'a, T: Real> Body<'a, T> {
             builder.add(instruction);
         }
         let Builder { mut body, current } = builder;
+        body.prefetched.extend(next.iter().map(|field| Prefetched {
+            field: *field,
+            for_next: true,
+            is_old_sum: false,
+        }));
         for (place, value) in current {
             body.stored[value] &= read_later(place);
         }
+        body.defer_loads();
         body
+    }
+
+    /// Replaces loads of values that are only used here, before their field is written, by uses of the field.
+    fn defer_loads(&mut self) {
+        let Self { steps, locations, stored, .. } = self;
+        let mut is_deferred = vec![false; locations.len()];
+        for (at, step) in steps.iter().enumerate() {
+            if let Step::Load { to, field } = step {
+                let written = |step: &Step<T>| matches!(step, Step::Store { field: to, .. } if to == field);
+                let is_written = steps[at..].iter().position(written);
+                let after = is_written.map_or(&[][..], |skipped| &steps[at + skipped + 1..]);
+                let is_used_after = after.iter().any(|step| step.operands().contains(to));
+                if !stored[*to] && !is_used_after {
+                    (is_deferred[*to], locations[*to]) = (true, Location::Field(*field));
+                }
+            }
+        }
+        steps.retain(|step| match step {
+            Step::Load { to, .. } | Step::Finish(to) => !is_deferred[*to],
+            _ => true,
+        });
     }
 }
 
 impl<'a, T: Real> Builder<'a, T> {
     /// A new value; `computed`: it is not in its location before.
-    fn value(&mut self, at: Place, computed: bool) -> Value {
+    fn value(&mut self, at: Location, computed: bool) -> Value {
         self.body.locations.push(at);
         self.body.stored.push(computed);
         self.body.locations.len() - 1
@@ -118,14 +184,14 @@ impl<'a, T: Real> Builder<'a, T> {
         if let Some(value) = self.current.get(&place) {
             return *value;
         }
-        let value = self.value(place, false);
+        let value = self.value(Location::Block(place), false);
         self.current.insert(place, value);
         value
     }
 
     /// A new value replaces the one in its location, which need not be stored any more.
     fn define(&mut self, place: Place) -> Value {
-        let value = self.value(place, true);
+        let value = self.value(Location::Block(place), true);
         if let Some(previous) = self.current.insert(place, value) {
             self.body.stored[previous] = false;
         }
@@ -160,9 +226,48 @@ impl<'a, T: Real> Builder<'a, T> {
                 self.body.steps.push(Step::Advance { to, from, sum });
                 to
             }
-            _ => unreachable!("arithmetic only"),
+            Instruction::Load(Loaded { field, to, is_old_sum }) => {
+                let (field, is_old_sum) = (*field, *is_old_sum);
+                self.body.prefetched.push(Prefetched { field, for_next: false, is_old_sum });
+                let (field, to) = (self.field(field), self.define(*to));
+                self.body.steps.push(Step::Load { to, field });
+                to
+            }
+            Instruction::Store { slot, from } => {
+                let (field, from) = (self.field(Slot::Written(*slot)), self.at(*from));
+                return self.body.steps.push(Step::Store { field, from });
+            }
+            Instruction::Map { map, from, to } => return self.map(map, from, to),
         };
         self.body.steps.push(Step::Finish(to));
+    }
+
+    /// Number of a field.
+    fn field(&mut self, slot: Slot) -> usize {
+        let fields = &mut self.body.fields;
+        let known = fields.iter().position(|known| *known == slot);
+        known.unwrap_or_else(|| {
+            fields.push(slot);
+            fields.len() - 1
+        })
+    }
+
+    /// The steps of a formula.
+    fn map(&mut self, map: &PointCode, from: &[Place], to: &[Place]) {
+        let mut rows = formula::constants::<T>(map);
+        rows.extend(from.iter().chain(to).map(|place| Input::Value(self.at(*place))));
+        let written = map.first_written..map.first_written + to.len();
+        rows.resize(map.rows, Input::Constant(T::ZERO));
+        for (number, step) in map.steps.iter().enumerate() {
+            let from = formula::operands(step).map(|row| rows[row]).collect();
+            let result = match written.contains(&step.to) {
+                true => self.define(to[step.to - written.start]),
+                false => self.value(Location::Temporary(number), false),
+            };
+            rows[step.to] = Input::Value(result);
+            self.body.steps.push(Step::Compute { to: result, op: step.op, from });
+            self.body.steps.push(Step::Finish(result));
+        }
     }
 
     fn sum(&mut self, polynomial: &Polynomial<T>, place: Place, adds: bool) -> Value {

@@ -1,11 +1,17 @@
 //! Machine code for the rows of a block: values stay in registers while they are needed.
 
 use std::cmp::Reverse;
+use std::mem::offset_of;
+
+use smallvec::{SmallVec, smallvec};
 
 use super::super::memory::CACHE_LINE;
 use super::super::rows::{BLOCK, Place};
-use super::body::{Body, Step, System, Value};
-use super::encode::{Argument, Assembler, Operand, Operation, distance};
+use super::super::point_code::StepOp;
+use super::body::{Body, Location, Prefetched, Step, System, Value};
+use super::encode::{Argument, Assembler, Distance, Operand, Operation, distance};
+use super::formula::Input;
+use super::frame::{self, Frame};
 use crate::real::Real;
 
 /// Registers that are not kept for constants and solutions: a step needs at most five.
@@ -35,6 +41,8 @@ pub(super) struct Variant {
     pub(super) block: usize,
     /// Whether the old values of sums are used.
     pub(super) adds_old: bool,
+    /// Whether stores to fields bypass the caches.
+    pub(super) bypasses_caches: bool,
 }
 
 /// Registers that are kept.
@@ -88,8 +96,9 @@ pub(super) fn emit<T: Real>(
     for vector in 0..emitter.vectors() {
         emitter.vector = vector;
         emitter.register = vec![None; body.locations.len()];
-        emitter.memory = body.locations.iter().map(|place| emitter.place(*place)).collect();
+        emitter.memory = body.locations.iter().map(|at| emitter.location(*at)).collect();
         for (at, step) in body.steps.iter().enumerate() {
+            emitter.prefetch(vector * body.steps.len() + at);
             emitter.at = at;
             emitter.step(step);
         }
@@ -110,13 +119,10 @@ fn kept<T: Real>(
     let advance = any(|step| matches!(step, Step::Advance { .. })).then(|| free.next()).flatten();
 
     let factors = body.systems.iter().map(|system| body.matrices[system.matrix].factor);
-    let coefficients = body.steps.iter().filter_map(|step| match step {
-        Step::AddTerm { coefficient, .. } => Some(*coefficient).filter(|c| !is_unit(*c)),
-        _ => None,
-    });
+    let coefficients = body.steps.iter().flat_map(constants_of);
     let mut constants: Vec<(T, usize)> = Vec::new();
     for constant in factors.chain(coefficients) {
-        match constants.iter_mut().find(|(known, _)| *known == constant) {
+        match constants.iter_mut().find(|(known, _)| is_same(*known, constant)) {
             Some((_, count)) => *count += 1,
             None => constants.push((constant, 1)),
         }
@@ -143,15 +149,60 @@ fn kept<T: Real>(
     (kept, registers)
 }
 
+/// The constants that a step reads.
+fn constants_of<T: Real>(step: &Step<T>) -> SmallVec<[T; 3]> {
+    match step {
+        Step::AddTerm { coefficient, .. } if !is_unit(*coefficient) => smallvec![*coefficient],
+        Step::Compute { op, from, .. } => {
+            let constants = from.iter().filter_map(|input| match input {
+                Input::Constant(constant) => Some(*constant),
+                Input::Value(_) => None,
+            });
+            let sign = matches!(op, StepOp::Neg | StepOp::Abs).then(|| T::of(-0.0));
+            constants.chain(sign).collect()
+        }
+        _ => SmallVec::new(),
+    }
+}
+
+/// True for equal numbers with equal signs.
+fn is_same<T: Real>(a: T, b: T) -> bool {
+    a.f64().to_bits() == b.f64().to_bits()
+}
+
 /// True for 1 and −1: a product with them needs no multiplication.
 fn is_unit<T: Real>(coefficient: T) -> bool {
     coefficient.abs() == T::of(1.0)
+}
+
+/// A position in the frame.
+fn in_frame(at: usize) -> i32 {
+    distance(at.cast_signed())
 }
 
 impl<T: Real> Emitter<'_, T> {
     /// Vectors of a row.
     fn vectors(&self) -> usize {
         self.assembler.isa.vectors()
+    }
+
+    /// The vector of a value in the present row.
+    fn location(&self, location: Location) -> Operand {
+        match location {
+            Location::Block(place) => self.place(place),
+            Location::Field(number) => self.field(number),
+            Location::Temporary(number) => {
+                let offset = offset_of!(Frame<T>, temporaries) + number * CACHE_LINE;
+                self.vector_at(Argument::Frame, offset.cast_signed())
+            }
+        }
+    }
+
+    /// The vector of a field in the present row.
+    fn field(&self, number: usize) -> Operand {
+        let skipped = self.vector * self.assembler.isa.bytes();
+        let offset = distance(skipped.cast_signed());
+        Operand::Field { pointer: in_frame(frame::field::<T>(number)), offset }
     }
 
     /// The vector of a quantity in the present row.
@@ -195,12 +246,36 @@ impl<T: Real> Emitter<'_, T> {
         }
         for (at, weight) in [self.kept.beta, self.kept.advance].into_iter().enumerate() {
             if let Some(register) = weight {
-                let number = distance((at * size_of::<T>()).cast_signed());
-                let number = Operand::Memory(Argument::Weights, number);
+                let number = Operand::Memory(Argument::Frame, in_frame(frame::weight::<T>(at)));
                 self.emit(Operation::Broadcast, register, 0, number);
             }
         }
         self.transfer_solutions(Operation::Load);
+        for (at, distance) in self.distances().into_iter().enumerate() {
+            let first = offset_of!(Frame<T>, distances) + at * size_of::<usize>();
+            self.assembler.set(distance, in_frame(first));
+        }
+    }
+
+    /// The distances that the code uses.
+    fn distances(&self) -> SmallVec<[Distance; 2]> {
+        match (self.body.fields.is_empty(), self.body.prefetched.is_empty()) {
+            (_, false) => smallvec![Distance::Row, Distance::Neighbour],
+            (false, true) => smallvec![Distance::Row],
+            (true, true) => SmallVec::new(),
+        }
+    }
+
+    /// Prefetches the part of the fields that is due before step `at`, counted over all vectors of the row.
+    fn prefetch(&mut self, at: usize) {
+        let (count, steps) = (self.body.prefetched.len(), self.vectors() * self.body.steps.len());
+        let due = |at: usize| (at * count).div_ceil(steps);
+        for number in due(at)..due(at + 1) {
+            let Prefetched { is_old_sum, .. } = self.body.prefetched[number];
+            if self.variant.adds_old || !is_old_sum {
+                self.assembler.prefetch(in_frame(frame::prefetched::<T>(number)));
+            }
+        }
     }
 
     /// Ends the loop over the rows, which begins at position `start`, and the function.
@@ -213,6 +288,9 @@ impl<T: Real> Emitter<'_, T> {
         }
         self.assembler.decrease(Argument::Reused, row);
         self.assembler.decrease(Argument::Stored, row);
+        for distance in self.distances() {
+            self.assembler.subtract(distance, in_frame(offset_of!(Frame<T>, stride)));
+        }
         self.assembler.decrease(Argument::Rows, 1);
         self.assembler.jump_if_not_zero(start);
         self.transfer_solutions(Operation::Store);
@@ -241,7 +319,7 @@ impl<T: Real> Emitter<'_, T> {
             Step::Start { to, constant } => {
                 let register = self.claim(Content::Sum);
                 if *constant == T::ZERO {
-                    self.emit(Operation::Zero, register, register, Operand::Register(register));
+                    self.emit(Operation::Xor, register, register, Operand::Register(register));
                 } else {
                     self.broadcast(register, *constant);
                 }
@@ -266,6 +344,24 @@ impl<T: Real> Emitter<'_, T> {
                 let from = self.operand(*from);
                 self.emit(Operation::Add, register, register, from);
                 self.register[*to] = Some(register);
+            }
+            Step::Load { to, field } => {
+                let (register, field) = (self.claim(Content::Sum), self.field(*field));
+                self.emit(Operation::Load, register, 0, field);
+                self.register[*to] = Some(register);
+            }
+            Step::Compute { to, op, from } => {
+                let register = self.compute(*op, from);
+                self.registers[usize::from(register)] = Content::Sum;
+                self.register[*to] = Some(register);
+            }
+            Step::Store { field, from } => {
+                let (register, field) = (self.load(*from), self.field(*field));
+                let store = match self.variant.bypasses_caches {
+                    true => Operation::Stream,
+                    false => Operation::Store,
+                };
+                self.emit(store, register, 0, field);
             }
             Step::Finish(value) => {
                 let (register, in_memory) = (self.in_register(*value), self.body.stored[*value]);
@@ -361,6 +457,61 @@ impl<T: Real> Emitter<'_, T> {
         self.emit(add, to, product, last);
     }
 
+    /// The result of an operation, in a register of its own; rounded as in [`Run`](super::super::strips).
+    fn compute(&mut self, op: StepOp, from: &[Input<T>]) -> u8 {
+        let simple = |operation: Operation| (operation, None);
+        let (operation, sum) = match op {
+            StepOp::Copy => simple(Operation::Load),
+            StepOp::Sqrt => simple(Operation::Root),
+            StepOp::Neg => simple(Operation::Xor),
+            StepOp::Abs => simple(Operation::AndNot),
+            StepOp::Add => simple(Operation::Add),
+            StepOp::Sub => simple(Operation::Subtract),
+            StepOp::Mul => simple(Operation::Multiply),
+            StepOp::Div => simple(Operation::Divide),
+            StepOp::MulAdd => (Operation::Multiply, Some(Operation::Add)),
+            StepOp::MulSub | StepOp::SubMul => (Operation::Multiply, Some(Operation::Subtract)),
+            StepOp::Pow(_) => unreachable!("formulas without powers"),
+        };
+        let (first, last) = match (op, from) {
+            (StepOp::Neg | StepOp::Abs, [a]) => (self.constant(T::of(-0.0)), *a),
+            (_, [a]) => (0, *a),
+            (_, [a, b, ..]) => (self.input_in_register(*a), *b),
+            _ => unreachable!("one to three operands"),
+        };
+        let last = self.input(last);
+        let to = self.claim(Content::Temporary);
+        self.emit(operation, to, first, last);
+        if let (Some(sum), [_, _, c]) = (sum, from) {
+            match op {
+                StepOp::SubMul => {
+                    let c = self.input_in_register(*c);
+                    self.emit(sum, to, c, Operand::Register(to));
+                }
+                _ => {
+                    let c = self.input(*c);
+                    self.emit(sum, to, to, c);
+                }
+            }
+        }
+        to
+    }
+
+    /// An operand of a formula as the last operand of an instruction.
+    fn input(&mut self, input: Input<T>) -> Operand {
+        match input {
+            Input::Constant(constant) => Operand::Register(self.constant(constant)),
+            Input::Value(value) => self.operand(value),
+        }
+    }
+
+    fn input_in_register(&mut self, input: Input<T>) -> u8 {
+        match input {
+            Input::Constant(constant) => self.constant(constant),
+            Input::Value(value) => self.load(value),
+        }
+    }
+
     /// coefficient × value, in a temporary register.
     fn scaled(&mut self, coefficient: T, value: Value) -> u8 {
         let (coefficient, value) = (self.constant(coefficient), self.operand(value));
@@ -374,7 +525,7 @@ impl<T: Real> Emitter<'_, T> {
 
     /// A register with a constant in all lanes.
     fn constant(&mut self, constant: T) -> u8 {
-        let kept = self.kept.constants.iter().find(|(known, _)| *known == constant);
+        let kept = self.kept.constants.iter().find(|(known, _)| is_same(*known, constant));
         if let Some((_, register)) = kept {
             return *register;
         }

@@ -51,8 +51,17 @@ pub(super) enum Argument {
     Rows = 1,
     /// Powers of the current row, see [`Cyclic`](crate::backend::cpu::solver::Cyclic).
     Powers = 8,
-    /// The weights of a run.
-    Weights = 9,
+    /// The [`Frame`](super::frame::Frame).
+    Frame = 9,
+}
+
+/// Other registers of the generated code.
+const ADDRESS: u8 = 0;
+/// Distances in bytes from the addresses in the frame: to the current row, and to its neighbour that is prefetched with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Distance {
+    Row = 10,
+    Neighbour = 11,
 }
 
 /// The last operand of an instruction.
@@ -61,6 +70,8 @@ pub(super) enum Operand {
     Register(u8),
     /// At this number of bytes after the address in an argument.
     Memory(Argument, i32),
+    /// The current row of a field: its address is at `pointer` bytes in the frame; then `offset` bytes.
+    Field { pointer: i32, offset: i32 },
     /// A number of the table of constants, for [`Operation::Broadcast`].
     Constant(usize),
 }
@@ -72,10 +83,18 @@ pub(super) enum Operation {
     Load,
     /// c = a.
     Store,
+    /// c = a, not through the caches; c is aligned.
+    Stream,
     /// a = c in all lanes, c in memory.
     Broadcast,
-    /// a = 0, with b = c = a.
-    Zero,
+    /// a = b xor c; bits.
+    Xor,
+    /// a = c and not b; bits.
+    AndNot,
+    /// a = √c.
+    Root,
+    /// a = b / c.
+    Divide,
     /// a = b + c.
     Add,
     /// a = b − c.
@@ -126,11 +145,15 @@ impl<T: Real> Assembler<T> {
         let evex = self.isa == Isa::Avx512;
         // Prefix 66 is 1, none is 0; opcode map 0F is 1, 0F 38 is 2.
         let (prefix, map, opcode, w) = match operation {
-            Load => (1, 1, 0x28, evex),
-            Store => (1, 1, 0x29, evex),
+            Load => (1, 1, 0x10, evex),
+            Store => (1, 1, 0x11, evex),
+            Stream => (1, 1, 0x2B, evex),
             Broadcast if double => (1, 2, 0x19, evex),
             Broadcast => (1, 2, 0x18, false),
-            Zero => (1, 1, 0xEF, false),
+            Xor => (1, 1, 0xEF, false),
+            AndNot => (1, 1, 0xDF, false),
+            Root => (u8::from(double), 1, 0x51, double),
+            Divide => (u8::from(double), 1, 0x5E, double),
             Add => (u8::from(double), 1, 0x58, double),
             Subtract => (u8::from(double), 1, 0x5C, double),
             Multiply => (u8::from(double), 1, 0x59, double),
@@ -138,9 +161,13 @@ impl<T: Real> Assembler<T> {
             SubtractProduct => (1, 2, 0xBC, double),
             MultiplyAdd => (1, 2, 0xA8, double),
         };
+        if let Operand::Field { pointer, .. } = c {
+            self.load_address(pointer);
+        }
         let (base, extension) = match c {
             Operand::Register(c) => (c, c >> 4),
             Operand::Memory(base, _) => (base as u8, 0),
+            Operand::Field { .. } => (ADDRESS, Distance::Row as u8 >> 3),
             Operand::Constant(_) => (0, 0),
         };
         // These bits of the numbers of registers are stored inverted.
@@ -160,12 +187,42 @@ impl<T: Real> Assembler<T> {
                 self.code.push(0x80 | reg | base as u8 & 7);
                 self.code.extend(offset.to_le_bytes());
             }
+            Operand::Field { offset, .. } => {
+                self.code.extend([0x84 | reg, (Distance::Row as u8 & 7) << 3 | ADDRESS]);
+                self.code.extend(offset.to_le_bytes());
+            }
             Operand::Constant(at) => {
                 self.code.push(0x05 | reg);
                 self.references.push((self.code.len(), at));
                 self.code.extend([0; 4]);
             }
         }
+    }
+
+    /// Loads the address that is at `pointer` bytes in the frame.
+    fn load_address(&mut self, pointer: i32) {
+        self.code.extend([0x49, 0x8B, 0x81]);
+        self.code.extend(pointer.to_le_bytes());
+    }
+
+    /// Prefetches the cache lines at both distances from the address that is at `pointer` bytes in the frame.
+    pub(super) fn prefetch(&mut self, pointer: i32) {
+        self.load_address(pointer);
+        for distance in [Distance::Row, Distance::Neighbour] {
+            self.code.extend([0x42, 0x0F, 0x18, 0x14, (distance as u8 & 7) << 3 | ADDRESS]);
+        }
+    }
+
+    /// A distance = the number at `at` bytes in the frame.
+    pub(super) fn set(&mut self, distance: Distance, at: i32) {
+        self.code.extend([0x4D, 0x8B, 0x81 | (distance as u8 & 7) << 3]);
+        self.code.extend(at.to_le_bytes());
+    }
+
+    /// Subtracts the number at `at` bytes in the frame from a distance.
+    pub(super) fn subtract(&mut self, distance: Distance, at: i32) {
+        self.code.extend([0x4D, 0x2B, 0x81 | (distance as u8 & 7) << 3]);
+        self.code.extend(at.to_le_bytes());
     }
 
     /// Subtracts a number from an argument.
@@ -236,7 +293,7 @@ mod tests {
         let single = bytes::<f32>;
         let stored = Memory(Argument::Stored, 0x2000);
         let cases: [(Vec<u8>, &[u8]); 10] = [
-            (double(Avx512, Zero, 23, 23, Register(23)), &[0x62, 0xA1, 0x45, 0x40, 0xEF, 0xFF]),
+            (double(Avx512, Xor, 23, 23, Register(23)), &[0x62, 0xA1, 0x45, 0x40, 0xEF, 0xFF]),
             (double(Avx512, Add, 8, 7, Register(31)), &[0x62, 0x11, 0xC5, 0x48, 0x58, 0xC7]),
             (single(Avx512, Subtract, 3, 2, Register(1)), &[0x62, 0xF1, 0x6C, 0x48, 0x5C, 0xD9]),
             (
@@ -258,7 +315,7 @@ mod tests {
                 &[0xC4, 0xE2, 0xF5, 0xA8, 0x9E, 0, 0x20, 0, 0],
             ),
             (
-                single(Avx2, Broadcast, 1, 0, Memory(Argument::Weights, 4)),
+                single(Avx2, Broadcast, 1, 0, Memory(Argument::Frame, 4)),
                 &[0xC4, 0xC2, 0x7D, 0x18, 0x89, 4, 0, 0, 0],
             ),
         ];

@@ -8,6 +8,8 @@
 mod body;
 mod emit;
 mod encode;
+mod formula;
+mod frame;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -16,64 +18,87 @@ use std::sync::Arc;
 
 use memmap2::{Mmap, MmapMut};
 
-use super::program::{Application, Code, Instruction, Pass};
+use super::memory::CACHE_LINE;
+use super::program::{Application, Code, Instruction, Loaded, Pass, Slot};
 use super::rows::{BLOCK, Place, Rows};
+use super::run::Job;
 use super::solver::SolveMethod;
+use super::tile::Group;
 use crate::real::Real;
 use crate::simd::mapped;
-use body::Body;
+use body::{Body, Prefetched};
 use emit::{Variant, emit};
 use encode::{Assembler, Isa};
+use frame::{Frame, MAX_POINTERS};
 use split::{Split, is_read};
+
+/// Rows between the current row and the one that is prefetched.
+const ROWS_AHEAD: usize = 8;
 
 /// The arithmetic of a pass on the rows of a block.
 #[derive(Debug)]
 pub(super) struct Machine {
     memory: Mmap,
-    /// Start of the code of every variant: for the blocks from the first one, without and with old values of sums.
-    entries: Vec<[usize; 2]>,
+    /// Start of the code of every variant: for the blocks from the first one; without and with old values of sums;
+    /// with stores to the caches and past them.
+    entries: Vec<[[usize; 2]; 2]>,
     /// Start of the powers in the memory.
     powers: usize,
     /// See [`Machine::substitutes`].
     substitutes: bool,
+    /// Fields that it reads or writes, and those that it prefetches.
+    fields: Vec<Slot>,
+    prefetched: Vec<Prefetched>,
 }
 
 /// A generated function, see [`encode::Argument`].
 type Function<T> = unsafe extern "sysv64" fn(
-    *mut T,   // reused
-    *mut T,   // stored
-    *mut T,   // carried
-    usize,    // rows
-    *const T, // powers
-    *const T, // weights
+    *mut T,          // reused
+    *mut T,          // stored
+    *mut T,          // carried
+    usize,           // rows
+    *const T,        // powers
+    *const Frame<T>, // frame
 );
 
+/// The rows and lines for which generated code runs.
+#[derive(Clone, Copy)]
+pub(super) struct Section<T> {
+    /// The tile, and the next one; complete if the code reads or writes fields.
+    pub(super) tile: Group,
+    pub(super) next: Option<Group>,
+    /// Whether its neighbour is processed after it.
+    pub(super) has_neighbour: bool,
+    pub(super) rows: Rows<T>,
+    pub(super) block: usize,
+}
+
 impl Machine {
-    /// Generates code for `arithmetic`, after the substitution of `applied` if that is not empty; `read_later`: see
-    /// [`Body::new`]. `None` if the system allows no generated code.
-    fn new<T: Real>(
-        isa: Isa,
-        applied: &[Application<T>],
-        arithmetic: &[Instruction<T>],
-        read_later: impl Fn(Place) -> bool,
-    ) -> Option<Self> {
-        let body = Body::new(applied, arithmetic, read_later);
+    /// Generates code for `body`. `None` if the system allows no generated code.
+    fn new<T: Real>(isa: Isa, body: Body<'_, T>) -> Option<Self> {
         let mut assembler = Assembler::new(isa);
         let blocks = body.matrices.iter().map(|matrix| matrix.powers.len()).max().unwrap_or(0);
         let mut powers = Vec::with_capacity(blocks * body.matrices.len() * BLOCK);
         let mut entries = Vec::with_capacity(blocks + 1);
         for block in 0..=blocks {
-            entries.push(
-                [false, true]
-                    .map(|adds_old| emit(&mut assembler, &body, Variant { block, adds_old })),
-            );
+            let mut variant = |adds_old, bypasses_caches| {
+                emit(&mut assembler, &body, Variant { block, adds_old, bypasses_caches })
+            };
+            entries.push([false, true].map(|adds_old| {
+                let cached = variant(adds_old, false);
+                match body.fields.is_empty() {
+                    true => [cached; 2],
+                    false => [cached, variant(adds_old, true)],
+                }
+            }));
             for matrix in body.matrices.iter().filter(|_| block < blocks) {
                 let rows = matrix.powers.get(block).copied().unwrap_or([[T::ZERO; 2]; BLOCK]);
                 powers.extend(rows.map(|[_, power]| power));
             }
         }
         let (memory, powers) = assembler.finish(&powers)?;
-        Some(Self { memory, entries, powers, substitutes: !applied.is_empty() })
+        let (substitutes, Body { fields, prefetched, .. }) = (!body.systems.is_empty(), body);
+        Some(Self { memory, entries, powers, substitutes, fields, prefetched })
     }
 
     /// True if it includes the back substitution of the operators of the pass.
@@ -81,24 +106,47 @@ impl Machine {
         self.substitutes
     }
 
-    /// Runs the code on the rows of block `block`; blocks from the last to the first, if it substitutes. `weights`: β
-    /// and the advance of the run.
+    /// True if it loads or stores fields: then blocks are processed from the last to the first.
+    pub(super) fn transfers(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
+    /// Runs the code on a section; blocks from the last to the first, if it substitutes.
     ///
     /// # Safety
-    /// `rows` is memory of the program that the code was generated for, in the same number format, and no other thread
-    /// uses it; the processor has the instruction set.
-    pub(super) unsafe fn run<T: Real>(&self, rows: Rows<T>, block: usize, weights: &[T; 2]) {
+    /// The rows of the section are memory of the program that the code was generated for, in the same number format,
+    /// and no other thread uses them or the points of the tile in written fields; the processor has the instruction set.
+    pub(super) unsafe fn run<T: Real>(&self, job: &Job<'_, T>, section: Section<T>) {
+        let Section { tile, next, has_neighbour, rows, block } = section;
         let last = rows.valid_rows(block) - 1;
+        let weights = mapped([job.weights.beta, job.weights.advance], T::of);
+        let neighbour = if has_neighbour { CACHE_LINE } else { 0 };
+        let mut frame = Frame::new(weights, tile.stride * size_of::<T>(), neighbour);
+        if self.transfers() {
+            let row = block * BLOCK + last;
+            for (to, field) in frame.fields.iter_mut().zip(&self.fields) {
+                *to = tile.row(job.field(*field), row);
+            }
+            let next = next.unwrap_or(tile);
+            for (to, prefetched) in frame.prefetched.iter_mut().zip(&self.prefetched) {
+                let field = job.field(prefetched.field);
+                *to = match prefetched.for_next {
+                    true => next.row(field, row),
+                    false => tile.row(field, row).wrapping_sub(ROWS_AHEAD * tile.stride),
+                };
+            }
+        }
         let variants = &self.entries[block.min(self.entries.len() - 1)];
-        let entry = self.memory[variants[usize::from(weights[0] != T::ZERO)]..].as_ptr();
+        let variants = variants[usize::from(weights[0] != T::ZERO)];
+        let entry = self.memory[variants[usize::from(job.bypass_caches)]..].as_ptr();
         // SAFETY: the start of a function of this type.
         let function = unsafe { std::mem::transmute::<*const u8, Function<T>>(entry) };
         let powers = self.memory[self.powers..].as_ptr().cast::<T>().wrapping_add(last);
         let starts = rows.of_block(block).starts();
         let [stored, reused] = mapped(starts, |start| rows.offset(start, last));
         let carried = rows.carried(0);
-        // SAFETY: guaranteed by the caller; the code accesses the rows of its locations only.
-        unsafe { function(reused, stored, carried, last + 1, powers, weights.as_ptr()) };
+        // SAFETY: guaranteed by the caller; the code accesses the rows of its locations and of its fields only.
+        unsafe { function(reused, stored, carried, last + 1, powers, &raw const frame) };
     }
 }
 
@@ -116,10 +164,36 @@ fn isa(arch: pulp::Arch) -> Option<Isa> {
     }
 }
 
+/// Whether the code generated for all passes of `code` can load and store the fields itself.
+pub(super) fn can_transfer<T: Real>(code: &Code<T>) -> bool {
+    let instructions = || code.passes.iter().flat_map(|pass| &pass.instructions);
+    let is_supported = |instruction: &Instruction<T>| match instruction {
+        Instruction::Map { map, .. } => formula::is_supported(map),
+        _ => true,
+    };
+    let transfer = |instruction: &&Instruction<T>| {
+        matches!(instruction, Instruction::Load(_) | Instruction::Store { .. })
+    };
+    code.steps.is_empty()
+        && code.planes.is_empty()
+        && instructions().all(is_supported)
+        && instructions().filter(transfer).count() <= MAX_POINTERS
+}
+
 /// Generates code for the passes of `code` if that is possible for the instruction set `arch`: for the arithmetic of
-/// the backward pass, and for its back substitution if all operators of the pass have periodic tridiagonal matrices.
-pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch) {
+/// the backward pass, for its back substitution if all operators of the pass have periodic tridiagonal matrices, and
+/// with `transfers` for its loads and stores, see [`can_transfer`].
+pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch, transfers: bool) {
     let Some(isa) = isa(arch) else { return };
+    let applied = |pass: &Pass<T>| pass.applied.len();
+    let main = (0..code.passes.len()).max_by_key(|at| applied(&code.passes[*at])).unwrap_or(0);
+    let early = code.passes[..main].iter().flat_map(|pass| &pass.instructions);
+    let early: Vec<Slot> = early
+        .filter_map(|instruction| match instruction {
+            Instruction::Load(Loaded { field, .. }) if transfers => Some(*field),
+            _ => None,
+        })
+        .collect();
     for at in 0..code.passes.len() {
         let Pass { applied, instructions, .. } = &code.passes[at];
         let is_simple = |application: &Application<T>| {
@@ -127,13 +201,15 @@ pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch) {
                 && application.coupling.is_none()
         };
         let applied = if applied.iter().all(is_simple) { &applied[..] } else { &[] };
-        let Split { before, arithmetic, after } = Split::new(applied, instructions);
+        let Split { before, arithmetic, after } = Split::new(applied, instructions, transfers);
         if arithmetic.is_empty() {
             continue;
         }
         let later = &code.passes[at + 1..];
         let read_later = |place: Place| is_read(place, &after, later, &code.packed);
-        if let Some(machine) = Machine::new(isa, applied, &arithmetic, read_later) {
+        let next = if at == main { &early[..] } else { &[] };
+        let body = Body::new(applied, &arithmetic, read_later, next);
+        if let Some(machine) = Machine::new(isa, body) {
             let pass = &mut code.passes[at];
             pass.machine = Some(Arc::new(machine));
             (pass.before, pass.instructions) = (before, after);

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::super::program::{Application, Instruction, Loaded, Pass};
 use super::super::rows::Place;
 use super::super::sums::Polynomial;
+use super::formula;
 use crate::real::Real;
 
 type Places = SmallVec<[Place; 8]>;
@@ -19,18 +20,26 @@ pub(super) struct Split<T> {
 impl<T: Real> Split<T> {
     /// Divides `instructions`, which follow the substitution of `applied`: an instruction moves before or after others
     /// only if neither writes a location of the other. Loads may move before stores, since no field is loaded after it
-    /// is stored (see [`SweepBuilder`](crate::engine::SweepBuilder)).
-    pub(super) fn new(applied: &[Application<T>], instructions: &[Instruction<T>]) -> Self {
+    /// is stored (see [`SweepBuilder`](crate::engine::SweepBuilder)). `transfers`: loads and stores are part of the
+    /// generated code.
+    pub(super) fn new(
+        applied: &[Application<T>],
+        instructions: &[Instruction<T>],
+        transfers: bool,
+    ) -> Self {
         let mut split = Self { before: Vec::new(), arithmetic: Vec::new(), after: Vec::new() };
         let solutions: Places = applied.iter().map(|application| application.to).collect();
         for instruction in instructions {
             let instruction = instruction.clone();
             let commutes_with =
                 |others: &[Instruction<T>]| others.iter().all(|other| commute(&instruction, other));
-            let is_arithmetic = matches!(
-                instruction,
-                Instruction::Let { .. } | Instruction::Add { .. } | Instruction::Advance { .. }
-            );
+            let is_arithmetic = match &instruction {
+                Instruction::Let { .. } | Instruction::Add { .. } | Instruction::Advance { .. } => {
+                    true
+                }
+                Instruction::Map { map, .. } => formula::is_supported(map),
+                Instruction::Load(_) | Instruction::Store { .. } => transfers,
+            };
             let list = if !commutes_with(&split.after) {
                 &mut split.after
             } else if is_arithmetic {
