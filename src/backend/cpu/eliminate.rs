@@ -20,27 +20,6 @@ macro_rules! for_rows {
     })*};
 }
 
-/// Evaluates `body` for every vector of a row, unrolled: in a loop, addresses and coefficients that exceed the
-/// registers would be kept on the stack.
-macro_rules! for_vectors {
-    (@ $($number:literal)*, $h:ident => $body:expr) => {{$(
-        let $h = $number;
-        $body;
-    )*}};
-    ($vectors:expr, $h:ident => $body:expr) => {
-        match $vectors {
-            1 => for_vectors!(@ 0, $h => $body),
-            2 => for_vectors!(@ 0 1, $h => $body),
-            4 => for_vectors!(@ 0 1 2 3, $h => $body),
-            vectors => {
-                for $h in 0..vectors {
-                    $body;
-                }
-            }
-        }
-    };
-}
-
 /// A block of rows of a periodic tridiagonal operator with five points per row of B, for a product of K quantities that
 /// is computed on the fly.
 pub(super) struct FivePoints<'a, T, const K: usize, const ODD: bool> {
@@ -61,14 +40,14 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for FivePoints<'_, T, K,
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let SolveMethod::Cyclic(cyclic) = &self.solver.method else { return };
-        for_vectors!(const { vectors::<S, T>() }, h => self.rows(simd, cyclic, h));
+        for_pairs!(const { vectors::<S, T>() }, N, h => self.rows::<S, N>(simd, cyclic, h));
     }
 }
 
 impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
-    /// Vector `h` of all rows.
+    /// N vectors of all rows, starting at `h`.
     #[inline(always)]
-    fn rows<S: Simd>(&self, simd: S, cyclic: &Cyclic<T>, h: usize) {
+    fn rows<S: Simd, const N: usize>(&self, simd: S, cyclic: &Cyclic<T>, h: usize) {
         let Self { solver, rows, here, after, to, carried, .. } = *self;
         let near = T::splat(simd, solver.stencil.weights[0]);
         let far = T::splat(simd, solver.stencil.weights[1]);
@@ -76,23 +55,34 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
         let factor = T::splat(simd, cyclic.factor);
         // SAFETY: rows of blocks and carried rows, of this thread's memory.
         unsafe {
-            let mut a = vector::<S, T>(carried, 0, h);
-            let mut b = vector::<S, T>(carried, 1, h);
-            let mut c = vector::<S, T>(carried, 2, h);
-            let mut d = vector::<S, T>(carried, 3, h);
-            let mut y = vector::<S, T>(carried, 4, h);
+            let [mut a, mut b, mut c, mut d, mut y] = [[T::splat(simd, T::ZERO); N]; 5];
+            for v in 0..N {
+                a[v] = vector::<S, T>(carried, 0, h + v);
+                b[v] = vector::<S, T>(carried, 1, h + v);
+                c[v] = vector::<S, T>(carried, 2, h + v);
+                d[v] = vector::<S, T>(carried, 3, h + v);
+                y[v] = vector::<S, T>(carried, 4, h + v);
+            }
             macro_rules! eliminate {
-                ($to:expr, $r:expr, $e:expr) => {{
-                    let e = $e;
-                    let sum = match ODD {
-                        true => T::times(simd, near, T::minus(simd, d, b)),
-                        false => T::fma(simd, near, T::plus(simd, d, b), T::times(simd, c, center)),
-                    };
-                    let pair = if ODD { T::minus(simd, e, a) } else { T::plus(simd, e, a) };
-                    let sum = T::fma(simd, far, pair, sum);
-                    y = T::fma(simd, factor, y, sum);
-                    set::<S, T>($to, $r, h, y);
-                    (a, b, c, d) = (b, c, d, e);
+                ($to:expr, $r:expr, $from:expr, $ahead:expr) => {{
+                    for v in 0..N {
+                        let e = product::<S, T, K>(simd, $from, $ahead, h + v);
+                        let sum = match ODD {
+                            true => T::times(simd, near, T::minus(simd, d[v], b[v])),
+                            false => T::fma(
+                                simd,
+                                near,
+                                T::plus(simd, d[v], b[v]),
+                                T::times(simd, c[v], center),
+                            ),
+                        };
+                        let pair =
+                            if ODD { T::minus(simd, e, a[v]) } else { T::plus(simd, e, a[v]) };
+                        let sum = T::fma(simd, far, pair, sum);
+                        y[v] = T::fma(simd, factor, y[v], sum);
+                        set::<S, T>($to, $r, h + v, y[v]);
+                        (a[v], b[v], c[v], d[v]) = (b[v], c[v], d[v], e);
+                    }
                 }};
             }
             let skip = |rows: usize| move |at: *const T| at.wrapping_add(rows * lanes::<T>());
@@ -100,7 +90,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
             for first in (0..last).step_by(GROUP) {
                 let (from, to) = (mapped(here, skip(first)), to.wrapping_add(first * lanes::<T>()));
                 for_rows!(R in 0 1 2 3 4 5 6 7 {
-                    eliminate!(to, R, product::<S, T, K>(simd, from, R + 2, h));
+                    eliminate!(to, R, from, R + 2);
                 });
             }
             if rows - last == GROUP {
@@ -110,7 +100,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                         true => (from, R + 2),
                         false => (after[R % 2], 0),
                     };
-                    eliminate!(to, R, product::<S, T, K>(simd, from, r, h));
+                    eliminate!(to, R, from, r);
                 });
             } else {
                 for r in last..rows {
@@ -118,14 +108,16 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                         true => (here, r + 2),
                         false => (after[r + 2 - rows], 0),
                     };
-                    eliminate!(to, r, product::<S, T, K>(simd, from, ahead, h));
+                    eliminate!(to, r, from, ahead);
                 }
             }
-            set::<S, T>(carried, 0, h, a);
-            set::<S, T>(carried, 1, h, b);
-            set::<S, T>(carried, 2, h, c);
-            set::<S, T>(carried, 3, h, d);
-            set::<S, T>(carried, 4, h, y);
+            for v in 0..N {
+                set::<S, T>(carried, 0, h + v, a[v]);
+                set::<S, T>(carried, 1, h + v, b[v]);
+                set::<S, T>(carried, 2, h + v, c[v]);
+                set::<S, T>(carried, 3, h + v, d[v]);
+                set::<S, T>(carried, 4, h + v, y[v]);
+            }
         }
     }
 }

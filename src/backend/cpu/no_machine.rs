@@ -2,6 +2,8 @@
 
 use super::program::Code;
 use super::rows::Rows;
+use super::run::Job;
+use super::tile::Group;
 use crate::real::Real;
 
 /// Generated code: there is none.
@@ -13,7 +15,7 @@ impl Machine {
         match *self {}
     }
 
-    pub(super) unsafe fn run<T: Real>(&self, _: Rows<T>, _: usize, _: &[T; 2]) {
+    pub(super) unsafe fn run<T: Real>(&self, _: &Job<'_, T>, _: Group, _: Rows<T>, _: usize) {
         match *self {}
     }
 }
@@ -23,5 +25,10 @@ pub(super) fn is_available(_: pulp::Arch) -> bool {
     false
 }
 
+/// Whether generated code can load and store the fields: never.
+pub(super) fn can_transfer<T: Real>(_: &Code<T>) -> bool {
+    false
+}
+
 /// Generates nothing.
-pub(super) fn generate<T: Real>(_: &mut Code<T>, _: pulp::Arch) {}
+pub(super) fn generate<T: Real>(_: &mut Code<T>, _: pulp::Arch, _: bool) {}

@@ -111,6 +111,8 @@ pub(super) struct Code<T> {
     pub(super) writes: Vec<usize>,
     /// Whether one of them is both loaded and stored.
     pub(super) updates: bool,
+    /// Whether generated code loads and stores the fields.
+    pub(super) transfers: bool,
 }
 
 /// Fields that are loaded while operators are applied, so that memory and arithmetic are busy at the same time.
@@ -211,9 +213,8 @@ impl<T: Real> Program<T> {
                 code
             }
         };
-        let pack = |stage: usize| {
-            compile(&dependencies_of(sweep, &stages[stage]), Some(stage), loading)
-        };
+        let pack =
+            |stage: usize| compile(&dependencies_of(sweep, &stages[stage]), Some(stage), loading);
         let packs = match couplings.is_empty() {
             true => Vec::new(),
             false => (0..stages.len()).map(pack).collect(),

@@ -269,14 +269,14 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-/// Number of adjacent tiles that are processed together along y and z: memory transfers two neighbouring cache lines
-/// faster. More would need more of the L2 cache.
+/// Number of adjacent tiles that are processed together along y and z, where fields are copied into the blocks of a
+/// tile: memory transfers two neighbouring cache lines faster. More would need more of the L2 cache.
 const ADJACENT_TILES: usize = 2;
 
 /// Number of tiles that are processed together.
 fn columns<T: Real>(program: &Program<T>, code: &Code<T>) -> usize {
     match (code.steps.is_empty(), code.packed.is_empty()) {
-        _ if program.axis == Axis::X => 1,
+        _ if program.axis == Axis::X || code.transfers => 1,
         (false, _) => COLUMNS,
         (true, true) => ADJACENT_TILES,
         (true, false) => 1,

@@ -7,8 +7,8 @@ use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Store};
 use super::eliminate::{CyclicForward, Differences, Eliminate, FivePoints, Product};
 use super::ends::Pack;
+use super::machine::Machine;
 use super::point_code::PointCode;
-use super::machine::{Machine, Section};
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
 use super::run::{End, Job};
@@ -59,12 +59,12 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             let next = self.next.filter(|_| at == *main);
             let mut next = next.map(|tile| Stager::new(job, tile, early, prefetched, rows, true));
             let blocks = rows.blocks();
-            let machine = |is: fn(&Machine) -> bool| pass.machine.as_deref().is_some_and(is);
+            let substitutes = pass.machine.as_deref().is_some_and(Machine::substitutes);
+            // In the first pass no operator comes before: its blocks are processed in the order of memory.
+            let is_forward = at == 0 && !job.code.transfers;
             for done in 0..blocks {
-                // In the first pass no operator comes before: its blocks are processed in the order of memory.
-                let forward = at == 0 && !machine(Machine::transfers);
-                let block = if forward { done } else { blocks - 1 - done };
-                if !machine(Machine::substitutes) {
+                let block = if is_forward { done } else { blocks - 1 - done };
+                if !substitutes {
                     applied.substitute(simd, job, block);
                 }
                 // The next tile may be loaded where this one is no longer needed.
@@ -144,13 +144,9 @@ impl<T: Real> Tile<'_, T> {
         if let Some(machine) = machine {
             for column in 0..columns {
                 let Self { tile, rows, .. } = self.column(column);
-                let next = self.next.map(|next| next.part(column * lanes::<T>(), tile.lines));
-                let has_neighbour = column + 1 < columns;
                 // SAFETY: memory of this thread for the program of the code, and lines that no other thread processes;
                 // code is generated only for an instruction set that the processor has.
-                unsafe {
-                    machine.run(self.job, Section { tile, next, has_neighbour, rows, block });
-                }
+                unsafe { machine.run(self.job, tile, rows, block) };
                 step();
             }
         }

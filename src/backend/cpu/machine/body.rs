@@ -92,17 +92,8 @@ pub(super) struct Body<'a, T> {
     pub(super) stored: Vec<bool>,
     /// Fields that are read or written.
     pub(super) fields: Vec<Slot>,
-    pub(super) prefetched: Vec<Prefetched>,
-}
-
-/// A field that is prefetched.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Prefetched {
-    pub(super) field: Slot,
-    /// Whether for the next tile; otherwise for later rows of this one.
-    pub(super) for_next: bool,
-    /// Whether it is read as old values of a sum only.
-    pub(super) is_old_sum: bool,
+    /// Numbers of the fields that are read, and whether as old values of a sum.
+    pub(super) read: Vec<(usize, bool)>,
 }
 
 /// A body, and the value that each location holds at the present step.
@@ -112,13 +103,11 @@ struct Builder<'a, T> {
 }
 
 impl<'a, T: Real> Body<'a, T> {
-    /// The substitution of `applied`, then `arithmetic`. `read_later`: locations that are read after them. `next`:
-    /// fields that are prefetched for the next tile.
+    /// The substitution of `applied`, then `arithmetic`. `read_later`: locations that are read after them.
     pub(super) fn new(
         applied: &'a [Application<T>],
         arithmetic: &[Instruction<T>],
         read_later: impl Fn(Place) -> bool,
-        next: &[Slot],
     ) -> Self {
         let body = Body {
             matrices: Vec::new(),
@@ -127,7 +116,7 @@ impl<'a, T: Real> Body<'a, T> {
             locations: Vec::new(),
             stored: Vec::new(),
             fields: Vec::new(),
-            prefetched: Vec::new(),
+            read: Vec::new(),
         };
         let mut builder = Builder { body, current: HashMap::new() };
         for application in applied {
@@ -137,11 +126,6 @@ impl<'a, T: Real> Body<'a, T> {
             builder.add(instruction);
         }
         let Builder { mut body, current } = builder;
-        body.prefetched.extend(next.iter().map(|field| Prefetched {
-            field: *field,
-            for_next: true,
-            is_old_sum: false,
-        }));
         for (place, value) in current {
             body.stored[value] &= read_later(place);
         }
@@ -155,7 +139,8 @@ impl<'a, T: Real> Body<'a, T> {
         let mut is_deferred = vec![false; locations.len()];
         for (at, step) in steps.iter().enumerate() {
             if let Step::Load { to, field } = step {
-                let written = |step: &Step<T>| matches!(step, Step::Store { field: to, .. } if to == field);
+                let written =
+                    |step: &Step<T>| matches!(step, Step::Store { field: to, .. } if to == field);
                 let is_written = steps[at..].iter().position(written);
                 let after = is_written.map_or(&[][..], |skipped| &steps[at + skipped + 1..]);
                 let is_used_after = after.iter().any(|step| step.operands().contains(to));
@@ -227,9 +212,8 @@ impl<'a, T: Real> Builder<'a, T> {
                 to
             }
             Instruction::Load(Loaded { field, to, is_old_sum }) => {
-                let (field, is_old_sum) = (*field, *is_old_sum);
-                self.body.prefetched.push(Prefetched { field, for_next: false, is_old_sum });
-                let (field, to) = (self.field(field), self.define(*to));
+                let (field, to) = (self.field(*field), self.define(*to));
+                self.body.read.push((field, *is_old_sum));
                 self.body.steps.push(Step::Load { to, field });
                 to
             }

@@ -6,10 +6,10 @@ use std::mem::offset_of;
 use smallvec::{SmallVec, smallvec};
 
 use super::super::memory::CACHE_LINE;
-use super::super::rows::{BLOCK, Place};
 use super::super::point_code::StepOp;
-use super::body::{Body, Location, Prefetched, Step, System, Value};
-use super::encode::{Argument, Assembler, Distance, Operand, Operation, distance};
+use super::super::rows::{BLOCK, Place};
+use super::body::{Body, Location, Step, System, Value};
+use super::encode::{Argument, Assembler, Operand, Operation, distance};
 use super::formula::Input;
 use super::frame::{self, Frame};
 use crate::real::Real;
@@ -192,8 +192,7 @@ impl<T: Real> Emitter<'_, T> {
             Location::Block(place) => self.place(place),
             Location::Field(number) => self.field(number),
             Location::Temporary(number) => {
-                let offset = offset_of!(Frame<T>, temporaries) + number * CACHE_LINE;
-                self.vector_at(Argument::Frame, offset.cast_signed())
+                self.vector_at(Argument::Frame, frame::temporary::<T>(number).cast_signed())
             }
         }
     }
@@ -251,29 +250,18 @@ impl<T: Real> Emitter<'_, T> {
             }
         }
         self.transfer_solutions(Operation::Load);
-        for (at, distance) in self.distances().into_iter().enumerate() {
-            let first = offset_of!(Frame<T>, distances) + at * size_of::<usize>();
-            self.assembler.set(distance, in_frame(first));
-        }
-    }
-
-    /// The distances that the code uses.
-    fn distances(&self) -> SmallVec<[Distance; 2]> {
-        match (self.body.fields.is_empty(), self.body.prefetched.is_empty()) {
-            (_, false) => smallvec![Distance::Row, Distance::Neighbour],
-            (false, true) => smallvec![Distance::Row],
-            (true, true) => SmallVec::new(),
-        }
+        self.assembler.reset_row();
     }
 
     /// Prefetches the part of the fields that is due before step `at`, counted over all vectors of the row.
     fn prefetch(&mut self, at: usize) {
-        let (count, steps) = (self.body.prefetched.len(), self.vectors() * self.body.steps.len());
+        let (count, steps) = (self.body.read.len(), self.vectors() * self.body.steps.len());
         let due = |at: usize| (at * count).div_ceil(steps);
         for number in due(at)..due(at + 1) {
-            let Prefetched { is_old_sum, .. } = self.body.prefetched[number];
+            let (field, is_old_sum) = self.body.read[number];
             if self.variant.adds_old || !is_old_sum {
-                self.assembler.prefetch(in_frame(frame::prefetched::<T>(number)));
+                let ahead = in_frame(offset_of!(Frame<T>, ahead));
+                self.assembler.prefetch(in_frame(frame::field::<T>(field)), ahead);
             }
         }
     }
@@ -288,8 +276,8 @@ impl<T: Real> Emitter<'_, T> {
         }
         self.assembler.decrease(Argument::Reused, row);
         self.assembler.decrease(Argument::Stored, row);
-        for distance in self.distances() {
-            self.assembler.subtract(distance, in_frame(offset_of!(Frame<T>, stride)));
+        if !self.body.fields.is_empty() {
+            self.assembler.previous_row(in_frame(offset_of!(Frame<T>, stride)));
         }
         self.assembler.decrease(Argument::Rows, 1);
         self.assembler.jump_if_not_zero(start);

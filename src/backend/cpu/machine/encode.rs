@@ -55,14 +55,9 @@ pub(super) enum Argument {
     Frame = 9,
 }
 
-/// Other registers of the generated code.
+/// Other registers: an address, and the distance in bytes of the current row from the addresses in the frame.
 const ADDRESS: u8 = 0;
-/// Distances in bytes from the addresses in the frame: to the current row, and to its neighbour that is prefetched with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Distance {
-    Row = 10,
-    Neighbour = 11,
-}
+const ROW: u8 = 10;
 
 /// The last operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +66,10 @@ pub(super) enum Operand {
     /// At this number of bytes after the address in an argument.
     Memory(Argument, i32),
     /// The current row of a field: its address is at `pointer` bytes in the frame; then `offset` bytes.
-    Field { pointer: i32, offset: i32 },
+    Field {
+        pointer: i32,
+        offset: i32,
+    },
     /// A number of the table of constants, for [`Operation::Broadcast`].
     Constant(usize),
 }
@@ -167,7 +165,7 @@ impl<T: Real> Assembler<T> {
         let (base, extension) = match c {
             Operand::Register(c) => (c, c >> 4),
             Operand::Memory(base, _) => (base as u8, 0),
-            Operand::Field { .. } => (ADDRESS, Distance::Row as u8 >> 3),
+            Operand::Field { .. } => (ADDRESS, ROW >> 3),
             Operand::Constant(_) => (0, 0),
         };
         // These bits of the numbers of registers are stored inverted.
@@ -188,7 +186,7 @@ impl<T: Real> Assembler<T> {
                 self.code.extend(offset.to_le_bytes());
             }
             Operand::Field { offset, .. } => {
-                self.code.extend([0x84 | reg, (Distance::Row as u8 & 7) << 3 | ADDRESS]);
+                self.code.extend([0x84 | reg, (ROW & 7) << 3 | ADDRESS]);
                 self.code.extend(offset.to_le_bytes());
             }
             Operand::Constant(at) => {
@@ -205,24 +203,26 @@ impl<T: Real> Assembler<T> {
         self.code.extend(pointer.to_le_bytes());
     }
 
-    /// Prefetches the cache lines at both distances from the address that is at `pointer` bytes in the frame.
-    pub(super) fn prefetch(&mut self, pointer: i32) {
+    /// Prefetches a field: its address is at `pointer` bytes in the frame, and at `ahead` bytes the distance from its
+    /// current row.
+    pub(super) fn prefetch(&mut self, pointer: i32, ahead: i32) {
         self.load_address(pointer);
-        for distance in [Distance::Row, Distance::Neighbour] {
-            self.code.extend([0x42, 0x0F, 0x18, 0x14, (distance as u8 & 7) << 3 | ADDRESS]);
-        }
+        // add rax, [r9 + ahead]; prefetcht0 [rax + r10]
+        self.code.extend([0x49, 0x03, 0x81]);
+        self.code.extend(ahead.to_le_bytes());
+        self.code.extend([0x42, 0x0F, 0x18, 0x0C, (ROW & 7) << 3 | ADDRESS]);
     }
 
-    /// A distance = the number at `at` bytes in the frame.
-    pub(super) fn set(&mut self, distance: Distance, at: i32) {
-        self.code.extend([0x4D, 0x8B, 0x81 | (distance as u8 & 7) << 3]);
-        self.code.extend(at.to_le_bytes());
+    /// The current row is the one whose addresses are in the frame (xor r10d, r10d).
+    pub(super) fn reset_row(&mut self) {
+        self.code.extend([0x45, 0x31, 0xD2]);
     }
 
-    /// Subtracts the number at `at` bytes in the frame from a distance.
-    pub(super) fn subtract(&mut self, distance: Distance, at: i32) {
-        self.code.extend([0x4D, 0x2B, 0x81 | (distance as u8 & 7) << 3]);
-        self.code.extend(at.to_le_bytes());
+    /// The current row becomes the one before it: `stride` is the position in the frame of their distance in bytes (sub
+    /// r10, [r9 + stride]).
+    pub(super) fn previous_row(&mut self, stride: i32) {
+        self.code.extend([0x4D, 0x2B, 0x91]);
+        self.code.extend(stride.to_le_bytes());
     }
 
     /// Subtracts a number from an argument.
@@ -292,7 +292,27 @@ mod tests {
         let double = bytes::<f64>;
         let single = bytes::<f32>;
         let stored = Memory(Argument::Stored, 0x2000);
-        let cases: [(Vec<u8>, &[u8]); 10] = [
+        let field = Field { pointer: 0x1018, offset: 0x1_2345 };
+        // mov rax, [r9 + 0x1018]
+        let address = [0x49, 0x8B, 0x81, 0x18, 0x10, 0, 0];
+        let in_field = |bytes: Vec<u8>| bytes.strip_prefix(&address).unwrap().to_vec();
+        let cases: [(Vec<u8>, &[u8]); 17] = [
+            (
+                in_field(double(Avx512, Add, 19, 18, field)),
+                &[0x62, 0xA1, 0xED, 0x40, 0x58, 0x9C, 0x10, 0x45, 0x23, 1, 0],
+            ),
+            (
+                in_field(double(Avx512, Stream, 21, 0, field)),
+                &[0x62, 0xA1, 0xFD, 0x48, 0x2B, 0xAC, 0x10, 0x45, 0x23, 1, 0],
+            ),
+            (
+                in_field(double(Avx2, Stream, 11, 0, field)),
+                &[0xC4, 0x21, 0x7D, 0x2B, 0x9C, 0x10, 0x45, 0x23, 1, 0],
+            ),
+            (double(Avx512, Root, 17, 0, Register(28)), &[0x62, 0x81, 0xFD, 0x48, 0x51, 0xCC]),
+            (single(Avx2, Root, 3, 0, Register(12)), &[0xC4, 0xC1, 0x7C, 0x51, 0xDC]),
+            (single(Avx512, Divide, 17, 16, Register(28)), &[0x62, 0x81, 0x7C, 0x40, 0x5E, 0xCC]),
+            (double(Avx512, AndNot, 17, 20, Register(28)), &[0x62, 0x81, 0x5D, 0x40, 0xDF, 0xCC]),
             (double(Avx512, Xor, 23, 23, Register(23)), &[0x62, 0xA1, 0x45, 0x40, 0xEF, 0xFF]),
             (double(Avx512, Add, 8, 7, Register(31)), &[0x62, 0x11, 0xC5, 0x48, 0x58, 0xC7]),
             (single(Avx512, Subtract, 3, 2, Register(1)), &[0x62, 0xF1, 0x6C, 0x48, 0x5C, 0xD9]),
@@ -322,5 +342,11 @@ mod tests {
         for (found, expected) in cases {
             assert_eq!(found, expected, "{found:02x?}");
         }
+        let mut assembler = Assembler::<f64>::new(Avx2);
+        assembler.prefetch(0x1018, 0x1014);
+        assembler.previous_row(0x1010);
+        let prefetch = [0x49, 0x03, 0x81, 0x14, 0x10, 0, 0, 0x42, 0x0F, 0x18, 0x0C, 0x10];
+        let previous_row = [0x4D, 0x2B, 0x91, 0x10, 0x10, 0, 0];
+        assert_eq!(assembler.code, [&address[..], &prefetch, &previous_row].concat());
     }
 }

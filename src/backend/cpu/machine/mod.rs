@@ -18,22 +18,18 @@ use std::sync::Arc;
 
 use memmap2::{Mmap, MmapMut};
 
-use super::memory::CACHE_LINE;
-use super::program::{Application, Code, Instruction, Loaded, Pass, Slot};
+use super::program::{Application, Code, Instruction, Pass, Slot};
 use super::rows::{BLOCK, Place, Rows};
 use super::run::Job;
 use super::solver::SolveMethod;
 use super::tile::Group;
 use crate::real::Real;
 use crate::simd::mapped;
-use body::{Body, Prefetched};
+use body::Body;
 use emit::{Variant, emit};
 use encode::{Assembler, Isa};
 use frame::{Frame, MAX_POINTERS};
 use split::{Split, is_read};
-
-/// Rows between the current row and the one that is prefetched.
-const ROWS_AHEAD: usize = 8;
 
 /// The arithmetic of a pass on the rows of a block.
 #[derive(Debug)]
@@ -46,32 +42,19 @@ pub(super) struct Machine {
     powers: usize,
     /// See [`Machine::substitutes`].
     substitutes: bool,
-    /// Fields that it reads or writes, and those that it prefetches.
+    /// Fields that it reads or writes.
     fields: Vec<Slot>,
-    prefetched: Vec<Prefetched>,
 }
 
 /// A generated function, see [`encode::Argument`].
 type Function<T> = unsafe extern "sysv64" fn(
-    *mut T,          // reused
-    *mut T,          // stored
-    *mut T,          // carried
-    usize,           // rows
-    *const T,        // powers
-    *const Frame<T>, // frame
+    *mut T,        // reused
+    *mut T,        // stored
+    *mut T,        // carried
+    usize,         // rows
+    *const T,      // powers
+    *mut Frame<T>, // frame
 );
-
-/// The rows and lines for which generated code runs.
-#[derive(Clone, Copy)]
-pub(super) struct Section<T> {
-    /// The tile, and the next one; complete if the code reads or writes fields.
-    pub(super) tile: Group,
-    pub(super) next: Option<Group>,
-    /// Whether its neighbour is processed after it.
-    pub(super) has_neighbour: bool,
-    pub(super) rows: Rows<T>,
-    pub(super) block: usize,
-}
 
 impl Machine {
     /// Generates code for `body`. `None` if the system allows no generated code.
@@ -97,8 +80,8 @@ impl Machine {
             }
         }
         let (memory, powers) = assembler.finish(&powers)?;
-        let (substitutes, Body { fields, prefetched, .. }) = (!body.systems.is_empty(), body);
-        Some(Self { memory, entries, powers, substitutes, fields, prefetched })
+        let substitutes = !body.systems.is_empty();
+        Some(Self { memory, entries, powers, substitutes, fields: body.fields })
     }
 
     /// True if it includes the back substitution of the operators of the pass.
@@ -106,39 +89,42 @@ impl Machine {
         self.substitutes
     }
 
-    /// True if it loads or stores fields: then blocks are processed from the last to the first.
-    pub(super) fn transfers(&self) -> bool {
-        !self.fields.is_empty()
-    }
-
-    /// Runs the code on a section; blocks from the last to the first, if it substitutes.
+    /// Runs the code on block `block` of a tile, which is complete if the code loads or stores fields; blocks from the
+    /// last to the first, if it substitutes.
     ///
     /// # Safety
-    /// The rows of the section are memory of the program that the code was generated for, in the same number format,
-    /// and no other thread uses them or the points of the tile in written fields; the processor has the instruction set.
-    pub(super) unsafe fn run<T: Real>(&self, job: &Job<'_, T>, section: Section<T>) {
-        let Section { tile, next, has_neighbour, rows, block } = section;
-        let last = rows.valid_rows(block) - 1;
+    /// `rows` is memory of the program that the code was generated for, in the same number format, and no other thread
+    /// uses it or the points of the tile in written fields; the processor has the instruction set.
+    pub(super) unsafe fn run<T: Real>(
+        &self,
+        job: &Job<'_, T>,
+        tile: Group,
+        rows: Rows<T>,
+        block: usize,
+    ) {
+        let last = block * BLOCK + rows.valid_rows(block) - 1;
         let weights = mapped([job.weights.beta, job.weights.advance], T::of);
-        let neighbour = if has_neighbour { CACHE_LINE } else { 0 };
-        let mut frame = Frame::new(weights, tile.stride * size_of::<T>(), neighbour);
-        if self.transfers() {
-            let row = block * BLOCK + last;
-            for (to, field) in frame.fields.iter_mut().zip(&self.fields) {
-                *to = tile.row(job.field(*field), row);
-            }
-            let next = next.unwrap_or(tile);
-            for (to, prefetched) in frame.prefetched.iter_mut().zip(&self.prefetched) {
-                let field = job.field(prefetched.field);
-                *to = match prefetched.for_next {
-                    true => next.row(field, row),
-                    false => tile.row(field, row).wrapping_sub(ROWS_AHEAD * tile.stride),
-                };
-            }
-        }
+        let fields = self.fields.iter().map(|field| tile.row(job.field(*field), last));
+        let mut frame = Frame::new(weights, tile.stride, fields);
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.call(&mut frame, rows, block, job.bypass_caches) };
+    }
+
+    /// Runs the code on block `block` of `rows`.
+    ///
+    /// # Safety
+    /// As for [`Machine::run`]; all fields are in the frame.
+    unsafe fn call<T: Real>(
+        &self,
+        frame: &mut Frame<T>,
+        rows: Rows<T>,
+        block: usize,
+        bypass_caches: bool,
+    ) {
+        let last = rows.valid_rows(block) - 1;
         let variants = &self.entries[block.min(self.entries.len() - 1)];
-        let variants = variants[usize::from(weights[0] != T::ZERO)];
-        let entry = self.memory[variants[usize::from(job.bypass_caches)]..].as_ptr();
+        let variants = variants[usize::from(frame.weights[0] != T::ZERO)];
+        let entry = self.memory[variants[usize::from(bypass_caches)]..].as_ptr();
         // SAFETY: the start of a function of this type.
         let function = unsafe { std::mem::transmute::<*const u8, Function<T>>(entry) };
         let powers = self.memory[self.powers..].as_ptr().cast::<T>().wrapping_add(last);
@@ -146,7 +132,7 @@ impl Machine {
         let [stored, reused] = mapped(starts, |start| rows.offset(start, last));
         let carried = rows.carried(0);
         // SAFETY: guaranteed by the caller; the code accesses the rows of its locations and of its fields only.
-        unsafe { function(reused, stored, carried, last + 1, powers, &raw const frame) };
+        unsafe { function(reused, stored, carried, last + 1, powers, frame) };
     }
 }
 
@@ -185,15 +171,7 @@ pub(super) fn can_transfer<T: Real>(code: &Code<T>) -> bool {
 /// with `transfers` for its loads and stores, see [`can_transfer`].
 pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch, transfers: bool) {
     let Some(isa) = isa(arch) else { return };
-    let applied = |pass: &Pass<T>| pass.applied.len();
-    let main = (0..code.passes.len()).max_by_key(|at| applied(&code.passes[*at])).unwrap_or(0);
-    let early = code.passes[..main].iter().flat_map(|pass| &pass.instructions);
-    let early: Vec<Slot> = early
-        .filter_map(|instruction| match instruction {
-            Instruction::Load(Loaded { field, .. }) if transfers => Some(*field),
-            _ => None,
-        })
-        .collect();
+    code.transfers = transfers;
     for at in 0..code.passes.len() {
         let Pass { applied, instructions, .. } = &code.passes[at];
         let is_simple = |application: &Application<T>| {
@@ -207,8 +185,7 @@ pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch, transfers:
         }
         let later = &code.passes[at + 1..];
         let read_later = |place: Place| is_read(place, &after, later, &code.packed);
-        let next = if at == main { &early[..] } else { &[] };
-        let body = Body::new(applied, &arithmetic, read_later, next);
+        let body = Body::new(applied, &arithmetic, read_later);
         if let Some(machine) = Machine::new(isa, body) {
             let pass = &mut code.passes[at];
             pass.machine = Some(Arc::new(machine));

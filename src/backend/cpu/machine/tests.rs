@@ -4,12 +4,37 @@ use std::collections::HashMap;
 
 use super::split::writes;
 use super::*;
+use crate::backend::cpu::Field;
+use crate::backend::cpu::PointCode;
+use crate::backend::cpu::program::Loaded;
 use crate::backend::cpu::rows::{Needs, Scratch, lanes};
 use crate::backend::cpu::sums::Polynomial;
+use crate::engine::{Formula, Number, PointFormula};
 
 const LINE: usize = 14;
 const BLOCKS: usize = 5;
 const POINTS: usize = 45;
+const FIELDS: [Slot; 4] = [Slot::Read(0), Slot::Read(1), Slot::Written(0), Slot::Written(1)];
+
+/// Number of a field.
+fn number(slot: Slot) -> usize {
+    FIELDS.iter().position(|field| *field == slot).unwrap()
+}
+
+/// Every operation, products in sums among them, and more values than registers.
+struct Operations;
+
+impl Formula<3, 4, 0> for Operations {
+    fn at<N: Number>(&self, [x, y, z]: [N; 3], _: [N; 4], _: [N; 0]) -> [N; 4] {
+        let (third, one) = (N::of(1.0) / N::of(3.0), N::of(1.0));
+        let powers: [N; 9] = std::array::from_fn(|k| (x + N::of(k as f64) * y) / (z * z + one));
+        let root = (powers[2] - y).abs().sqrt();
+        let sum = powers.into_iter().fold(-root, |sum, power| sum * third + power);
+        let difference = powers.into_iter().fold(z, |last, power| power - last * x);
+        let product = powers.into_iter().fold(one - x, |last, power| last * power - y);
+        [sum, difference, product + root, -z]
+    }
+}
 
 /// Pseudorandom numbers (Knuth's linear congruential generator).
 struct Random(u64);
@@ -58,11 +83,35 @@ impl Random {
         polynomial
     }
 
-    fn instruction<T: Real>(&mut self) -> Instruction<T> {
+    /// An instruction after `before`: fields that were stored are not loaded.
+    fn instruction<T: Real>(&mut self, before: &[Instruction<T>]) -> Instruction<T> {
         let to = self.place::<T>();
-        match self.below(5) {
+        match self.below(8) {
             0 => Instruction::Advance { from: self.place::<T>(), sum: self.place::<T>(), to },
             1 => Instruction::Add { polynomial: self.polynomial(), to },
+            2 => Instruction::Store { slot: self.below(2), from: to },
+            3 => {
+                let mut places = Vec::new();
+                while places.len() < 7 {
+                    let place = self.place::<T>();
+                    if !places.contains(&place) {
+                        places.push(place);
+                    }
+                }
+                let map = Box::new(PointCode::new(PointFormula::map(Operations)));
+                let (from, to) = places.split_at(3);
+                Instruction::Map { map, from: from.into(), to: to.into() }
+            }
+            4 => {
+                let is_stored = |field: &Slot| {
+                    let stores = |one: &Instruction<T>| matches!(one, Instruction::Store { slot, .. } if Slot::Written(*slot) == *field);
+                    before.iter().any(stores)
+                };
+                let fields: Vec<Slot> =
+                    FIELDS.into_iter().filter(|field| !is_stored(field)).collect();
+                let (field, is_old_sum) = (fields[self.below(fields.len())], self.below(2) == 0);
+                Instruction::Load(Loaded { field, to, is_old_sum })
+            }
             _ => Instruction::Let { polynomial: self.polynomial(), to },
         }
     }
@@ -72,6 +121,7 @@ impl Random {
 fn evaluate<T: Real>(
     instruction: &Instruction<T>,
     numbers: &mut HashMap<Place, T>,
+    fields: &mut [T; FIELDS.len()],
     [beta, advance]: [T; 2],
     fused: fn(T, T, T) -> T,
 ) {
@@ -95,25 +145,45 @@ fn evaluate<T: Real>(
             (to, sum(polynomial, Some(numbers[to]).filter(|_| beta != T::ZERO)))
         }
         Instruction::Advance { from, sum, to } => (to, numbers[from] + advance * numbers[sum]),
-        _ => unreachable!("arithmetic"),
+        Instruction::Load(Loaded { field, to, .. }) => (to, fields[number(*field)]),
+        Instruction::Store { slot, from } => {
+            fields[number(Slot::Written(*slot))] = numbers[from];
+            return;
+        }
+        Instruction::Map { from, to, .. } => {
+            let inputs = std::array::from_fn(|at| numbers[&from[at]]);
+            let results = Operations.at(inputs, [T::ZERO; 4], []);
+            numbers.extend(to.iter().copied().zip(results));
+            return;
+        }
     };
     numbers.insert(*to, value);
 }
 
 fn check<T: Real>(isa: Isa, seed: u64, fused: fn(T, T, T) -> T) {
     let mut random = Random(seed);
-    let count = 1 + random.below(30);
-    let arithmetic: Vec<Instruction<T>> = (0..count).map(|_| random.instruction()).collect();
+    let mut arithmetic: Vec<Instruction<T>> = Vec::new();
+    for _ in 0..1 + random.below(30) {
+        arithmetic.push(random.instruction(&arithmetic));
+    }
     let line = (0..LINE).map(Place::line::<T>);
     let places: Vec<Place> = line.chain((0..BLOCKS).map(Place::block::<T>)).collect();
     let read: Vec<Place> = places.iter().copied().filter(|_| random.below(3) > 0).collect();
     let weights = [[T::ZERO, random.number()][random.below(2)], random.number()];
+    let bypass_caches = random.below(2) == 0;
 
-    let machine = Machine::new(isa, &[], &arithmetic, |place| read.contains(&place)).unwrap();
+    let body = Body::new(&[], &arithmetic, |place| read.contains(&place));
+    let machine = Machine::new(isa, body).unwrap();
     let mut scratch = Scratch::<T>::default();
     let needs = Needs { line: LINE, block: BLOCKS, carried: 0 };
     let rows = scratch.rows(needs, POINTS, 1);
-    for block in 0..rows.blocks() {
+    // Rows of a field lie in the middle of longer rows.
+    let stride = 3 * lanes::<T>();
+    let mut fields = FIELDS.map(|_| Field::<T>::zeros(POINTS * stride));
+    for field in &mut fields {
+        field.iter_mut().for_each(|x| *x = random.number());
+    }
+    for block in (0..rows.blocks()).rev() {
         let count = rows.valid_rows(block) * lanes::<T>();
         let memory = |place| {
             // SAFETY: a block of a location of this memory; no other reference to it exists.
@@ -122,14 +192,27 @@ fn check<T: Real>(isa: Isa, seed: u64, fused: fn(T, T, T) -> T) {
         for place in &places {
             memory(*place).iter_mut().for_each(|x| *x = random.number());
         }
+        let in_field = |at: usize| {
+            (block * BLOCK + at / lanes::<T>()) * stride + lanes::<T>() + at % lanes::<T>()
+        };
         let before: Vec<HashMap<Place, T>> = (0..count)
             .map(|at| places.iter().map(|place| (*place, memory(*place)[at])).collect())
             .collect();
-        // SAFETY: memory for these locations; the caller checked the instruction set.
-        unsafe { machine.run(rows, block, &weights) };
+        let before_fields = fields.clone();
+        let last = in_field(count - lanes::<T>());
+        let start = |slot: &Slot| fields[number(*slot)][last..].as_mut_ptr().cast_const();
+        let starts: Vec<*const T> = machine.fields.iter().map(start).collect();
+        let mut frame = Frame::new(weights, stride, starts.into_iter());
+        // SAFETY: memory for these locations and fields; the caller checked the instruction set.
+        unsafe { machine.call(&mut frame, rows, block, bypass_caches) };
+        let mut expected_fields = before_fields.clone();
         for (at, mut numbers) in before.into_iter().enumerate() {
+            let mut point = before_fields.each_ref().map(|field| field[in_field(at)]);
             for instruction in &arithmetic {
-                evaluate(instruction, &mut numbers, weights, fused);
+                evaluate(instruction, &mut numbers, &mut point, weights, fused);
+            }
+            for (field, value) in expected_fields.iter_mut().zip(point) {
+                field[in_field(at)] = value;
             }
             let written = arithmetic.iter().flat_map(writes).collect::<Vec<_>>();
             for place in &places {
@@ -141,6 +224,10 @@ fn check<T: Real>(isa: Isa, seed: u64, fused: fn(T, T, T) -> T) {
                     );
                 }
             }
+        }
+        for (found, expected) in fields.iter().zip(&expected_fields) {
+            let is_same = |(a, b): (&T, &T)| a.f64().to_bits() == b.f64().to_bits();
+            assert!(found.iter().zip(&**expected).all(is_same), "{isa:?}, seed {seed}: a field");
         }
     }
 }
