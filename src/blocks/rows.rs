@@ -17,7 +17,9 @@ const TILE: usize = REGISTERS * LANES;
 /// Padding after the last block that whole registers may read; the values are not used.
 pub(super) const TAIL: usize = TILE;
 /// Prefetch distance in bytes.
+#[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 4096;
+#[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
 
 /// Unknowns that several threads access; no thread accesses an unknown that another writes.

@@ -77,6 +77,7 @@ impl Group {
     }
 
     /// Point `row` of its first line in a field.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn row<T>(&self, field: *const T, row: usize) -> *const T {
         field.wrapping_add(self.start + row * self.stride)
     }

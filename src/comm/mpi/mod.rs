@@ -31,6 +31,7 @@ const GATHER_TAG: c_int = 32767;
 /// Bytes of a `u64`.
 const U64_BYTES: c_int = 8;
 /// Seconds after which a program that MPI cannot end is killed.
+#[cfg(unix)]
 const ABORT_TIMEOUT_SECONDS: u32 = 10;
 /// Longest wait for a message of a trial.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -39,7 +39,7 @@ const NO_FLAGS: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
 /// `ncclUniqueId`
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct UniqueId([c_char; ID_BYTES]);
+struct UniqueId([u8; ID_BYTES]);
 
 /// The first part of `ncclConfig_t`, complete in version 2.14; newer versions have defaults for the rest.
 #[repr(C)]
@@ -105,7 +105,7 @@ impl Nccl {
         // SAFETY: one `UniqueId` is written.
         let code = unsafe { (self.call.get_unique_id)(&raw mut id) };
         self.check("create the identifier of a group", ptr::null_mut(), code)?;
-        Ok(id.0.map(c_char::cast_unsigned).to_vec())
+        Ok(id.0.to_vec())
     }
 
     /// Converts a result code. Without a group there is only the library's general text.
@@ -173,7 +173,7 @@ impl Group {
         [rank, size]: [usize; 2],
     ) -> Result<Self> {
         let mut unique = UniqueId([0; ID_BYTES]);
-        unique.0.iter_mut().zip(id).for_each(|(to, &from)| *to = from.cast_signed());
+        unique.0.iter_mut().zip(id).for_each(|(to, &from)| *to = from);
         let state = State {
             comm: ptr::null_mut(),
             stream: urgent_stream()?,
