@@ -22,7 +22,8 @@ impl Points {
         BLOCK.min(self.tile.n - self.first)
     }
 
-    fn start(&self) -> usize {
+    /// The first of them, counted from the start of the field.
+    pub(super) fn start(&self) -> usize {
         self.tile.start + self.first * self.tile.stride
     }
 

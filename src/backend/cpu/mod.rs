@@ -74,7 +74,8 @@ struct Shape {
     generated: bool,
 }
 
-/// The ways, by name, preferred ones first; only the first generates code.
+/// The ways, by name, preferred ones first; only the first generates code. Where that loads the fields itself, it does
+/// so on demand.
 static SHAPES: [(&str, Shape); 3] = [
     ("generated code", Shape { loading: Loading::Interleaved, generated: true }),
     ("compiled loops", Shape { loading: Loading::Interleaved, generated: false }),

@@ -31,4 +31,4 @@ pub(super) fn can_transfer<T: Real>(_: &Code<T>) -> bool {
 }
 
 /// Generates nothing.
-pub(super) fn generate<T: Real>(_: &mut Code<T>, _: pulp::Arch, _: bool) {}
+pub(super) fn generate<T: Real>(_: &mut Code<T>, _: pulp::Arch) {}

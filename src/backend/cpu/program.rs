@@ -78,7 +78,7 @@ pub(super) struct Application<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Pass<T> {
     pub(super) applied: Vec<Application<T>>,
-    /// Instructions before the generated code; that code, if any, which replaces the arithmetic; and the others.
+    /// Instructions before the generated code; that code, if any, which replaces others; and those after it.
     pub(super) before: Vec<Instruction<T>>,
     pub(super) machine: Option<Arc<Machine>>,
     pub(super) instructions: Vec<Instruction<T>>,
@@ -203,13 +203,14 @@ impl<T: Real> Program<T> {
         let full = match generated_for {
             None => full(loading),
             Some(arch) => {
-                // The lines of all tiles along y and z are complete rows of points in memory.
+                // Along y and z, each row of every tile is then as long as a cache line of the fields.
                 let in_rows = axis != Axis::X && grid[0].is_multiple_of(lanes::<T>());
                 let on_demand = in_rows.then(|| full(Loading::OnDemand));
-                let transferring = on_demand.filter(machine::can_transfer);
-                let transfers = transferring.is_some();
+                let transferring = on_demand
+                    .filter(machine::can_transfer)
+                    .map(|code| Code { transfers: true, ..code });
                 let mut code = transferring.unwrap_or_else(|| full(loading));
-                machine::generate(&mut code, arch, transfers);
+                machine::generate(&mut code, arch);
                 code
             }
         };

@@ -76,12 +76,6 @@ impl Group {
         Self { start, line: self.line + first, lines, ..*self }
     }
 
-    /// Point `row` of its first line in a field.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn row<T>(&self, field: *const T, row: usize) -> *const T {
-        field.wrapping_add(self.start + row * self.stride)
-    }
-
     /// The indices of the lines.
     pub(super) fn lines(&self) -> Range<usize> {
         self.line..self.line + self.lines

@@ -60,7 +60,8 @@ impl<T: Real> WithSimd for Tile<'_, T> {
             let mut next = next.map(|tile| Stager::new(job, tile, early, prefetched, rows, true));
             let blocks = rows.blocks();
             let substitutes = pass.machine.as_deref().is_some_and(Machine::substitutes);
-            // In the first pass no operator comes before: its blocks are processed in the order of memory.
+            // In the first pass no operator comes before: its blocks are processed in the order of memory, unless
+            // generated code loads the fields, which goes through rows from the last to the first.
             let is_forward = at == 0 && !job.code.transfers;
             for done in 0..blocks {
                 let block = if is_forward { done } else { blocks - 1 - done };

@@ -37,7 +37,7 @@ pub(super) enum Location {
     Block(Place),
     /// In the field with this number of the body, which has not been written yet when the value is used.
     Field(usize),
-    /// A place for this number of values of a formula.
+    /// In the frame: the temporary value with this number.
     Temporary(usize),
 }
 

@@ -296,7 +296,7 @@ mod tests {
         // mov rax, [r9 + 0x1018]
         let address = [0x49, 0x8B, 0x81, 0x18, 0x10, 0, 0];
         let in_field = |bytes: Vec<u8>| bytes.strip_prefix(&address).unwrap().to_vec();
-        let cases: [(Vec<u8>, &[u8]); 17] = [
+        let cases: [(Vec<u8>, &[u8]); 20] = [
             (
                 in_field(double(Avx512, Add, 19, 18, field)),
                 &[0x62, 0xA1, 0xED, 0x40, 0x58, 0x9C, 0x10, 0x45, 0x23, 1, 0],
@@ -308,6 +308,18 @@ mod tests {
             (
                 in_field(double(Avx2, Stream, 11, 0, field)),
                 &[0xC4, 0x21, 0x7D, 0x2B, 0x9C, 0x10, 0x45, 0x23, 1, 0],
+            ),
+            (
+                in_field(double(Avx512, Load, 25, 0, field)),
+                &[0x62, 0x21, 0xFD, 0x48, 0x10, 0x8C, 0x10, 0x45, 0x23, 1, 0],
+            ),
+            (
+                in_field(double(Avx512, Xor, 25, 26, field)),
+                &[0x62, 0x21, 0x2D, 0x40, 0xEF, 0x8C, 0x10, 0x45, 0x23, 1, 0],
+            ),
+            (
+                double(Avx512, Store, 26, 0, stored),
+                &[0x62, 0x61, 0xFD, 0x48, 0x11, 0x96, 0, 0x20, 0, 0],
             ),
             (double(Avx512, Root, 17, 0, Register(28)), &[0x62, 0x81, 0xFD, 0x48, 0x51, 0xCC]),
             (single(Avx2, Root, 3, 0, Register(12)), &[0xC4, 0xC1, 0x7C, 0x51, 0xDC]),

@@ -8,14 +8,14 @@ use super::super::memory::CACHE_LINE;
 /// Maximum number of values of a formula that are stored nowhere else.
 pub(super) const MAX_TEMPORARIES: usize = 64;
 
-/// Maximum number of fields of a pass.
-pub(super) const MAX_POINTERS: usize = 32;
+/// Maximum number of fields that a pass reads or writes.
+pub(super) const MAX_FIELDS_OF_PASS: usize = 32;
 
-/// Rows between the current row and the one that is prefetched: enough for the latency of memory. Many more would not
-/// stay in a set of the cache, if the distance between rows is a power of two.
-const ROWS_AHEAD: isize = 6;
+/// Distance in rows from the current row to the one that is prefetched: enough for the latency of memory. Many more
+/// rows would not stay in a set of the cache, if the distance between rows is a power of two.
+pub(super) const ROWS_AHEAD: usize = 6;
 
-/// What generated code reads besides the rows.
+/// What generated code uses besides the rows.
 #[repr(C, align(64))]
 pub(super) struct Frame<T> {
     /// Rows of temporary values.
@@ -26,24 +26,29 @@ pub(super) struct Frame<T> {
     pub(super) stride: isize,
     /// Bytes to the row that is prefetched.
     pub(super) ahead: isize,
-    /// The last row of the block in every field.
-    fields: [*const T; MAX_POINTERS],
+    /// The last row in every field.
+    fields: [*const T; MAX_FIELDS_OF_PASS],
 }
 
 impl<T> Frame<T> {
-    /// `stride`: numbers between rows of the fields; `fields`: the last row of the block in every field.
+    /// `stride`, `ahead`: distances in the fields, in numbers, to the next row and to the one that is prefetched;
+    /// `fields`: the last row in every field.
+    #[inline(always)]
     pub(super) fn new(
         weights: [T; 2],
-        stride: usize,
+        [stride, ahead]: [isize; 2],
         fields: impl Iterator<Item = *const T>,
     ) -> Self {
-        let stride = (stride * size_of::<T>()).cast_signed();
-        let ahead = -ROWS_AHEAD * stride;
-        let temporaries = MaybeUninit::uninit();
-        let mut frame =
-            Self { temporaries, weights, stride, ahead, fields: [ptr::null(); MAX_POINTERS] };
-        for (to, field) in frame.fields.iter_mut().zip(fields) {
-            *to = field;
+        let bytes = |distance: isize| distance * size_of::<T>().cast_signed();
+        let mut frame = Self {
+            temporaries: MaybeUninit::uninit(),
+            weights,
+            stride: bytes(stride),
+            ahead: bytes(ahead),
+            fields: [ptr::null(); MAX_FIELDS_OF_PASS],
+        };
+        for (at, field) in fields.enumerate() {
+            frame.fields[at] = field;
         }
         frame
     }

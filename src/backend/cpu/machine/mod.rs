@@ -1,4 +1,5 @@
-//! Machine code of the arithmetic of a pass, generated when a program is prepared.
+//! Machine code of the arithmetic of a pass, and along y and z of its loads and stores, generated when a program is
+//! prepared.
 //!
 //! The loops in [`applied`](super::applied) and [`sums`](super::sums) know neither the operators nor the terms of a
 //! sweep: every term of a sum loads its factors from memory, for eight vectors at a time. The generated code is one loop
@@ -10,16 +11,18 @@ mod emit;
 mod encode;
 mod formula;
 mod frame;
+mod registers;
 mod split;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use memmap2::{Mmap, MmapMut};
 
 use super::program::{Application, Code, Instruction, Pass, Slot};
-use super::rows::{BLOCK, Place, Rows};
+use super::rows::{BLOCK, Place, Rows, lanes};
 use super::run::Job;
 use super::solver::SolveMethod;
 use super::tile::Group;
@@ -28,10 +31,10 @@ use crate::simd::mapped;
 use body::Body;
 use emit::{Variant, emit};
 use encode::{Assembler, Isa};
-use frame::{Frame, MAX_POINTERS};
+use frame::{Frame, MAX_FIELDS_OF_PASS, ROWS_AHEAD};
 use split::{Split, is_read};
 
-/// The arithmetic of a pass on the rows of a block.
+/// The generated code of a pass for the rows of a block.
 #[derive(Debug)]
 pub(super) struct Machine {
     memory: Mmap,
@@ -57,8 +60,9 @@ type Function<T> = unsafe extern "sysv64" fn(
 );
 
 impl Machine {
-    /// Generates code for `body`. `None` if the system allows no generated code.
-    fn new<T: Real>(isa: Isa, body: Body<'_, T>) -> Option<Self> {
+    /// Generates code for `body`. `may_bypass_caches`: its stores may, in some runs. `None` if the system allows no
+    /// generated code.
+    fn new<T: Real>(isa: Isa, body: Body<'_, T>, may_bypass_caches: bool) -> Option<Self> {
         let mut assembler = Assembler::new(isa);
         let blocks = body.matrices.iter().map(|matrix| matrix.powers.len()).max().unwrap_or(0);
         let mut powers = Vec::with_capacity(blocks * body.matrices.len() * BLOCK);
@@ -69,10 +73,7 @@ impl Machine {
             };
             entries.push([false, true].map(|adds_old| {
                 let cached = variant(adds_old, false);
-                match body.fields.is_empty() {
-                    true => [cached; 2],
-                    false => [cached, variant(adds_old, true)],
-                }
+                [cached, if may_bypass_caches { variant(adds_old, true) } else { cached }]
             }));
             for matrix in body.matrices.iter().filter(|_| block < blocks) {
                 let rows = matrix.powers.get(block).copied().unwrap_or([[T::ZERO; 2]; BLOCK]);
@@ -89,12 +90,13 @@ impl Machine {
         self.substitutes
     }
 
-    /// Runs the code on block `block` of a tile, which is complete if the code loads or stores fields; blocks from the
-    /// last to the first, if it substitutes.
+    /// Runs the code on block `block` of a tile; blocks from the last to the first, if it substitutes.
     ///
     /// # Safety
     /// `rows` is memory of the program that the code was generated for, in the same number format, and no other thread
-    /// uses it or the points of the tile in written fields; the processor has the instruction set.
+    /// uses it. If the code loads or stores fields, each row of the tile is as long as a cache line, the fields have all
+    /// its points, and no other thread writes those that are read or uses those that are written; where stores bypass
+    /// the caches, rows of written fields are cache lines. The processor has the instruction set.
     pub(super) unsafe fn run<T: Real>(
         &self,
         job: &Job<'_, T>,
@@ -102,26 +104,39 @@ impl Machine {
         rows: Rows<T>,
         block: usize,
     ) {
-        let last = block * BLOCK + rows.valid_rows(block) - 1;
         let weights = mapped([job.weights.beta, job.weights.advance], T::of);
-        let fields = self.fields.iter().map(|field| tile.row(job.field(*field), last));
-        let mut frame = Frame::new(weights, tile.stride, fields);
-        // SAFETY: guaranteed by the caller.
-        unsafe { self.call(&mut frame, rows, block, job.bypass_caches) };
+        let run = |range: Range<usize>, ahead: isize| {
+            let last = block * BLOCK + range.end - 1;
+            let fields = self.fields.iter().map(|field| {
+                job.field(*field).wrapping_add(job.points(*field, tile, last).start())
+            });
+            let mut frame = Frame::new(weights, [tile.stride.cast_signed(), ahead], fields);
+            // SAFETY: guaranteed by the caller.
+            unsafe { self.call(&mut frame, rows, block, range, job.bypass_caches) };
+        };
+        let (count, ahead) = (rows.valid_rows(block), ROWS_AHEAD * tile.stride);
+        let in_tile = -ahead.cast_signed();
+        if block > 0 || self.fields.is_empty() || count <= ROWS_AHEAD {
+            return run(0..count, in_tile);
+        }
+        // The first rows of the tile prefetch the last rows of the next one, with which that begins.
+        run(ROWS_AHEAD..count, in_tile);
+        run(0..ROWS_AHEAD, (lanes::<T>() + tile.n * tile.stride - ahead).cast_signed());
     }
 
-    /// Runs the code on block `block` of `rows`.
+    /// Runs the code on the rows `range` of block `block` of `rows`.
     ///
     /// # Safety
-    /// As for [`Machine::run`]; all fields are in the frame.
+    /// As for [`Machine::run`]; the frame has the last row of the range in all fields.
     unsafe fn call<T: Real>(
         &self,
         frame: &mut Frame<T>,
         rows: Rows<T>,
         block: usize,
+        range: Range<usize>,
         bypass_caches: bool,
     ) {
-        let last = rows.valid_rows(block) - 1;
+        let last = range.end - 1;
         let variants = &self.entries[block.min(self.entries.len() - 1)];
         let variants = variants[usize::from(frame.weights[0] != T::ZERO)];
         let entry = self.memory[variants[usize::from(bypass_caches)]..].as_ptr();
@@ -132,7 +147,7 @@ impl Machine {
         let [stored, reused] = mapped(starts, |start| rows.offset(start, last));
         let carried = rows.carried(0);
         // SAFETY: guaranteed by the caller; the code accesses the rows of its locations and of its fields only.
-        unsafe { function(reused, stored, carried, last + 1, powers, frame) };
+        unsafe { function(reused, stored, carried, range.len(), powers, frame) };
     }
 }
 
@@ -152,26 +167,24 @@ fn isa(arch: pulp::Arch) -> Option<Isa> {
 
 /// Whether the code generated for all passes of `code` can load and store the fields itself.
 pub(super) fn can_transfer<T: Real>(code: &Code<T>) -> bool {
-    let instructions = || code.passes.iter().flat_map(|pass| &pass.instructions);
-    let is_supported = |instruction: &Instruction<T>| match instruction {
-        Instruction::Map { map, .. } => formula::is_supported(map),
-        _ => true,
-    };
-    let transfer = |instruction: &&Instruction<T>| {
-        matches!(instruction, Instruction::Load(_) | Instruction::Store { .. })
-    };
     code.steps.is_empty()
         && code.planes.is_empty()
-        && instructions().all(is_supported)
-        && instructions().filter(transfer).count() <= MAX_POINTERS
+        && code.passes.iter().flat_map(|pass| &pass.instructions).all(is_supported)
+        && code.reads.len() + code.writes.len() <= MAX_FIELDS_OF_PASS
+}
+
+fn is_supported<T>(instruction: &Instruction<T>) -> bool {
+    match instruction {
+        Instruction::Map { map, .. } => formula::is_supported(map),
+        _ => true,
+    }
 }
 
 /// Generates code for the passes of `code` if that is possible for the instruction set `arch`: for the arithmetic of
-/// the backward pass, for its back substitution if all operators of the pass have periodic tridiagonal matrices, and
-/// with `transfers` for its loads and stores, see [`can_transfer`].
-pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch, transfers: bool) {
+/// the backward pass, for its back substitution if all operators of the pass have periodic tridiagonal matrices, and for
+/// its loads and stores where `code` states that.
+pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch) {
     let Some(isa) = isa(arch) else { return };
-    code.transfers = transfers;
     for at in 0..code.passes.len() {
         let Pass { applied, instructions, .. } = &code.passes[at];
         let is_simple = |application: &Application<T>| {
@@ -179,14 +192,23 @@ pub(super) fn generate<T: Real>(code: &mut Code<T>, arch: pulp::Arch, transfers:
                 && application.coupling.is_none()
         };
         let applied = if applied.iter().all(is_simple) { &applied[..] } else { &[] };
-        let Split { before, arithmetic, after } = Split::new(applied, instructions, transfers);
-        if arithmetic.is_empty() {
+        let formulas = instructions.iter().all(is_supported);
+        let is_generated = |instruction: &Instruction<T>| match instruction {
+            Instruction::Map { .. } => formulas,
+            Instruction::Load(_) | Instruction::Store { .. } => code.transfers,
+            Instruction::Let { .. } | Instruction::Add { .. } | Instruction::Advance { .. } => true,
+        };
+        let Split { before, generated, after } = Split::new(applied, instructions, is_generated);
+        if generated.is_empty() {
             continue;
         }
+        let stores =
+            |instruction: &Instruction<T>| matches!(instruction, Instruction::Store { .. });
+        let may_bypass_caches = !code.updates && generated.iter().any(stores);
         let later = &code.passes[at + 1..];
         let read_later = |place: Place| is_read(place, &after, later, &code.packed);
-        let body = Body::new(applied, &arithmetic, read_later);
-        if let Some(machine) = Machine::new(isa, body) {
+        let body = Body::new(applied, &generated, read_later);
+        if let Some(machine) = Machine::new(isa, body, may_bypass_caches) {
             let pass = &mut code.passes[at];
             pass.machine = Some(Arc::new(machine));
             (pass.before, pass.instructions) = (before, after);

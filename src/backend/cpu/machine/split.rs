@@ -5,51 +5,42 @@ use smallvec::SmallVec;
 use super::super::program::{Application, Instruction, Loaded, Pass};
 use super::super::rows::Place;
 use super::super::sums::Polynomial;
-use super::formula;
 use crate::real::Real;
 
 type Places = SmallVec<[Place; 8]>;
 
-/// The instructions of a pass by their order in each block: the generated code does the arithmetic.
+/// The instructions of a pass by their order in each block: the generated code does the second.
 pub(super) struct Split<T> {
     pub(super) before: Vec<Instruction<T>>,
-    pub(super) arithmetic: Vec<Instruction<T>>,
+    pub(super) generated: Vec<Instruction<T>>,
     pub(super) after: Vec<Instruction<T>>,
 }
 
 impl<T: Real> Split<T> {
     /// Divides `instructions`, which follow the substitution of `applied`: an instruction moves before or after others
     /// only if neither writes a location of the other. Loads may move before stores, since no field is loaded after it
-    /// is stored (see [`SweepBuilder`](crate::engine::SweepBuilder)). `transfers`: loads and stores are part of the
-    /// generated code.
+    /// is stored (see [`SweepBuilder`](crate::engine::SweepBuilder)). `is_generated`: whether code can be generated.
     pub(super) fn new(
         applied: &[Application<T>],
         instructions: &[Instruction<T>],
-        transfers: bool,
+        is_generated: impl Fn(&Instruction<T>) -> bool,
     ) -> Self {
-        let mut split = Self { before: Vec::new(), arithmetic: Vec::new(), after: Vec::new() };
+        let mut split = Self { before: Vec::new(), generated: Vec::new(), after: Vec::new() };
         let solutions: Places = applied.iter().map(|application| application.to).collect();
         for instruction in instructions {
             let instruction = instruction.clone();
             let commutes_with =
                 |others: &[Instruction<T>]| others.iter().all(|other| commute(&instruction, other));
-            let is_arithmetic = match &instruction {
-                Instruction::Let { .. } | Instruction::Add { .. } | Instruction::Advance { .. } => {
-                    true
-                }
-                Instruction::Map { map, .. } => formula::is_supported(map),
-                Instruction::Load(_) | Instruction::Store { .. } => transfers,
-            };
             let list = if !commutes_with(&split.after) {
                 &mut split.after
-            } else if is_arithmetic {
-                &mut split.arithmetic
+            } else if is_generated(&instruction) {
+                &mut split.generated
             } else {
                 let (reads, writes) = (reads(&instruction), writes(&instruction));
                 let uses_solution =
                     reads.iter().chain(&writes).any(|place| solutions.contains(place));
                 let is_store = matches!(instruction, Instruction::Store { .. });
-                match !is_store && !uses_solution && commutes_with(&split.arithmetic) {
+                match !is_store && !uses_solution && commutes_with(&split.generated) {
                     true => &mut split.before,
                     false => &mut split.after,
                 }

@@ -1,4 +1,4 @@
-//! Random arithmetic, compared with its evaluation number by number.
+//! Random instructions, compared with their evaluation number by number.
 
 use std::collections::HashMap;
 
@@ -173,7 +173,7 @@ fn check<T: Real>(isa: Isa, seed: u64, fused: fn(T, T, T) -> T) {
     let bypass_caches = random.below(2) == 0;
 
     let body = Body::new(&[], &arithmetic, |place| read.contains(&place));
-    let machine = Machine::new(isa, body).unwrap();
+    let machine = Machine::new(isa, body, true).unwrap();
     let mut scratch = Scratch::<T>::default();
     let needs = Needs { line: LINE, block: BLOCKS, carried: 0 };
     let rows = scratch.rows(needs, POINTS, 1);
@@ -200,11 +200,12 @@ fn check<T: Real>(isa: Isa, seed: u64, fused: fn(T, T, T) -> T) {
             .collect();
         let before_fields = fields.clone();
         let last = in_field(count - lanes::<T>());
-        let start = |slot: &Slot| fields[number(*slot)][last..].as_mut_ptr().cast_const();
+        let start =
+            |slot: &Slot| fields[number(*slot)].as_mut_ptr().wrapping_add(last).cast_const();
         let starts: Vec<*const T> = machine.fields.iter().map(start).collect();
-        let mut frame = Frame::new(weights, stride, starts.into_iter());
+        let mut frame = Frame::new(weights, [stride.cast_signed(), 0], starts.into_iter());
         // SAFETY: memory for these locations and fields; the caller checked the instruction set.
-        unsafe { machine.call(&mut frame, rows, block, bypass_caches) };
+        unsafe { machine.call(&mut frame, rows, block, 0..rows.valid_rows(block), bypass_caches) };
         let mut expected_fields = before_fields.clone();
         for (at, mut numbers) in before.into_iter().enumerate() {
             let mut point = before_fields.each_ref().map(|field| field[in_field(at)]);
