@@ -103,10 +103,10 @@ struct Builder<'a, T> {
 }
 
 impl<'a, T: Real> Body<'a, T> {
-    /// The substitution of `applied`, then `arithmetic`. `read_later`: locations that are read after them.
+    /// The substitution of `applied`, then `instructions`. `read_later`: locations that are read after them.
     pub(super) fn new(
         applied: &'a [Application<T>],
-        arithmetic: &[Instruction<T>],
+        instructions: &[Instruction<T>],
         read_later: impl Fn(Place) -> bool,
     ) -> Self {
         let body = Body {
@@ -122,7 +122,7 @@ impl<'a, T: Real> Body<'a, T> {
         for application in applied {
             builder.solve(application);
         }
-        for instruction in arithmetic {
+        for instruction in instructions {
             builder.add(instruction);
         }
         let Builder { mut body, current } = builder;

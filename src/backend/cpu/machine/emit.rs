@@ -75,7 +75,7 @@ pub(super) fn emit<T: Real>(
 }
 
 /// A position in the frame.
-pub(super) fn in_frame(at: usize) -> i32 {
+fn in_frame(at: usize) -> i32 {
     distance(at.cast_signed())
 }
 
@@ -98,9 +98,8 @@ impl<T: Real> Emitter<'_, T> {
 
     /// The vector of a field in the present row.
     fn field(&self, number: usize) -> Operand {
-        let skipped = self.vector * self.assembler.isa.bytes();
-        let offset = distance(skipped.cast_signed());
-        Operand::Field { pointer: in_frame(frame::field::<T>(number)), offset }
+        let (pointer, offset) = (in_frame(frame::field::<T>(number)), self.in_row(0));
+        Operand::Field { pointer, offset }
     }
 
     /// The vector of a quantity in the present row.
@@ -118,8 +117,12 @@ impl<T: Real> Emitter<'_, T> {
 
     /// The vector of the row that begins `offset` bytes after the address in an argument.
     fn vector_at(&self, argument: Argument, offset: isize) -> Operand {
-        let skipped = self.vector * self.assembler.isa.bytes();
-        Operand::Memory(argument, distance(offset + skipped.cast_signed()))
+        Operand::Memory(argument, self.in_row(offset))
+    }
+
+    /// Bytes to the present vector of a row that begins after `offset` bytes.
+    fn in_row(&self, offset: isize) -> i32 {
+        distance(offset + (self.vector * self.assembler.isa.bytes()).cast_signed())
     }
 
     /// The register of the solution of a system.
