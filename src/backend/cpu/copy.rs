@@ -1,5 +1,7 @@
 //! Moving the lines of a tile into blocks of rows and back.
 
+use std::mem::MaybeUninit;
+
 use pulp::{Simd, WithSimd};
 
 use super::memory::{cache_lines, for_few, prefetch, prefetch_rows, stream};
@@ -207,8 +209,8 @@ impl<T: Real> WithSimd for Store<T> {
             return;
         }
         if bypass_caches && tile.lines == lanes {
-            let mut lines = Lines([T::ZERO; SIDE * MAX_LANES]);
-            let part = &mut lines.0[..SIDE * lanes];
+            let mut lines = MaybeUninit::<Lines<T>>::uninit();
+            let part = lines.as_mut_ptr().cast::<T>();
             for (r, l) in (0..count)
                 .step_by(lanes)
                 .flat_map(|r| (0..lanes).step_by(SIDE).map(move |l| (r, l)))
@@ -217,13 +219,13 @@ impl<T: Real> WithSimd for Store<T> {
                     // SAFETY: eight rows of the block, and of lines here.
                     unsafe {
                         let rows = from.add((r + half) * lanes + l);
-                        transpose::<S, T>(rows, lanes, part.as_mut_ptr().add(half), lanes);
+                        transpose::<S, T>(rows, lanes, part.add(half), lanes);
                     }
                 }
-                for (k, line) in part.chunks_exact(lanes).enumerate() {
+                for k in 0..SIDE {
                     let to = to.wrapping_add((l + k) * tile.line_stride + r);
                     // SAFETY: points of this tile, and equally many here; both are a cache line.
-                    unsafe { stream::<S>(to.cast(), line.as_ptr().cast()) };
+                    unsafe { stream::<S>(to.cast(), part.add(k * lanes).cast()) };
                 }
             }
             return;

@@ -19,6 +19,7 @@ macro_rules! for_rows {
         $body
     })*};
 }
+pub(super) use for_rows;
 
 /// A block of rows of a periodic tridiagonal operator with five points per row of B, for a product of K quantities that
 /// is computed on the fly.

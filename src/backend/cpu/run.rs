@@ -95,19 +95,20 @@ impl<T: Real> Tile<'_, T> {
 
     /// Runs the complete sweep on the tile.
     fn sweep(self) {
-        let Self { arch, job, tile, rows, .. } = self;
+        let Self { arch, job, tile, next, rows, .. } = self;
         let steps = &job.code.steps;
         if steps.is_empty() || !steps.iter().all(|step| DirectStep::supports(&step.solver, &tile)) {
             return self.dispatch();
         }
+        let columns = tile.lines / lanes::<T>();
         for Step { solver, from, to } in steps {
             let (from, to, workspace) = (job.field(*from), job.written(*to), rows.start());
             assert!(
-                DirectStep::<T>::workspace_len(tile.n) <= COLUMNS * rows.column_stride,
+                DirectStep::<T>::workspace_len(&tile) <= columns * rows.column_stride,
                 "workspace for its points"
             );
             let bypass_caches = job.bypass_caches;
-            arch.dispatch(DirectStep { solver, tile, from, to, workspace, bypass_caches });
+            arch.dispatch(DirectStep { solver, tile, next, from, to, workspace, bypass_caches });
         }
     }
 }
