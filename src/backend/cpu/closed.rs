@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::product;
+use super::eliminate::{five_points, product, weights};
 use super::rows::{BLOCK, lanes};
 use super::solver::{Factored, SolveMethod, Solver};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
@@ -79,7 +79,7 @@ impl<T: Real, F: Fn(usize) -> [*const T; K], const K: usize> WithSimd for AtEnd<
                 let factors = factors(first + n);
                 let weights = splats(simd, *weights);
                 for v in 0..N {
-                    // SAFETY: a row of every factor, which no thread writes; a row of a field need not be aligned.
+                    // SAFETY: a row of every factor, which nothing writes meanwhile; a row of a field need not be aligned.
                     let factor = |k: usize| unsafe {
                         factors[k].cast::<T::Vector<S>>().add(h + v).read_unaligned()
                     };
@@ -139,9 +139,7 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
     fn pair<S: Simd, const N: usize>(&self, simd: S, factored: &Factored<T>, h: usize) {
         let Self { solver, block, here, next, ref inner, before, rows, sums, to, carried } = *self;
         let lower = &factored.lower[block];
-        let near = T::splat(simd, solver.stencil.weights[0]);
-        let far = T::splat(simd, solver.stencil.weights[1]);
-        let center = T::splat(simd, solver.stencil.center);
+        let weights = weights(simd, &solver.stencil);
         let next = mapped(next, |next| next.wrapping_sub(BLOCK * lanes::<T>()));
         let zero = [T::splat(simd, T::ZERO); N];
         let mut y = zero;
@@ -176,12 +174,7 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
                 for v in 0..N {
                     let [a, b, c, d] = [window[0][v], window[1][v], window[2][v], window[3][v]];
                     let e = product::<S, T, K>(simd, row, r + 2, h + v);
-                    let sum = match ODD {
-                        true => T::times(simd, near, T::minus(simd, d, b)),
-                        false => T::fma(simd, near, T::plus(simd, d, b), T::times(simd, c, center)),
-                    };
-                    let pair = if ODD { T::minus(simd, e, a) } else { T::plus(simd, e, a) };
-                    eliminate!(r, v, T::fma(simd, far, pair, sum));
+                    eliminate!(r, v, five_points::<S, T, ODD>(simd, weights, [a, b, c, d, e]));
                     (window[0][v], window[1][v], window[2][v], window[3][v]) = (b, c, d, e);
                 }
             }

@@ -50,9 +50,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
     #[inline(always)]
     fn rows<S: Simd, const N: usize>(&self, simd: S, cyclic: &Cyclic<T>, h: usize) {
         let Self { solver, rows, here, after, to, carried, .. } = *self;
-        let near = T::splat(simd, solver.stencil.weights[0]);
-        let far = T::splat(simd, solver.stencil.weights[1]);
-        let center = T::splat(simd, solver.stencil.center);
+        let weights = weights(simd, &solver.stencil);
         let factor = T::splat(simd, cyclic.factor);
         // SAFETY: rows of blocks and carried rows, of this thread's memory.
         unsafe {
@@ -68,18 +66,8 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                 ($to:expr, $r:expr, $from:expr, $ahead:expr) => {{
                     for v in 0..N {
                         let e = product::<S, T, K>(simd, $from, $ahead, h + v);
-                        let sum = match ODD {
-                            true => T::times(simd, near, T::minus(simd, d[v], b[v])),
-                            false => T::fma(
-                                simd,
-                                near,
-                                T::plus(simd, d[v], b[v]),
-                                T::times(simd, c[v], center),
-                            ),
-                        };
-                        let pair =
-                            if ODD { T::minus(simd, e, a[v]) } else { T::plus(simd, e, a[v]) };
-                        let sum = T::fma(simd, far, pair, sum);
+                        let operand = [a[v], b[v], c[v], d[v], e];
+                        let sum = five_points::<S, T, ODD>(simd, weights, operand);
                         y[v] = T::fma(simd, factor, y[v], sum);
                         set::<S, T>($to, $r, h + v, y[v]);
                         (a[v], b[v], c[v], d[v]) = (b[v], c[v], d[v], e);
@@ -120,6 +108,28 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                 set::<S, T>(carried, 4, h + v, y[v]);
             }
         }
+    }
+}
+
+/// The weights of a row of B with five points: of both neighbours, of the points beyond them, of the point itself.
+#[inline(always)]
+pub(super) fn weights<S: Simd, T: Real>(simd: S, stencil: &Stencil<T>) -> [T::Vector<S>; 3] {
+    splats(simd, [stencil.weights[0], stencil.weights[1], stencil.center])
+}
+
+/// (B f)[m] from f[m−2], ..., f[m+2].
+#[inline(always)]
+pub(super) fn five_points<S: Simd, T: Real, const ODD: bool>(
+    simd: S,
+    [near, far, center]: [T::Vector<S>; 3],
+    [a, b, c, d, e]: [T::Vector<S>; 5],
+) -> T::Vector<S> {
+    if ODD {
+        let sum = T::times(simd, near, T::minus(simd, d, b));
+        T::fma(simd, far, T::minus(simd, e, a), sum)
+    } else {
+        let sum = T::fma(simd, near, T::plus(simd, d, b), T::times(simd, c, center));
+        T::fma(simd, far, T::plus(simd, e, a), sum)
     }
 }
 

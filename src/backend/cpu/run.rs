@@ -100,15 +100,16 @@ impl<T: Real> Tile<'_, T> {
         if steps.is_empty() || !steps.iter().all(|step| DirectStep::supports(&step.solver, &tile)) {
             return self.dispatch();
         }
-        let columns = tile.lines / lanes::<T>();
-        for Step { solver, from, to } in steps {
+        let workspace_len = tile.lines / lanes::<T>() * rows.column_stride;
+        assert!(DirectStep::<T>::workspace_len(&tile) <= workspace_len, "workspace for its points");
+        for (at, Step { solver, from, to }) in steps.iter().enumerate() {
+            let next = match steps.get(at + 1) {
+                Some(step) => Some((job.field(step.from), tile)),
+                None => next.map(|next| (job.field(steps[0].from), next)),
+            };
             let (from, to, workspace) = (job.field(*from), job.written(*to), rows.start());
-            assert!(
-                DirectStep::<T>::workspace_len(&tile) <= columns * rows.column_stride,
-                "workspace for its points"
-            );
             let bypass_caches = job.bypass_caches;
-            arch.dispatch(DirectStep { solver, tile, next, from, to, workspace, bypass_caches });
+            arch.dispatch(DirectStep { solver, tile, from, to, next, workspace, bypass_caches });
         }
     }
 }

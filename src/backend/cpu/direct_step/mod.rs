@@ -1,5 +1,6 @@
-//! One operator from field to field: the forward pass reads one field, the backward pass writes the other, and only the
-//! intermediate values stay in the caches. Meanwhile the next tile is prefetched.
+//! One operator from field to field, without the blocks of a sweep. Along y and z the forward pass reads one field; along
+//! x its lines are transposed into rows before. The backward pass writes the other field. Meanwhile the next tile is
+//! prefetched.
 
 mod rows;
 
@@ -9,7 +10,7 @@ use pulp::{Simd, WithSimd};
 
 use super::closed::AtEnd;
 use super::copy::{Load, Points, Store};
-use super::eliminate::for_rows;
+use super::eliminate::{five_points, for_rows, weights};
 use super::memory::{cache_lines, prefetch_row, prefetch_rows, stream};
 use super::rows::{BLOCK, GROUP, lanes};
 use super::solver::{Cyclic, Factored, SolveMethod, Solver};
@@ -22,25 +23,30 @@ use rows::{ClosedRows, CorrectedRows, Lower, PeriodicRows, Upper};
 /// Cache lines per row along y and z: memory transfers several neighbouring ones faster.
 pub(super) const COLUMNS: usize = 8;
 
-/// Rows of the next tile along y and z that are prefetched in the backward pass; the forward pass prefetches the others.
-/// More would not stay in the L2 cache.
+/// Rows of the next tile along y and z that are prefetched in the backward pass. More would not stay in the L2 cache.
 const ROWS_AHEAD: usize = 256;
 
-/// Carried rows: of the operand m−2, ..., m+1; y[m−1] or y[n−1]; x[m+1].
+/// Carried rows: of the operand m−2, ..., m+1, then these.
 const CARRIED_POINTS: usize = 4;
-const CARRIED: usize = CARRIED_POINTS + 2;
+/// y[m−1], later y[n−1].
+const Y: usize = CARRIED_POINTS;
+/// x[m+1].
+const X: usize = Y + 1;
+const CARRIED: usize = X + 1;
 
-/// A⁻¹ B of a tridiagonal operator with five points per row of B.
+/// A⁻¹ B of a tridiagonal operator with five points per row of B, on a tile that it [supports](DirectStep::supports).
 pub(super) struct DirectStep<'a, T> {
     pub(super) solver: &'a Solver<T>,
     pub(super) tile: Group,
-    /// The tile that follows.
-    pub(super) next: Option<Group>,
+    /// Complete fields, maybe the same one; no other thread accesses their points of the tile.
     pub(super) from: *const T,
     pub(super) to: *mut T,
-    /// Workspace of [`DirectStep::workspace_len`] numbers.
+    /// The field and the tile that are read next.
+    pub(super) next: Option<(*const T, Group)>,
+    /// [`DirectStep::workspace_len`] initialised numbers of this thread, which begin at a cache line.
     pub(super) workspace: *mut T,
-    /// Whether the results bypass the caches because they are not needed soon.
+    /// Whether the results bypass the caches because they are not needed soon; each row of the tile, along x each line,
+    /// then is complete cache lines of `to`.
     pub(super) bypass_caches: bool,
 }
 
@@ -76,11 +82,18 @@ impl<T: Real> WithSimd for DirectStep<'_, T> {
     }
 }
 
+/// A pass over the rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Forward,
+    Backward,
+}
+
 /// A factored matrix.
 trait Matrix<T: Real> {
     /// The forward pass over block `block`.
     fn forward<S: Simd>(&self, simd: S, step: &DirectStep<'_, T>, block: usize);
-    /// y[n−1] and x[n] after the forward pass over all blocks.
+    /// y[n−1] and x[n] after the forward pass over all blocks; 0 if the ends of the lines are not coupled.
     fn close<S: Simd>(&self, simd: S, step: &DirectStep<'_, T>);
     /// The backward pass over block `block`.
     fn backward<S: Simd>(&self, simd: S, step: &DirectStep<'_, T>, block: usize);
@@ -108,10 +121,10 @@ impl<T: Real> Matrix<T> for Cyclic<T> {
             for v in 0..N {
                 // SAFETY: carried rows.
                 unsafe {
-                    let last = step.vector::<S>(step.carried(4), h + v);
+                    let last = step.vector::<S>(step.carried(Y), h + v);
                     *last = T::times(simd, wrap, *last);
                     let sum = T::fma(simd, correction, *last, sums[v]);
-                    *step.vector::<S>(step.carried(5), h + v) = T::times(simd, wrap, sum);
+                    *step.vector::<S>(step.carried(X), h + v) = T::times(simd, wrap, sum);
                 }
             }
         });
@@ -142,7 +155,7 @@ impl<T: Real> Matrix<T> for Factored<T> {
     #[inline(always)]
     fn close<S: Simd>(&self, _: S, step: &DirectStep<'_, T>) {
         // SAFETY: two carried rows.
-        unsafe { step.carried(4).write_bytes(0, 2 * step.tile.lines) };
+        unsafe { step.carried(Y).write_bytes(0, (CARRIED - Y) * step.tile.lines) };
     }
 
     #[inline(always)]
@@ -165,18 +178,18 @@ impl<T: Real> DirectStep<'_, T> {
             unsafe { self.operand(m % n).copy_to(self.carried(at), self.tile.lines) };
         }
         // SAFETY: a carried row.
-        unsafe { self.carried(4).write_bytes(0, self.tile.lines) };
+        unsafe { self.carried(Y).write_bytes(0, self.tile.lines) };
         for block in 0..blocks {
             for end in &self.solver.ends[block] {
                 let (to, factors) = (self.intermediate(end.rows.start), |m| [self.operand(m)]);
                 simd.vectorize(AtEnd { end, factors, columns: self.columns(), to });
             }
-            self.prefetch_next(block, Half::First);
+            self.prefetch_next(block, Pass::Forward);
             matrix.forward(simd, self, block);
         }
         matrix.close(simd, self);
         for block in (0..blocks).rev() {
-            self.prefetch_next(blocks - 1 - block, Half::Second);
+            self.prefetch_next(blocks - 1 - block, Pass::Backward);
             matrix.backward(simd, self, block);
             self.store(simd, block);
         }
@@ -253,20 +266,21 @@ impl<T: Real> DirectStep<'_, T> {
         });
     }
 
-    /// Prefetches half of a block of the next tile; along y and z, where a pass reads the field, all of it together with
-    /// the second half.
+    /// Prefetches a block of the next tile: along x half of its lines in each pass; along y and z, where the forward pass
+    /// reads the field itself, all of them in the backward pass.
     #[inline(always)]
-    fn prefetch_next(&self, block: usize, half: Half) {
-        let Some(Group { start, lines, stride, line_stride, .. }) = self.next else { return };
+    fn prefetch_next(&self, block: usize, pass: Pass) {
+        let Some((field, next)) = self.next else { return };
+        let Group { start, lines, stride, line_stride, .. } = next;
         let points = self.points(block);
-        let from = self.from.wrapping_add(start + points.start * stride);
-        match (is_along_x(&self.tile), half) {
+        let from = field.wrapping_add(start + points.start * stride);
+        match (is_along_x(&next), pass) {
             (true, _) => {
-                let first = if half == Half::First { 0 } else { lines / 2 };
+                let first = if pass == Pass::Forward { 0 } else { lines / 2 };
                 let from = from.wrapping_add(first * line_stride);
                 prefetch_rows(from, line_stride, lines / 2, const { cache_lines::<T>(BLOCK) });
             }
-            (false, Half::Second) if points.start < ROWS_AHEAD => {
+            (false, Pass::Backward) if points.start < ROWS_AHEAD => {
                 prefetch_rows(from, stride, points.len(), COLUMNS);
             }
             (false, _) => {}
@@ -284,15 +298,14 @@ impl<T: Real> DirectStep<'_, T> {
     #[inline(always)]
     fn eliminate<S: Simd, M: Lower<T>, const ODD: bool>(&self, simd: S, block: usize, matrix: &M) {
         let (points, n, inner) = (self.points(block), self.tile.n, self.solver.inner());
-        let stencil = &self.solver.stencil;
-        let [near, far] = splats(simd, [stencil.weights[0], stencil.weights[1]]);
-        let center = T::splat(simd, stencil.center);
+        let weights = weights(simd, &self.solver.stencil);
         let all = self.vectors::<S>();
         let prefetched = if is_along_x(&self.tile) { 0 } else { BLOCK.div_ceil(all.div_ceil(2)) };
         for_pairs!(all, N, h => {
             // Prefetch the rows of the next block, some with each pair of vectors.
-            for r in (h / 2 * prefetched..(h / 2 + 1) * prefetched).take_while(|r| *r < BLOCK) {
-                prefetch_row(self.operand(points.start + BLOCK + r), COLUMNS);
+            let next = (points.start + BLOCK + h / 2 * prefetched..n).take(prefetched);
+            for m in next.take_while(|m| *m < points.start + 2 * BLOCK) {
+                prefetch_row(self.operand(m), COLUMNS);
             }
             let operand = |m: usize| {
                 let row = self.operand(if m < n { m } else { m - n });
@@ -308,18 +321,9 @@ impl<T: Real> DirectStep<'_, T> {
                     ($r:expr, $ahead:expr) => {
                         for v in 0..N {
                             let e = $ahead.wrapping_add(v).read_unaligned();
-                            let sum = match ODD {
-                                true => T::times(simd, near, T::minus(simd, d[v], b[v])),
-                                false => T::fma(
-                                    simd,
-                                    near,
-                                    T::plus(simd, d[v], b[v]),
-                                    T::times(simd, c[v], center),
-                                ),
-                            };
-                            let pair =
-                                if ODD { T::minus(simd, e, a[v]) } else { T::plus(simd, e, a[v]) };
-                            y[v] = matrix.y(simd, $r, T::fma(simd, far, pair, sum), y[v]);
+                            let operand = [a[v], b[v], c[v], d[v], e];
+                            let sum = five_points::<S, T, ODD>(simd, weights, operand);
+                            y[v] = matrix.y(simd, $r, sum, y[v]);
                             *to.wrapping_add(v) = y[v];
                             (a[v], b[v], c[v], d[v]) = (b[v], c[v], d[v], e);
                         }
@@ -367,7 +371,7 @@ impl<T: Real> DirectStep<'_, T> {
             // SAFETY: rows of the workspace, and carried ones.
             unsafe {
                 let [last, mut x] = array_of::<_, 2>(|at| {
-                    array_of::<_, N>(|v| *self.vector::<S>(self.carried(4 + at), h + v))
+                    array_of::<_, N>(|v| *self.vector::<S>(self.carried(Y + at), h + v))
                 });
                 let mut at = self.vector::<S>(self.intermediate(points.end), h);
                 macro_rules! substitute {
@@ -389,7 +393,7 @@ impl<T: Real> DirectStep<'_, T> {
                     });
                 }
                 for v in 0..N {
-                    *self.vector::<S>(self.carried(5), h + v) = x[v];
+                    *self.vector::<S>(self.carried(X), h + v) = x[v];
                 }
             }
         });
@@ -424,11 +428,4 @@ impl<T: Real> DirectStep<'_, T> {
             }
         }
     }
-}
-
-/// A half of the lines of a tile.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
-    First,
-    Second,
 }
