@@ -317,13 +317,19 @@ impl<T: Real> DirectStep<'_, T> {
                 let [mut a, mut b, mut c, mut d, mut y] = array_of::<_, 5>(|at| {
                     array_of::<_, N>(|v| *self.vector::<S>(self.carried(at), h + v))
                 });
+                macro_rules! solve {
+                    ($r:expr, $v:expr, $sum:expr) => {
+                        let sum = matrix.scaled(simd, $r, $sum);
+                        y[$v] = T::fma(simd, T::splat(simd, matrix.factor($r)), y[$v], sum);
+                    };
+                }
                 macro_rules! eliminate {
                     ($r:expr, $ahead:expr) => {
                         for v in 0..N {
                             let e = $ahead.wrapping_add(v).read_unaligned();
                             let operand = [a[v], b[v], c[v], d[v], e];
                             let sum = five_points::<S, T, ODD>(simd, weights, operand);
-                            y[v] = matrix.y(simd, $r, sum, y[v]);
+                            solve!($r, v, sum);
                             *to.wrapping_add(v) = y[v];
                             (a[v], b[v], c[v], d[v]) = (b[v], c[v], d[v], e);
                         }
@@ -346,7 +352,7 @@ impl<T: Real> DirectStep<'_, T> {
                         } else {
                             for v in 0..N {
                                 let at = to.wrapping_add(v);
-                                y[v] = matrix.y(simd, m % BLOCK, *at, y[v]);
+                                solve!(m % BLOCK, v, *at);
                                 *at = y[v];
                             }
                         }
@@ -379,7 +385,8 @@ impl<T: Real> DirectStep<'_, T> {
                         at = at.wrapping_byte_sub(self.row_bytes());
                         for v in 0..N {
                             let at = at.wrapping_add(v);
-                            x[v] = matrix.x(simd, $r, *at, [last[v], x[v]]);
+                            let y = matrix.corrected(simd, $r, *at, last[v]);
+                            x[v] = T::fma(simd, T::splat(simd, matrix.factor($r)), x[v], y);
                             *at = x[v];
                         }
                     };

@@ -5,22 +5,34 @@ use pulp::Simd;
 use super::super::solver::RowCoefficients;
 use crate::real::Real;
 
-/// Rows of the forward pass.
+/// Rows of the forward pass: y[m] = `factor` y[m−1] + `scaled` (B f)[m].
 pub(super) trait Lower<T: Real> {
-    /// y[m] from (B f)[m] at row `r` of the block and y[m−1].
-    fn y<S: Simd>(&self, simd: S, r: usize, sum: T::Vector<S>, y: T::Vector<S>) -> T::Vector<S>;
+    /// The factor at row `r` of the block.
+    fn factor(&self, r: usize) -> T;
+
+    /// The right-hand side of row `r`, from (B f)[m].
+    #[inline(always)]
+    fn scaled<S: Simd>(&self, _: S, _: usize, sum: T::Vector<S>) -> T::Vector<S> {
+        sum
+    }
 }
 
-/// Rows of the backward pass.
+/// Rows of the backward pass: x[m] = `factor` x[m+1] + `corrected` y[m].
 pub(super) trait Upper<T: Real> {
-    /// x[m] from y[m] at row `r` of the block, y[n−1] and x[m+1].
-    fn x<S: Simd>(
+    /// The factor at row `r` of the block.
+    fn factor(&self, r: usize) -> T;
+
+    /// The right-hand side of row `r`, from y[m] and `last` = y[n−1].
+    #[inline(always)]
+    fn corrected<S: Simd>(
         &self,
-        simd: S,
-        r: usize,
+        _: S,
+        _: usize,
         y: T::Vector<S>,
-        after: [T::Vector<S>; 2],
-    ) -> T::Vector<S>;
+        _last: T::Vector<S>,
+    ) -> T::Vector<S> {
+        y
+    }
 }
 
 /// Rows of a periodic line, see [`Cyclic`](super::super::solver::Cyclic).
@@ -30,21 +42,15 @@ pub(super) struct PeriodicRows<T> {
 
 impl<T: Real> Lower<T> for PeriodicRows<T> {
     #[inline(always)]
-    fn y<S: Simd>(&self, simd: S, _: usize, sum: T::Vector<S>, y: T::Vector<S>) -> T::Vector<S> {
-        T::fma(simd, T::splat(simd, self.factor), y, sum)
+    fn factor(&self, _: usize) -> T {
+        self.factor
     }
 }
 
 impl<T: Real> Upper<T> for PeriodicRows<T> {
     #[inline(always)]
-    fn x<S: Simd>(
-        &self,
-        simd: S,
-        _: usize,
-        y: T::Vector<S>,
-        [_, x]: [T::Vector<S>; 2],
-    ) -> T::Vector<S> {
-        T::fma(simd, T::splat(simd, self.factor), x, y)
+    fn factor(&self, _: usize) -> T {
+        self.factor
     }
 }
 
@@ -56,15 +62,19 @@ pub(super) struct CorrectedRows<'a, T> {
 
 impl<T: Real> Upper<T> for CorrectedRows<'_, T> {
     #[inline(always)]
-    fn x<S: Simd>(
+    fn factor(&self, _: usize) -> T {
+        self.factor
+    }
+
+    #[inline(always)]
+    fn corrected<S: Simd>(
         &self,
         simd: S,
         r: usize,
         y: T::Vector<S>,
-        [last, x]: [T::Vector<S>; 2],
+        last: T::Vector<S>,
     ) -> T::Vector<S> {
-        let y = T::fma(simd, T::splat(simd, self.powers[r][1]), last, y);
-        T::fma(simd, T::splat(simd, self.factor), x, y)
+        T::fma(simd, T::splat(simd, self.powers[r][1]), last, y)
     }
 }
 
@@ -76,22 +86,19 @@ pub(super) struct ClosedRows<'a, T> {
 
 impl<T: Real> Lower<T> for ClosedRows<'_, T> {
     #[inline(always)]
-    fn y<S: Simd>(&self, simd: S, r: usize, sum: T::Vector<S>, y: T::Vector<S>) -> T::Vector<S> {
-        let [inverse, l, _] = self.lower[r];
-        let scaled = T::times(simd, sum, T::splat(simd, inverse));
-        T::fma(simd, T::splat(simd, l), y, scaled)
+    fn factor(&self, r: usize) -> T {
+        self.lower[r][1]
+    }
+
+    #[inline(always)]
+    fn scaled<S: Simd>(&self, simd: S, r: usize, sum: T::Vector<S>) -> T::Vector<S> {
+        T::times(simd, sum, T::splat(simd, self.lower[r][0]))
     }
 }
 
 impl<T: Real> Upper<T> for ClosedRows<'_, T> {
     #[inline(always)]
-    fn x<S: Simd>(
-        &self,
-        simd: S,
-        r: usize,
-        y: T::Vector<S>,
-        [_, x]: [T::Vector<S>; 2],
-    ) -> T::Vector<S> {
-        T::fma(simd, T::splat(simd, self.upper[r][0]), x, y)
+    fn factor(&self, r: usize) -> T {
+        self.upper[r][0]
     }
 }
